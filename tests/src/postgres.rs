@@ -1,12 +1,15 @@
 //! PostgreSQL servers of the test's own, on loopback: single ones, and standbys that follow them.
 
+mod archive;
+
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::cleanup::Undo;
+use crate::disk::SmallDisk;
 use crate::process::{Running, clean, run, wait_until};
 use crate::{Port, TempDir, binary, skipped};
 
@@ -147,6 +150,49 @@ impl Postgres {
         _ = server.wait();
     }
 
+    /// Waits until it has ended by itself.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub fn wait_for_end(&mut self) {
+        let server = self.running.take().expect("it runs");
+        let state = format!("/proc/{}/stat", server.id());
+        // While nobody has taken note of its end, its id is not another's.
+        wait_until("the end of the server", || {
+            fs::read_to_string(&state).ok()?.contains(") Z ").then_some(())
+        });
+        drop(self.kill.take());
+        _ = server.wait();
+    }
+
+    /// A small file system of so many KiB in a directory of its own, which belongs to the server; `None` if we may not
+    /// mount one.
+    ///
+    /// # Panics
+    /// If the directory can't be made.
+    #[must_use]
+    pub fn small_disk(&self, kib: u64) -> Option<(SmallDisk, PathBuf)> {
+        let dir = self.path().join("small");
+        fs::create_dir(&dir).expect("created");
+        let disk = SmallDisk::over(&dir, kib)?;
+        self.give(&dir);
+        Some((disk, dir))
+    }
+
+    /// Moves the log of what is written, which needs a start.
+    ///
+    /// # Panics
+    /// If it can't be moved.
+    pub fn move_log(&mut self, to: &Path) {
+        self.kill();
+        let log = self.path().join("data/pg_wal");
+        let moved = Command::new("cp").arg("-a").args([&log, &to.join("pg_wal")]).status();
+        assert!(moved.is_ok_and(|status| status.success()));
+        fs::remove_dir_all(&log).expect("it is there");
+        symlink(to.join("pg_wal"), &log).expect("a link");
+        self.run();
+    }
+
     /// Sends all of its processes a signal: `"STOP"` or `"CONT"`.
     ///
     /// # Panics
@@ -177,6 +223,18 @@ impl Postgres {
         let state = format!("SELECT sync_state FROM pg_stat_replication WHERE application_name = '{name}'");
         wait_until("a synchronous standby", || {
             (self.sql("postgres", &state).expect("answers") == "sync").then_some(())
+        });
+    }
+
+    /// Has a standby that follows hear nothing more of its server.
+    ///
+    /// # Panics
+    /// If it can't be cut off.
+    pub fn cut_off(&self) {
+        self.set("primary_conninfo", "");
+        wait_until("a standby on its own", || {
+            let hears = self.sql("postgres", "SELECT count(*) FROM pg_stat_wal_receiver");
+            (hears.as_deref() == Ok("0")).then_some(())
         });
     }
 

@@ -1,5 +1,7 @@
 //! `queens count --data-dir`: what is kept, and directories that are refused.
 
+mod coordinators;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -20,7 +20,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 const MOST_FAULTS: usize = 60;
 
 /// What makes a process take the time for another; not the one that goes on evenly whatever the time is.
-const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+pub(crate) const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
 /// A coordinator, with all that lies between it and others.
 struct Node {

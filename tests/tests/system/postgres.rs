@@ -1,7 +1,9 @@
 //! The store in PostgreSQL: it does what the store in memory does, and real coordinators count with it whatever is
 //! killed.
 
+mod clock_jumps;
 mod failures;
+mod full_disk;
 #[path = "../../../coordinator/tests/store/steps.rs"]
 mod steps;
 

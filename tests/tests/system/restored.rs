@@ -1,6 +1,9 @@
 //! Stores that are put back to an earlier state while workers hold leases: a job's number is given out again, and is
 //! another job's then.
 
+mod lagging_standby;
+mod point_in_time;
+
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Workers, operators and pages through proxies that encrypt: nginx and HAProxy, as docs/operations/invite.md sets them up.
 
+mod smuggling;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -106,16 +108,8 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
     assert!(answer.contains(" 201 ") || answer.contains(" 200 "), "{answer}");
 }
 
-#[test]
-fn nginx_encrypts_for_workers_operators_and_pages() {
-    if !is_installed("nginx") {
-        return skipped("a worker behind nginx, which is not installed");
-    }
-    let site = Site::new();
-    let coordinator = coordinator(&site);
-    let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
-    let servers = site.configuration("nginx", &coordinator);
-    // What belongs around it in the machine's own configuration.
+/// nginx with servers of this configuration, and with what belongs around them in the machine's own.
+fn nginx(site: &Site, servers: &Path) -> Command {
     let whole = site.path().join("nginx.conf");
     let scratch = site.path().display();
     let text = format!(
@@ -129,6 +123,29 @@ fn nginx_encrypts_for_workers_operators_and_pages() {
     fs::write(&whole, text).expect("written");
     let mut nginx = clean(Command::new("nginx"));
     nginx.arg("-c").arg(&whole);
+    nginx
+}
+
+/// HAProxy, whose key and TLS certificate are in one file.
+fn haproxy(site: &Site, coordinator: &Coordinator) -> Command {
+    let keys = site.path().join("keys");
+    let both =
+        ["server.pem", "server.key"].map(|name| fs::read_to_string(keys.join(name)).expect("readable"));
+    fs::write(keys.join("both.pem"), both.concat()).expect("written");
+    let mut haproxy = clean(Command::new("haproxy"));
+    haproxy.arg("-db").arg("-f").arg(site.configuration("haproxy", coordinator));
+    haproxy
+}
+
+#[test]
+fn nginx_encrypts_for_workers_operators_and_pages() {
+    if !is_installed("nginx") {
+        return skipped("a worker behind nginx, which is not installed");
+    }
+    let site = Site::new();
+    let coordinator = coordinator(&site);
+    let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
+    let nginx = nginx(&site, &site.configuration("nginx", &coordinator));
     counts_through(&site, nginx, &operator, &worker);
     assert_eq!(http::get(&coordinator.http(), "/api/v1/jobs").status, 401);
 }
@@ -141,11 +158,6 @@ fn haproxy_encrypts_for_workers_operators_and_pages() {
     let site = Site::new();
     let coordinator = coordinator(&site);
     let [operator, worker] = ["operator", "worker"].map(|role| invite(&site, role));
-    let keys = site.path().join("keys");
-    let both =
-        ["server.pem", "server.key"].map(|name| fs::read_to_string(keys.join(name)).expect("readable"));
-    fs::write(keys.join("both.pem"), both.concat()).expect("written");
-    let mut haproxy = clean(Command::new("haproxy"));
-    haproxy.arg("-db").arg("-f").arg(site.configuration("haproxy", &coordinator));
+    let haproxy = haproxy(&site, &coordinator);
     counts_through(&site, haproxy, &operator, &worker);
 }

@@ -1,0 +1,70 @@
+//! A server that archives its log, and goes back to a point in time.
+
+use std::fs::{self, File};
+
+use super::Postgres;
+use crate::process::wait_until;
+
+/// A segment has its name in the archive when all of it is there.
+const ARCHIVES: &str = "archive_mode = on\n\
+    archive_command = 'mkdir -p ../archive && cp %p ../archive/%f.part && mv ../archive/%f.part ../archive/%f'\n";
+
+impl Postgres {
+    /// Starts a server that archives its log; `None` if it is not installed.
+    ///
+    /// # Panics
+    /// If it can't be started.
+    #[must_use]
+    pub fn start_archiving() -> Option<Self> {
+        Self::start(&format!("fsync = off\n{ARCHIVES}"))
+    }
+
+    /// Makes the base backup that [`go_back`](Self::go_back) begins with.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn back_up(&self) {
+        let port = self.port.number().to_string();
+        let from = ["-h", "127.0.0.1", "-p", &port, "-U", super::USER];
+        self.carry_out("pg_basebackup", &[&from[..], &["-D", "backup", "-X", "none", "-c", "fast"]].concat());
+    }
+
+    /// Names the present moment, and waits until the archive has all of the log up to it.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn mark(&self, point: &str) {
+        let made = self.sql("postgres", &format!("SELECT pg_create_restore_point('{point}')"));
+        made.expect("makes a restore point");
+        let segment = self.sql("postgres", "SELECT pg_walfile_name(pg_switch_wal())").expect("switches");
+        let archived = format!("SELECT last_archived_wal >= '{segment}' FROM pg_stat_archiver");
+        wait_until("the log to be archived", || {
+            (self.sql("postgres", &archived).as_deref() == Ok("t")).then_some(())
+        });
+    }
+
+    /// Kills the server and starts it at the same address, as it was at a marked moment.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn go_back(&mut self, point: &str) {
+        self.kill();
+        let [data, backup] = ["data", "backup"].map(|name| self.path().join(name));
+        fs::remove_dir_all(&data).expect("it is there");
+        fs::rename(backup, &data).expect("a base backup");
+        let settings = data.join("postgresql.auto.conf");
+        let before = fs::read_to_string(&settings).expect("a file of settings");
+        let recovers = format!(
+            "restore_command = 'cp ../archive/%f %p'\nrecovery_target_name = '{point}'\n\
+             recovery_target_action = 'promote'\n"
+        );
+        fs::write(settings, format!("{before}\n{recovers}")).expect("a file of settings");
+        let signal = data.join("recovery.signal");
+        drop(File::create(&signal).expect("a file"));
+        self.give(&signal);
+        self.run();
+        wait_until("the end of the recovery", || {
+            (self.sql("postgres", "SELECT pg_is_in_recovery()").as_deref() == Ok("f")).then_some(())
+        });
+    }
+}

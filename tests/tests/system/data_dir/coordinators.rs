@@ -1,0 +1,165 @@
+//! Two coordinators that are given one data directory, by whatever path.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use queens_store::sqlite::audit;
+use queens_tests::cleanup::Undo;
+use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker};
+use queens_tests::data_dir::DATABASE;
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{Running, clean, run, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary, skipped_without_root};
+
+use super::temp;
+
+/// A coordinator that has something recorded of 16 queens.
+fn counting(data_dir: &Path) -> (Coordinator, Running, String) {
+    let coordinator = Coordinator::start(data_dir);
+    let worker = coordinator.worker("anna");
+    let job = coordinator.submit(16);
+    let is_recorded = || coordinator.status(&job)["recorded"] != "0";
+    wait_until("records", || is_recorded().then_some(()));
+    (coordinator, worker, job)
+}
+
+/// A second coordinator is refused on a directory, and says which.
+#[track_caller]
+fn check_refused(dir: &Path) {
+    let second = run(coordinator_command("127.0.0.1:0", dir));
+    let expected = format!("'{}' is in use by another process", dir.display());
+    assert!(second.complaint(1).contains(&expected), "{second:?}");
+}
+
+/// The first coordinator was not disturbed.
+#[track_caller]
+fn check_total(data_dir: &Path, coordinator: Coordinator, job: &str) {
+    let _fast = fast_worker(&coordinator.url());
+    wait_until("the count", || (coordinator.status(job)["state"] == "done").then_some(()));
+    assert_eq!(coordinator.status(job)["solutions"], "14772512");
+    coordinator.stop();
+    let audits = audit(data_dir).expect("nothing contradicts");
+    assert!(audits.len() == 1 && audits[0].is_complete() && audits[0].total == 14_772_512, "{audits:?}");
+}
+
+#[test]
+fn a_second_coordinator_is_refused_by_whatever_path_it_comes() {
+    let scratch = temp();
+    let data_dir = scratch.path().join("data");
+    let (coordinator, _worker, job) = counting(&data_dir);
+    check_refused(&data_dir);
+    check_refused(&scratch.path().join("data/../data"));
+    let link = scratch.path().join("link");
+    symlink(&data_dir, &link).expect("linked");
+    check_refused(&link);
+    // Directories in which the database, or all that belongs to it, is another name of this one's.
+    for is_linked_hard in [true, false] {
+        for names in [&[DATABASE][..], &[DATABASE, "queens.db-wal", "queens.db-shm", "lock"]] {
+            let other = temp();
+            for name in names {
+                let (there, here) = (data_dir.join(name), other.path().join(name));
+                if is_linked_hard { fs::hard_link(there, here) } else { symlink(there, here) }
+                    .expect("linked");
+            }
+            check_refused(other.path());
+        }
+    }
+    // Another file by the name of the lock, and none.
+    let lock = data_dir.join("lock");
+    fs::copy(&lock, data_dir.join("copy")).expect("copied");
+    fs::rename(data_dir.join("copy"), &lock).expect("there is a lock");
+    check_refused(&data_dir);
+    fs::remove_file(&lock).expect("it is there");
+    check_refused(&data_dir);
+    check_refused(&link);
+    check_total(&data_dir, coordinator, &job);
+}
+
+#[test]
+fn a_second_coordinator_is_refused_where_the_directory_is_mounted_again() {
+    let scratch = temp();
+    let (data_dir, mounted) = (scratch.path().join("data"), scratch.path().join("mounted"));
+    fs::create_dir(&mounted).expect("created");
+    let (coordinator, _worker, job) = counting(&data_dir);
+    let unmount = Undo::by(|| {
+        let mut unmount = Command::new("umount");
+        unmount.arg("--lazy").arg(&mounted);
+        unmount
+    });
+    let mount = Command::new("mount").arg("--bind").args([&data_dir, &mounted]).output();
+    if !mount.is_ok_and(|output| output.status.success()) {
+        return skipped_without_root("a data directory by two mounts, as it takes root to mount it");
+    }
+    check_refused(&mounted);
+    fs::remove_file(mounted.join("lock")).expect("there is a lock");
+    check_refused(&mounted);
+    drop(unmount);
+    check_total(&data_dir, coordinator, &job);
+}
+
+/// The public key of a directory.
+fn key(dir: &Path) -> String {
+    let mut key = clean(Command::new(binary("queens-coordinator")));
+    key.args(["key", "--data-dir"]).arg(dir);
+    let shown = run(key);
+    assert!(shown.status.success(), "{shown:?}");
+    shown.stdout
+}
+
+/// In the data directory of a coordinator of a database lies nothing but its key: another of the same database that is
+/// given the same one stands by, signs alike, and goes on when the first is gone.
+#[test]
+fn coordinators_of_a_database_may_have_one_directory() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("shared");
+    let scratch = temp();
+    let data_dir = scratch.path().join("data");
+    let command = || {
+        let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+        command.args(["--store", &address]);
+        command
+    };
+    let first = Coordinator::start_command(command(), &data_dir);
+    let _worker = first.worker("anna");
+    let job = first.submit(16);
+    wait_until("records", || (first.status(&job)["recorded"] != "0").then_some(()));
+    let before = key(&data_dir);
+    let mut second = Service::start(command(), &scratch.path().join("second.log"));
+    let stands_by = second.logged("standing by address=");
+    first.kill();
+    assert_eq!(second.logged("listening address="), stands_by);
+    let url = format!("http://{stands_by}");
+    let _fast = fast_worker(&url);
+    let counted = run(queens_tests::process::queens(["watch", &job, "--coordinator", &url]));
+    assert!(counted.stdout.contains("14772512"), "{counted:?}");
+    second.stop();
+    assert_eq!(key(&data_dir), before);
+    let mut files: Vec<_> = fs::read_dir(&data_dir)
+        .expect("a directory")
+        .map(|entry| entry.expect("readable").file_name().into_string().expect("UTF-8"))
+        .collect();
+    files.sort();
+    assert_eq!(files, ["signing.key"]);
+    assert!(proved(&address).contains("subproblems once: 14772512 solutions"));
+}
+
+/// Nor does one of a database touch the jobs of one whose directory it is given; it says that they are there.
+#[test]
+fn a_coordinator_of_a_database_leaves_the_jobs_of_a_directory_alone() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let (coordinator, _worker, job) = counting(&data_dir);
+    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
+    command.args(["--store", &postgres.database("other")]);
+    let mut second = Service::start(command, &scratch.path().join("second.log"));
+    let address = second.logged("listening address=");
+    assert!(second.log().contains("there are jobs in the data directory as well"), "{}", second.log());
+    let jobs = run(queens_tests::process::queens(["jobs", "--coordinator", &format!("http://{address}")]));
+    assert!(jobs.stdout.contains("no jobs"), "{jobs:?}");
+    check_total(&data_dir, coordinator, &job);
+    second.stop();
+}

@@ -1,0 +1,71 @@
+//! A coordinator whose clock jumps by days, forwards and back, while it leads and counts.
+
+use std::fs;
+use std::path::Path;
+
+use queens_tests::cluster::{Coordinator, fast_worker};
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::wait_until;
+use queens_tests::{TempDir, skipped};
+
+use super::with_store;
+use crate::failover::FAKETIME;
+
+/// Neither its lead, nor a worker's leases or its session end by that, and the time that a job has been counted is not that
+/// of the clock.
+#[test]
+fn a_clock_that_jumps_ends_no_lead_and_no_session() {
+    if !Path::new(FAKETIME).exists() {
+        return skipped("a coordinator whose clock jumps: faketime is not installed");
+    }
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("jumps");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let (data_dir, clock) = (scratch.path().join("data"), scratch.path().join("clock"));
+    let set = |time: &str| {
+        // In one piece: it is read at each look at the clock.
+        let next = clock.with_extension("next");
+        fs::write(&next, time).and_then(|()| fs::rename(&next, &clock)).expect("written");
+    };
+    set("+0");
+    let mut command = with_store("127.0.0.1:0", &data_dir, &address);
+    command.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", &clock);
+    command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let epoch = || postgres.sql("jumps", "SELECT epoch FROM queens.lease").expect("answers");
+    let before = epoch();
+    let _worker = coordinator.worker("anna");
+    let job = coordinator.submit(17);
+    let n_records = || {
+        let told = postgres.sql("jumps", "SELECT count(*) FROM queens.record").expect("answers");
+        told.parse::<u64>().expect("a number")
+    };
+    wait_until("records", || (n_records() > 0).then_some(()));
+    for time in ["+3d", "-3d", "+3d"] {
+        let before = n_records();
+        set(time);
+        wait_until("more records", || (n_records() > before + 1).then_some(()));
+    }
+    let _fast = fast_worker(&coordinator.url());
+    let status =
+        wait_until("the count", || Some(coordinator.status(&job)).filter(|status| status["state"] == "done"));
+    assert_eq!(status["solutions"], "95815104", "{status}");
+    let days = "SELECT (finished_ms - created_ms) / 86400000 FROM queens.job";
+    assert_eq!(postgres.sql("jumps", days).expect("answers"), "3", "its clock has jumped");
+    let active = postgres.sql("jumps", "SELECT active_ms / 3600000 FROM queens.job").expect("answers");
+    assert_eq!(active, "0", "hours");
+    let log = coordinator.log();
+    assert!(!log.contains("panicked") && !log.contains("nothing was heard of the worker"), "{log}");
+    // Where processors are short, it may stand still for seconds, and be superseded for that; but not for days.
+    let still: Vec<f64> = log
+        .lines()
+        .filter_map(|line| line.split_once("stood still")?.1.split_once("seconds=")?.1.parse().ok())
+        .collect();
+    assert!(still.iter().all(|seconds| *seconds < 3600.0), "{log}");
+    if still.is_empty() && !log.contains("could not be renewed") {
+        assert_eq!(epoch(), before, "one lead from the beginning to the end: {log}");
+    }
+    coordinator.stop();
+    let proof = proved(&address);
+    assert!(proof.contains("subproblems once: 95815104 solutions"), "{proof}");
+}

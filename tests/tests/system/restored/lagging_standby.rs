@@ -1,0 +1,36 @@
+//! A standby that lacks the last transactions takes the place of its server, whose commits did not wait for it.
+
+use queens_tests::TempDir;
+use queens_tests::postgres::Postgres;
+use queens_tests::process::wait_until;
+
+use super::point_in_time::Counting;
+
+fn n_records(server: &Postgres, job: &str) -> u64 {
+    let sql = format!("SELECT count(*) FROM queens.record WHERE job = {job}");
+    server.sql("pair", &sql).expect("answers").parse().expect("a number")
+}
+
+/// What was acknowledged since the standby heard of its server last is lost, and counted again; the coordinator, which
+/// knows both servers, goes on.
+#[test]
+fn a_coordinator_goes_on_with_a_standby_that_lacks_transactions() {
+    let Some(mut primary) = Postgres::start("fsync = off") else { return };
+    _ = primary.database("pair");
+    let standby = primary.standby("second");
+    let address = format!("postgres://queens@{},{}/pair", primary.address(), standby.address());
+    let scratch = TempDir::new().expect("a temporary directory");
+    let mut counting = Counting::start(scratch.path(), address);
+    let kept = counting.lease(16, "anna", |job| n_records(&standby, job) > 0);
+    standby.cut_off();
+    let before = n_records(&standby, &kept);
+    wait_until("records that it lacks", || (n_records(&primary, &kept) > before).then_some(()));
+    let lost = [(18, "bert"), (17, "carl")]
+        .map(|(n, name)| counting.lease(n, name, |job| n_records(&primary, job) > 0));
+    counting.signal("STOP");
+    primary.kill();
+    standby.promote();
+    counting.wait_for_another_state(&kept);
+    assert_eq!(n_records(&standby, &kept), before, "there is nothing of what it lacks");
+    counting.finish(&kept, &lost);
+}

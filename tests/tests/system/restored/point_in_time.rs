@@ -1,0 +1,141 @@
+//! A database server that is recovered to an earlier moment from a base backup and its archived log, under a coordinator
+//! that was stopped and under one that goes on.
+
+use std::path::{Path, PathBuf};
+
+use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, worker};
+use queens_tests::postgres::{Postgres, proved};
+use queens_tests::process::{Running, wait_until};
+use queens_tests::{Port, TempDir};
+
+use super::wait_for_state;
+
+/// A coordinator with a store in a database, and workers that know two ways to it, so that they ask every second or two.
+pub(super) struct Counting {
+    coordinator: Option<Coordinator>,
+    port: Port,
+    data_dir: PathBuf,
+    /// Of the store.
+    address: String,
+    workers: Vec<Running>,
+}
+
+impl Counting {
+    pub(super) fn start(scratch: &Path, address: String) -> Self {
+        let data_dir = scratch.join("data");
+        let mut counting = Self { coordinator: None, port: Port::draw(), data_dir, address, workers: vec![] };
+        counting.start_coordinator();
+        counting
+    }
+
+    fn start_coordinator(&mut self) {
+        let mut command = coordinator_command(&self.port.address(), &self.data_dir);
+        command.args(["--store", &self.address]);
+        self.coordinator = Some(Coordinator::start_command(command, &self.data_dir));
+    }
+
+    pub(super) fn coordinator(&self) -> &Coordinator {
+        self.coordinator.as_ref().expect("it runs")
+    }
+
+    /// Submits a job that goes before those that were submitted earlier, and starts a worker, which counts it; waits until
+    /// that has reported something, so that it holds a lease.
+    pub(super) fn lease(&mut self, n: u8, name: &str, recorded: impl Fn(&str) -> bool) -> String {
+        let job = self.submit(n);
+        let url = self.coordinator().url();
+        self.workers.push(worker(&format!("{url},{}", url.replace("127.0.0.1", "localhost")), name));
+        wait_until("records", || recorded(&job).then_some(()));
+        job
+    }
+
+    fn submit(&self, n: u8) -> String {
+        let priority = (self.workers.len() * 10).to_string();
+        let submitted = ["submit", &n.to_string(), "--yes", "--priority", &priority, "--output", "json"];
+        let answer = self.coordinator().queens(submitted).answer();
+        answer["job"].as_str().expect("a job's id").to_owned()
+    }
+
+    /// Has all workers stand still, or go on.
+    pub(super) fn signal(&mut self, name: &str) {
+        self.workers.iter_mut().for_each(|worker| worker.signal(name));
+    }
+
+    /// Decides something about a job until the coordinator has noticed that the database has gone back, and leads again
+    /// from there. It notices at a transaction; if the server was away for longer than a term of its lead, before.
+    pub(super) fn wait_for_another_state(&self, kept: &str) {
+        wait_until("another lead", || {
+            _ = self.coordinator().queens(["priority", kept, "-1"]);
+            let log = self.coordinator().log();
+            let is_noticed =
+                ["an earlier state was put back", "leads no more"].iter().any(|said| log.contains(said));
+            (is_noticed && log.matches("listening address=").count() == 2).then_some(())
+        });
+        wait_for_state(self.coordinator(), kept, "queued");
+    }
+
+    /// Gives the numbers of lost jobs out again, for smaller boards; has the workers come back with leases of the lost
+    /// jobs, and counts all.
+    #[track_caller]
+    pub(super) fn finish(mut self, kept: &str, lost: &[String]) {
+        // Their plans are there before the workers come.
+        let boards = [(16, "14772512"), (15, "2279184")];
+        let again: Vec<String> = boards.iter().take(lost.len()).map(|(n, _)| self.submit(*n)).collect();
+        assert_eq!(again, lost);
+        again.iter().for_each(|job| wait_for_state(self.coordinator(), job, "queued"));
+        // What was there when a coordinator starts may be held by workers of whom it knows nothing.
+        self.coordinator.take().expect("it runs").stop();
+        self.start_coordinator();
+        self.signal("CONT");
+        self.coordinator().wait_for_workers(self.workers.len());
+        let _fast = fast_worker(&self.coordinator().url());
+        let jobs = [kept].into_iter().chain(again.iter().map(String::as_str));
+        for (job, (n, solutions)) in jobs.clone().zip([(16, "14772512")].into_iter().chain(boards)) {
+            wait_for_state(self.coordinator(), job, "done");
+            let status = self.coordinator().status(job);
+            assert_eq!((&status["n"], &status["solutions"]), (&n.into(), &solutions.into()), "{status}");
+        }
+        self.coordinator.take().expect("it runs").stop();
+        let proof = proved(&self.address);
+        assert_eq!(proof.matches("subproblems once").count(), jobs.count(), "{proof}");
+    }
+}
+
+fn has_records(postgres: &Postgres, job: &str) -> bool {
+    let sql = format!("SELECT count(*) FROM queens.record WHERE job = {job}");
+    postgres.sql("back", &sql).expect("answers") != "0"
+}
+
+fn goes_back(is_stopped: bool) {
+    let Some(mut postgres) = Postgres::start_archiving() else { return };
+    let address = postgres.database("back");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let mut counting = Counting::start(scratch.path(), address);
+    postgres.back_up();
+    let kept = counting.lease(16, "anna", |job| has_records(&postgres, job));
+    postgres.mark("here");
+    let lost = [(18, "bert"), (17, "carl")]
+        .map(|(n, name)| counting.lease(n, name, |job| has_records(&postgres, job)));
+    if is_stopped {
+        counting.coordinator.take().expect("it runs").stop();
+    }
+    counting.signal("STOP");
+    postgres.go_back("here");
+    if is_stopped {
+        counting.start_coordinator();
+        wait_for_state(counting.coordinator(), &kept, "queued");
+    } else {
+        counting.wait_for_another_state(&kept);
+    }
+    assert!(has_records(&postgres, &kept), "what was recorded before that moment is there");
+    counting.finish(&kept, &lost);
+}
+
+#[test]
+fn a_coordinator_is_started_again_on_a_server_that_was_recovered_to_a_point() {
+    goes_back(true);
+}
+
+#[test]
+fn a_coordinator_goes_on_with_a_server_that_was_recovered_to_a_point() {
+    goes_back(false);
+}
