@@ -19,7 +19,7 @@ use queens_solver::Kernel;
 use queens_store::sqlite::{RecoveredJob, backup, export_to, note_exported};
 use tracing::warn;
 
-use crate::commands::audits::show;
+use crate::commands::audits::check;
 use crate::commands::certs::{CertsArgs, certs};
 use crate::commands::invite::{BookArgs, InviteArgs, invitations, invite, revoke};
 use crate::commands::key::{show_key, sign};
@@ -266,7 +266,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
             elsewhere.refuse("'pg_dump --schema=queens' copies them")?;
             make_backup(data, file)
         }
-        Some(Command::Check { path, data, store }) => show(&store.audit(&data.data_dir, path.as_deref())?),
+        Some(Command::Check { path, data, store }) => check(&store.audit(&data.data_dir, path.as_deref())?),
         Some(Command::Move(args)) => move_jobs(args),
         Some(Command::Key { pem, new, from, data }) => show_key(&data.data_dir, *pem, *new, from.as_deref()),
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),

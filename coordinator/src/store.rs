@@ -6,5 +6,5 @@ mod restoring;
 pub(crate) mod whereabouts;
 
 pub use self::moving::{MoveError, Moved, move_all};
-pub use self::restoring::{RestoreError, restore};
+pub use self::restoring::{RestoreError, Restored, restore};
 pub use self::whereabouts::Whereabouts;

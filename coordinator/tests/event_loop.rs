@@ -28,6 +28,9 @@ struct Disk {
     is_full: Arc<AtomicBool>,
     is_damaged: Arc<AtomicBool>,
     comparing_fails: Arc<AtomicBool>,
+    /// Whether comparing meets a record that is not what was written, and whether an earlier state was put back then.
+    job_is_damaged: Arc<AtomicBool>,
+    is_put_back: Arc<AtomicBool>,
     /// It can't be reached when it is asked for a record, and how often it was.
     is_away: Arc<AtomicBool>,
     n_asked: Arc<AtomicU32>,
@@ -80,8 +83,21 @@ impl Store for Disk {
         if self.comparing_fails.load(Ordering::SeqCst) {
             self.is_damaged.store(true, Ordering::SeqCst);
         }
+        if self.job_is_damaged.load(Ordering::SeqCst) {
+            return Err(StoreError::DamagedJob {
+                job,
+                reason: "a record is not what was written".to_owned(),
+            });
+        }
         self.check()?;
         self.store().find(job, span)
+    }
+
+    fn confirm(&mut self) -> Result<(), StoreError> {
+        match self.is_put_back.load(Ordering::SeqCst) && self.job_is_damaged.load(Ordering::SeqCst) {
+            true => Err(StoreError::Fenced("an earlier state was put back".to_owned())),
+            false => Ok(()),
+        }
     }
 
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError> {
@@ -264,6 +280,44 @@ async fn damage_ends_the_coordinator() {
 #[tokio::test(start_paused = true)]
 async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let disk = Disk::default();
+    let handle = compare(&disk, &disk.comparing_fails).await;
+    once(&mut handle.snapshots(), |snapshot| snapshot.damage.is_some()).await;
+}
+
+/// A job whose records are not what was written is set aside; another is counted.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_records_contradict_it_is_set_aside() {
+    let disk = Disk::default();
+    let handle = compare(&disk, &disk.job_is_damaged).await;
+    let is_told = |snapshot: &Arc<Snapshot>| snapshot.jobs[0].state == JobState::Damaged;
+    once(&mut handle.snapshots(), is_told).await;
+    let failure = handle.snapshot().jobs[0].failure.clone();
+    assert_eq!(failure.as_deref(), Some("a record is not what was written"));
+    let n = BoardSize::new(11).expect("a board size");
+    let other = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
+    let is_counted =
+        |snapshot: &Arc<Snapshot>| snapshot.job(other).is_some_and(|job| job.state == JobState::Running);
+    once(&mut handle.snapshots(), is_counted).await;
+}
+
+/// Where an earlier state was put back, what is there contradicts what is in memory: no job is damaged for that.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_contradicts_an_earlier_state_is_not_set_aside() {
+    let disk = Disk::default();
+    disk.is_put_back.store(true, Ordering::SeqCst);
+    let mut handle = compare(&disk, &disk.job_is_damaged).await;
+    handle_ends(&mut handle).await;
+    assert!(handle.snapshot().jobs.iter().all(|job| job.state != JobState::Damaged));
+}
+
+/// Returns when the coordinator has ended.
+async fn handle_ends(handle: &mut Handle) {
+    let mut snapshots = handle.snapshots();
+    while snapshots.changed().await.is_ok() {}
+}
+
+/// Has a coordinator compare a count with what is stored, and meet there what `fails` says.
+async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
     let (handle, worker, lease) = coordinator_and_worker(&disk).await;
     let (span, counted) = report(&lease);
     // It is given up, another worker counts the same, and it comes back.
@@ -274,11 +328,16 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     assert_eq!(report(&again).0, span);
     second.sender.send(ToCoordinator::Report(report(&again).1)).await.expect("it listens");
     acknowledged(&mut second).await;
-    disk.comparing_fails.store(true, Ordering::SeqCst);
+    fails.store(true, Ordering::SeqCst);
     let held = Held { lease: lease.id, job: lease.job, spans: vec![span] };
     let (worker, _) = connect(&handle, 1, vec![held]).await;
     worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
-    once(&mut handle.snapshots(), |snapshot| snapshot.damage.is_some()).await;
+    // Neither hangs up.
+    tokio::spawn(async move {
+        let _workers = (worker, second);
+        std::future::pending::<()>().await;
+    });
+    handle
 }
 
 /// A store that can't be reached may let each question wait: it is asked one, and nobody waits for the answers to all.

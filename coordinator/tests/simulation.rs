@@ -58,7 +58,7 @@ impl RealDisk for Directory {
     fn audit(self: Box<Self>, plan: &dyn Fn(JobId) -> Plan) -> Vec<Audited> {
         let Self { store, dir } = *self;
         drop(store);
-        let truth = |job: &JobEntry, _| Some(Truth { plan: plan(job.id), total: None });
+        let truth = |job: &JobEntry, _| Some(Truth { plan: plan(job.id) });
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
         let audited = |audit: queens_store::JobAudit| Audited {
             job: audit.job.id,

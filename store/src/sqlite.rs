@@ -40,7 +40,7 @@ use super::sql::movable::Movable;
 use super::sql::records::SqlRecords;
 use super::sql::tables::Tables;
 
-pub use self::backup::{BackupError, backup, restore};
+pub use self::backup::{BackupError, Restoring, backup, restore};
 pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};

@@ -63,6 +63,15 @@ impl Contents {
         })
     }
 
+    /// Ends all invitations that are not ended yet; returns how many.
+    pub(crate) fn end_all(&mut self) -> usize {
+        let ended = Value::Integer(1);
+        let revoked = INVITATION.columns.iter().position(|column| *column == "revoked").unwrap_or_default();
+        let open =
+            self.invitations.iter_mut().filter_map(|row| row.get_mut(revoked)).filter(|it| **it != ended);
+        open.map(|it| *it = ended.clone()).count()
+    }
+
     /// How many invitations there are.
     pub(crate) fn n_invitations(&self) -> u64 {
         self.invitations.len() as u64
@@ -116,6 +125,11 @@ impl Contents {
         self.decisions.iter().try_for_each(|(is_refusal, it)| decisions::add(database, it, *is_refusal))?;
         Ok(())
     }
+}
+
+/// Whether there is a file with invitations in a directory.
+pub(crate) fn has_invitations(whereabouts: &Whereabouts) -> bool {
+    Shelf::may_be_at(whereabouts)
 }
 
 /// All rows of a table.

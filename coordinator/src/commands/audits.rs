@@ -1,8 +1,21 @@
 //! What the records of jobs prove, in words.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use queens_process::print;
 use queens_store::JobAudit;
+
+/// Prints a line for each job; an error if one contradicts what is published.
+pub(crate) fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
+    show(audits)?;
+    match audits.iter().find(|audit| audit.contradicted().is_some()) {
+        None => Ok(()),
+        Some(JobAudit { job, .. }) => bail!(
+            "job {0} contradicts the published count: all rows are what was written, and somebody has counted wrong; a \
+             coordinator that runs on it finds out who: 'queens verify-more {0} --recount 100'",
+            job.id
+        ),
+    }
+}
 
 /// Prints a line for each job.
 pub(crate) fn show(audits: &[JobAudit]) -> anyhow::Result<()> {
@@ -21,8 +34,12 @@ fn describe(audit: &JobAudit) -> String {
         None => format!("{name}  no plan yet"),
         Some(_) if audit.is_complete() => {
             let solutions = if *total == 1 { "solution" } else { "solutions" };
+            let contradicted = audit.contradicted();
+            let contradicted =
+                contradicted.map(|published| format!(", CONTRADICTS the published {published}"));
             format!(
-                "{name}  {n_records} records cover all {n_recorded} subproblems once: {total} {solutions}"
+                "{name}  {n_records} records cover all {n_recorded} subproblems once: {total} {solutions}{}",
+                contradicted.unwrap_or_default()
             )
         }
         Some(all) => format!("{name}  {n_records} records cover {n_recorded} of {all} subproblems"),

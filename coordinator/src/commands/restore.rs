@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use queens_coordinator::store::{Whereabouts, restore};
+use queens_coordinator::store::{Restored, Whereabouts, restore};
 use queens_process::say;
 
 use super::audits::show;
@@ -25,23 +25,33 @@ pub(crate) struct RestoreArgs {
     book: BookArgs,
 }
 
-/// Puts a copy in place, proves what is there, and ends all invitations in it.
+/// Ends all invitations in a copy, proves what is there, and puts it in place.
 pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
-    let audits = match (&args.copy, args.book.whereabouts()?) {
-        (None, whereabouts) => whereabouts.audit()?,
-        (Some(copy), Whereabouts::Directory(dir)) => restore(copy, &dir)?,
+    let kept =
+        "whoever was invited when the copy was made is let in: 'queens-coordinator invitations' lists them";
+    match (&args.copy, args.book.whereabouts()?) {
+        (Some(copy), Whereabouts::Directory(dir)) => {
+            let Restored { audits, n_ended } = restore(copy, &dir, args.keep_invitations)?;
+            match n_ended {
+                _ if args.keep_invitations => say(kept),
+                0 => {}
+                1 => say("1 invitation is ended: invite whoever is to come in again"),
+                n => say(&format!("{n} invitations are ended: invite whoever is to come in again")),
+            }
+            show(&audits)
+        }
         (Some(_), Whereabouts::Server(_)) => bail!(
             "a copy is restored into a directory, and --store names a database: have its own tools put the copy there, \
              and name none here"
         ),
-    };
-    show(&audits)?;
-    if args.keep_invitations {
-        say(
-            "whoever was invited when the copy was made is let in: 'queens-coordinator invitations' lists them",
-        );
-    } else if let Some(mut book) = args.book.open_if_there()? {
-        revoke_all(&mut book)?;
+        (None, whereabouts) => {
+            // First, so that nobody is let in whatever comes of the rest.
+            if args.keep_invitations {
+                say(kept);
+            } else if let Some(mut book) = args.book.open_if_there()? {
+                revoke_all(&mut book)?;
+            }
+            show(&whereabouts.audit()?)
+        }
     }
-    Ok(())
 }

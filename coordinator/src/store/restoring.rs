@@ -1,6 +1,6 @@
 //! Puts a copy of a data directory in the place of one that is lost.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use queens_certificate::{Key, KeyError};
 use queens_ledger::store::StoreError;
@@ -11,36 +11,56 @@ use thiserror::Error;
 use super::postgres;
 use super::whereabouts::Whereabouts;
 use crate::access::book_error::BookError;
-use crate::access::contents::Contents;
+use crate::access::contents::{Contents, has_invitations};
 
-/// Why a copy is not restored, or not all of it.
+/// Why nothing is restored.
 #[derive(Debug, Error)]
 pub enum RestoreError {
-    /// The jobs can't be read, proved or written; nothing is restored.
+    /// The jobs can't be read, proved or written.
     #[error(transparent)]
     Jobs(#[from] BackupError),
-    /// The jobs are in place, and the invitations are not.
-    #[error("the jobs are restored, and the invitations are not: {0}")]
-    Invitations(BookError),
-    /// The jobs and invitations are in place, and the signing key is not.
-    #[error("the jobs are restored, and the signing key is not: {0}")]
-    Key(KeyError),
+    /// There is a file with invitations where they should go.
+    #[error("there are invitations in '{}' already: name a new directory", .0.display())]
+    Occupied(PathBuf),
+    /// The invitations can't be read or written.
+    #[error("the invitations can't be restored, and so nothing is: {0}")]
+    Invitations(#[from] BookError),
+    /// The signing key can't be read or written.
+    #[error("the signing key can't be restored, and so nothing is: {0}")]
+    Key(#[from] KeyError),
+}
+
+/// What is restored.
+#[derive(Debug)]
+pub struct Restored {
+    /// What the records of each job prove.
+    pub audits: Vec<JobAudit>,
+    /// The invitations that are ended.
+    pub n_ended: usize,
 }
 
 /// Copies the jobs, the invitations and the signing key that are in `copy`, a backup or a copy of a data directory, into
-/// the directory `dir`, which must have no jobs. Returns what the records of each job prove.
+/// the directory `dir`, which must have neither jobs nor invitations. The invitations are ended, unless they are kept. The
+/// jobs are in place last: where this fails or is killed before, there are none.
 ///
 /// # Errors
-/// If there are jobs in `dir`, or something of the copy can't be read, proved or written.
-pub fn restore(copy: &Path, dir: &Path) -> Result<Vec<JobAudit>, RestoreError> {
-    let audits = sqlite::restore(copy, dir)?;
-    if copy.is_dir() {
-        let (from, to) = (Whereabouts::Directory(copy.to_owned()), Whereabouts::Directory(dir.to_owned()));
-        let invitations = Contents::of(&from).and_then(|invitations| invitations.put_in_directory(&to));
-        invitations.map_err(RestoreError::Invitations)?;
-        Key::adopt_of(dir, copy).map_err(RestoreError::Key)?;
+/// If there are jobs or invitations in `dir`, or something of the copy can't be read, proved or written.
+pub fn restore(copy: &Path, dir: &Path, keeps_invitations: bool) -> Result<Restored, RestoreError> {
+    let (from, to) = (Whereabouts::Directory(copy.to_owned()), Whereabouts::Directory(dir.to_owned()));
+    if has_invitations(&to) {
+        return Err(RestoreError::Occupied(dir.to_owned()));
     }
-    Ok(audits)
+    let restoring = sqlite::restore(copy, dir)?;
+    let mut n_ended = 0;
+    if copy.is_dir() {
+        let mut invitations = Contents::of(&from)?;
+        if !keeps_invitations {
+            n_ended = invitations.end_all();
+        }
+        Key::adopt_of(dir, copy)?;
+        invitations.put_in_directory(&to)?;
+    }
+    Ok(Restored { audits: restoring.finish()?, n_ended })
 }
 
 impl Whereabouts {

@@ -31,6 +31,8 @@ impl EventLoop {
     fn unless_damaged<T>(&mut self, answer: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         match answer {
             Err(StoreError::DamagedJob { job, reason }) => {
+                // Unless an earlier state was put back, which contradicts all that is in memory.
+                self.store.confirm()?;
                 self.core.set_aside(job, reason);
                 Ok(None)
             }

@@ -11,6 +11,7 @@ use queens_ledger::{
 use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
+use super::lead::Fenced;
 use super::puzzle::puzzle;
 use super::sight::Sight;
 use super::surroundings::{Command, Request, Surroundings};
@@ -341,12 +342,17 @@ impl Coordinator {
                 return;
             }
             for comparison in &comparisons {
-                let recorded = around.disk.find(comparison.job, comparison.second.span);
-                self.core.compared(comparison, recorded);
+                match around.disk.find(self.epoch, &mut self.lineage, comparison.job, comparison.second.span)
+                {
+                    Ok(recorded) => self.core.compared(comparison, recorded),
+                    Err(Fenced) => return around.requests.push(Request::Resign),
+                }
             }
             for draw in &draws {
-                let drawn = around.disk.draw(draw);
-                self.core.drawn(draw, drawn);
+                match around.disk.draw(self.epoch, &mut self.lineage, draw) {
+                    Ok(drawn) => self.core.drawn(draw, drawn),
+                    Err(Fenced) => return around.requests.push(Request::Resign),
+                }
             }
         }
     }

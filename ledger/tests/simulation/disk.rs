@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Phase, Store, Stored, Write};
+use queens_ledger::store::{Phase, Store, StoreError, Stored, Write};
 use queens_messages::JobId;
 use queens_solver::{Plan, Span};
 
@@ -196,12 +196,34 @@ impl Disk {
         self.contents.apply(puzzles, writes);
     }
 
-    pub(crate) fn find(&mut self, job: JobId, span: Span) -> Option<Recorded> {
-        self.medium.store().find(job, span).expect("it can be read")
+    /// A record, for whoever leads; what can't be read was read in another state than the one that it has left.
+    pub(crate) fn find(
+        &mut self,
+        epoch: u64,
+        lineage: &mut Lineage,
+        job: JobId,
+        span: Span,
+    ) -> Result<Option<Recorded>, Fenced> {
+        let found = self.medium.store().find(job, span);
+        self.readable(epoch, lineage, found)
     }
 
-    pub(crate) fn draw(&mut self, draw: &Draw) -> Drawn {
-        self.medium.store().draw(draw).expect("it can be read")
+    /// The same of what a draw asks for.
+    pub(crate) fn draw(&mut self, epoch: u64, lineage: &mut Lineage, draw: &Draw) -> Result<Drawn, Fenced> {
+        let drawn = self.medium.store().draw(draw);
+        self.readable(epoch, lineage, drawn)
+    }
+
+    fn readable<T>(
+        &self,
+        epoch: u64,
+        lineage: &mut Lineage,
+        answer: Result<T, StoreError>,
+    ) -> Result<T, Fenced> {
+        if answer.is_err() {
+            self.confirm(epoch, lineage)?;
+        }
+        Ok(answer.expect("it can be read"))
     }
 
     /// What a coordinator goes by: what is durable, or, if it has lost the lead, what was at that time.

@@ -58,31 +58,55 @@ pub fn backup(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     copied
 }
 
+/// A database that is copied and proved, and gets its name when all that belongs to it is in place.
+#[derive(Debug)]
+pub struct Restoring {
+    audits: Vec<JobAudit>,
+    unfinished: PathBuf,
+    file: PathBuf,
+    /// No coordinator begins there meanwhile.
+    _taken: Directory,
+}
+
 /// Copies a backup, or the database in a copy of a data directory, into the directory `dir`, which is made if need be,
-/// and proves it before it is there. Returns what is proved.
+/// and proves it. It is not in place before it is [finished](Restoring::finish).
 ///
 /// # Errors
 /// If there is a database in `dir`, or the copy can't be read or proved; then there is none in `dir`.
-pub fn restore(copy_or_dir: &Path, dir: &Path) -> Result<Vec<JobAudit>, BackupError> {
+pub fn restore(copy_or_dir: &Path, dir: &Path) -> Result<Restoring, BackupError> {
     let source = if copy_or_dir.is_dir() { copy_or_dir.join(DATABASE) } else { copy_or_dir.to_owned() };
     let file = dir.join(DATABASE);
-    if file.symlink_metadata().is_ok() {
-        return Err(BackupError::Exists(file));
+    // SQLite would take a log that is left there for that of the new database.
+    for there in [file.clone(), dir.join(format!("{DATABASE}-wal")), dir.join(format!("{DATABASE}-shm"))] {
+        if there.symlink_metadata().is_ok() {
+            return Err(BackupError::Exists(there));
+        }
     }
     // Before anything is made in `dir`.
     open_to_read(&source).map_err(|fault| fault.of_opening(copy_or_dir))?;
-    // No coordinator begins there meanwhile.
-    let _taken = Directory::take(dir)?;
     let unfinished = dir.join(format!("{DATABASE}.unfinished"));
-    let restored = copy(&source, &unfinished).and_then(|_| {
-        let audits = audit_file(&unfinished).map_err(|error| error.at(copy_or_dir))?;
-        put_in_place(&unfinished, &file).map(|()| audits)
-    });
-    if restored.is_err() {
-        // The reason why it could not be made says more than why it can't be removed.
-        _ = fs::remove_file(&unfinished);
+    let mut restoring = Restoring { audits: Vec::new(), _taken: Directory::take(dir)?, unfinished, file };
+    copy(&source, &restoring.unfinished)?;
+    restoring.audits = audit_file(&restoring.unfinished).map_err(|error| error.at(copy_or_dir))?;
+    Ok(restoring)
+}
+
+impl Restoring {
+    /// Puts the database in place; returns what its records prove.
+    ///
+    /// # Errors
+    /// If that can't be written; then there is none.
+    pub fn finish(mut self) -> Result<Vec<JobAudit>, BackupError> {
+        put_in_place(&self.unfinished, &self.file)?;
+        Ok(std::mem::take(&mut self.audits))
     }
-    restored
+}
+
+impl Drop for Restoring {
+    fn drop(&mut self) {
+        // The reason why it is not finished says more than why this can't be removed.
+        _ = fs::remove_file(&self.unfinished);
+    }
 }
 
 fn copy(database: &Path, file: &Path) -> Result<u64, BackupError> {

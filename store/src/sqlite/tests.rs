@@ -118,7 +118,7 @@ pub(super) fn sample() -> TempDir {
 /// An audit of such a directory.
 pub(super) fn audit_sample(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as crosses");
-    audit_against(dir, &|_, _| Some(Truth { plan: plan.clone(), total: None }))
+    audit_against(dir, &|_, _| Some(Truth { plan: plan.clone() }))
 }
 
 /// A page of garbage anywhere is an error, not a panic and not a wrong number.
