@@ -118,6 +118,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         _ => None,
     };
     JobStatus {
+        identity: Some(job.identity()),
         waits_for,
         progress: job.progress(),
         active: job.active(book.now()),
