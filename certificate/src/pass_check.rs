@@ -97,6 +97,7 @@ impl<'a> PassCheck<'a> {
             let weight = planned.weight();
             return Err(format!("cross {cross} has weight {}, and must have {weight}", found.weight));
         }
+        is_of_job(&found, self.said)?;
         self.open = Some((found, Sum::default()));
         Ok(())
     }
@@ -197,6 +198,17 @@ impl<'a> PassCheck<'a> {
             return Err(format!("cross {found} comes again, or out of order: {expected} comes next"));
         }
         Ok(())
+    }
+}
+
+/// Whether a cross is of the job that its pass says it is of.
+pub(crate) fn is_of_job(found: &CrossSum, said: &Pass) -> Result<(), String> {
+    let cross = found.number;
+    match (found.identity, said.identity) {
+        (one, other) if one == other => Ok(()),
+        (None, _) => Err(format!("cross {cross} does not say which job it is of")),
+        (_, None) => Err(format!("cross {cross} names a job's identity, which format 1 does not know")),
+        (Some(one), Some(other)) => Err(format!("cross {cross} is of job {one}, its pass is of job {other}")),
     }
 }
 

@@ -54,6 +54,8 @@ struct Pass {
     method: &'static str,
     decomposition: u32,
     job: String,
+    /// What the job is known by where its number may be another's, 32 hexadecimal digits; null of format 1.
+    identity: Option<String>,
     recount_ppm: u32,
     seed: String,
     records: u64,
@@ -114,6 +116,7 @@ impl Part {
             method: said.method.name(),
             decomposition: said.decomposition,
             job: said.job.to_string(),
+            identity: said.identity.map(|identity| identity.to_string()),
             recount_ppm: said.recount_ppm,
             seed: format!("{:032x}", said.seed),
             records: found.total.n_records,
@@ -165,6 +168,8 @@ impl Sample {
 pub struct Proof {
     /// Size of the board.
     n: u8,
+    /// The job that it is of, by its identity; null of format 1.
+    identity: Option<String>,
     /// Who signed the certificate.
     signer: String,
     /// Whether the signer is one of the keys that were given.
@@ -188,6 +193,7 @@ impl Proof {
         let Proved { header, counted, cross, counter, is_known } = proved;
         Self {
             n: header.n.get(),
+            identity: cross.identity.map(|identity| identity.to_string()),
             signer: header.signer.to_string(),
             is_known: *is_known,
             pass: counted.pass,

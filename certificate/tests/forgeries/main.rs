@@ -179,7 +179,11 @@ fn what_a_header_gives_away_is_refused_before_anything_is_planned() {
         |part| part.set(1, 1, 32),
         |part| part.add(2, 3, 1),
         |part| part.set(4, 3, 99),
-        |part| part.lines.insert(5, part.lines[4].replace("pass\t1", "pass\t2").replace("search", "halves")),
+        |part| {
+            let first = part.lines[4].replace("pass\t1", "pass\t2").replace("search", "halves");
+            let end = first.len() - 1;
+            part.lines.insert(5, format!("{}2", &first[..end]));
+        },
         |part| part.lines[2] = format!("crosses\t0\t0\t{}", plan_len(9)),
         |part| part.add(5, 1, 8),
         |part| part.key = key(9),

@@ -29,10 +29,11 @@ pub(crate) fn describe_proof(proved: &Proved) -> String {
     let Count { solutions, nodes } = counted.count;
     let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
     let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
+    let job = cross.identity.map(|identity| format!(" of job {identity}")).unwrap_or_default();
     let vouched =
         if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
-        "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
+        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
          certificate that {} signed, {vouched}",
         header.n,
         counted.pass,
@@ -87,12 +88,18 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
         "part {number}: crosses {start}..{end} of {}, certified {made} by {}, {key}",
         header.n_crosses, header.signer
     )];
-    for (number, pass) in (1..).zip(&part.passes) {
+    for (number, (pass, said)) in (1..).zip(part.passes.iter().zip(&header.passes)) {
         lines.push(pass_line(number, pass, who));
+        if let Some(identity) = said.identity {
+            lines.push(format!("pass {number} is job {}, identity {identity}", said.job));
+        }
     }
     if !header.has_parties {
         lines.push(
             "its format, 1, tells names and not who has them: two names that confirm each other may be one person's".to_owned(),
+        );
+        lines.push(
+            "nor does it tell the jobs' identities: another certificate of the same number may be of another job".to_owned(),
         );
     }
     match part.agreement {

@@ -123,6 +123,7 @@ fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, Expor
         method: entry.method,
         decomposition: entry.decomposition,
         job: entry.id.0,
+        identity: Some(entry.identity),
         recount_ppm: entry.terms.recount.ppm(),
         seed: entry.terms.seed,
     };

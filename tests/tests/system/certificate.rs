@@ -226,6 +226,7 @@ fn compare_with_python(file: &Path) {
             "pass {number} by {method} {version}: {} records, {solutions} solutions, {nodes} nodes",
             pass["records"]
         ));
+        lines.extend(pass["identity"].as_str().map(|identity| format!("pass {number} is job {identity}")));
     }
     lines.push(format!("signed by {}", text(&answer["parts"][0]["signer"])));
     let [solutions, fundamental] = ["solutions", "fundamental"].map(|field| text(&answer[field]));
