@@ -115,8 +115,20 @@ impl Display for Entry {
                 write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}")?;
                 party.map_or(Ok(()), |party| write!(f, "\t{party}"))
             }
-            Self::Cross(CrossSum { pass, number, image, n_subproblems, weight, solutions, nodes, identity }) => {
-                write!(f, "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}")?;
+            Self::Cross(CrossSum {
+                pass,
+                number,
+                image,
+                n_subproblems,
+                weight,
+                solutions,
+                nodes,
+                identity,
+            }) => {
+                write!(
+                    f,
+                    "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}"
+                )?;
                 identity.map_or(Ok(()), |identity| write!(f, "\t{identity}"))
             }
             Self::Record(counted) => write!(f, "record\t{counted}"),

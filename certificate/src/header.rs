@@ -6,9 +6,10 @@ use std::ops::Range;
 use queens_messages::{JobIdentity, Name};
 use queens_solver::{BoardSize, Method};
 
-use crate::fields::{Fields, shown, to_hex};
+use crate::fields::{Fields, from_hex, shown, to_hex};
 use crate::key::PublicKey;
 use crate::tree::Hash;
+use crate::who::PartyDigest;
 
 /// The first line of a file, without the number of its parts.
 pub(crate) const MAGIC: &str = "queens certificate";
@@ -26,6 +27,9 @@ pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<u32, String> {
         other => Err(format!("it has format {other}, this program knows {NAMES_ONLY} and {FORMAT}")),
     }
 }
+
+/// What stands where a party would be named that alone counts again.
+const ANYBODY: &str = "any";
 
 /// What begins the header of a part.
 pub(crate) const PART: &str = "part";
@@ -80,6 +84,9 @@ pub struct Pass {
     pub recount_ppm: u32,
     /// What they were drawn with.
     pub seed: u128,
+    /// The party that was named to count them again: no two parties agree on one of them without it. Any other party than
+    /// had counted them if `None`, and in certificates of format 1.
+    pub recount_by: Option<PartyDigest>,
 }
 
 /// What the records of a pass add up to.
@@ -109,11 +116,13 @@ impl Display for Header {
         writeln!(f, "board\t{}", self.n)?;
         writeln!(f, "crosses\t{start}\t{end}\t{}", self.n_crosses)?;
         writeln!(f, "job\t{}\t{}", self.created_ms, self.finished_ms)?;
-        for (number, Pass { method, decomposition, job, identity, recount_ppm, seed }) in
-            (1..).zip(&self.passes)
-        {
+        for (number, pass) in (1..).zip(&self.passes) {
+            let Pass { method, decomposition, job, identity, recount_ppm, seed, recount_by } = pass;
             write!(f, "pass\t{number}\t{method}\t{decomposition}\t{job}\t{recount_ppm}\t{seed:032x}")?;
-            identity.map_or(Ok(()), |identity| write!(f, "\t{identity}"))?;
+            if let Some(identity) = identity {
+                let by = recount_by.map_or_else(|| ANYBODY.to_owned(), |party| party.to_string());
+                write!(f, "\t{identity}\t{by}")?;
+            }
             writeln!(f)?;
         }
         writeln!(f, "symmetric\t{}\t{}", self.half_turn, self.quarter_turn)?;
@@ -221,7 +230,8 @@ impl Pass {
         }
         let seed = u128::from_be_bytes(fields.hex("the seed")?);
         let identity = has_identity.then(|| identity(fields)).transpose()?;
-        Ok(Self { method, decomposition, job, identity, recount_ppm, seed })
+        let recount_by = if has_identity { recount_by(fields)? } else { None };
+        Ok(Self { method, decomposition, job, identity, recount_ppm, seed, recount_by })
     }
 }
 
@@ -232,6 +242,17 @@ pub(crate) fn identity(fields: &mut Fields<'_>) -> Result<JobIdentity, String> {
         return Err("the job's identity is all zeros, which is none".to_owned());
     }
     Ok(identity)
+}
+
+/// Reads which party was named to count again, if one was.
+fn recount_by(fields: &mut Fields<'_>) -> Result<Option<PartyDigest>, String> {
+    const WHAT: &str = "the party that counts again";
+    let text = fields.text(WHAT)?;
+    if text == ANYBODY {
+        return Ok(None);
+    }
+    let wrong = || format!("{WHAT}, '{}', is neither 16 hexadecimal digits nor '{ANYBODY}'", shown(text));
+    from_hex(text).map(PartyDigest::from_bytes).map(Some).ok_or_else(wrong)
 }
 
 impl Footer {

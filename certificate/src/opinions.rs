@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use queens_solver::Count;
 
 use crate::entry::{Counted, MOST_COUNTERS, Verdict};
-use crate::who::Who;
+use crate::who::{PartyDigest, Who};
 
 /// Verdicts on one span, at most: all who can have counted it but one may have lost.
 const MOST_VERDICTS: usize = MOST_COUNTERS;
@@ -18,7 +18,7 @@ pub(crate) struct Opinions {
     pub(crate) n_again: u64,
     /// Verdicts.
     pub(crate) n_verdicts: u64,
-    /// Records that a second party has confirmed.
+    /// Records that a second party has confirmed; if one party was named for that, those on which it is one of two.
     pub(crate) n_confirmed: u64,
     /// The nodes of those.
     pub(crate) confirmed_nodes: u128,
@@ -28,12 +28,21 @@ pub(crate) struct Opinions {
     pub(crate) unconfirmed: BTreeMap<Who, u64>,
 }
 
+/// What must have happened to a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// Whether it was drawn to be counted again.
+    pub(crate) is_drawn: bool,
+    /// The party that has to be one of two that agree, if one was named.
+    pub(crate) recount_by: Option<PartyDigest>,
+}
+
 /// A record of which more may be said.
 #[derive(Debug)]
 struct Record {
     counted: Counted,
     name: Who,
-    is_drawn: bool,
+    rule: Rule,
     again: Vec<(Who, Count)>,
     verdicts: Vec<Decided>,
     /// The same, for looking them up: a span may have as many as there are parties.
@@ -58,10 +67,10 @@ fn numbers(Count { solutions, nodes }: Count) -> Numbers {
 
 impl Opinions {
     /// A record comes, by this worker. If it was drawn, another party must have confirmed it.
-    pub(crate) fn open(&mut self, counted: Counted, name: Who, is_drawn: bool) {
+    pub(crate) fn open(&mut self, counted: Counted, name: Who, rule: Rule) {
         let (again, verdicts) = (Vec::new(), Vec::new());
         let (decided, standing) = (BTreeSet::new(), BTreeMap::new());
-        self.open = Some(Record { counted, name, is_drawn, again, verdicts, decided, standing });
+        self.open = Some(Record { counted, name, rule, again, verdicts, decided, standing });
     }
 
     /// Another count of it.
@@ -148,12 +157,22 @@ impl Opinions {
             }
             self.losers.insert(verdict.loser);
         }
-        if is_confirmed {
+        let is_by_whom_it_should = record.rule.recount_by.is_none_or(|by| {
+            let agreeing = record.again.iter().filter(|(_, other)| *other == count).map(|(name, _)| name);
+            agreeing.chain([&record.name]).any(|name| name.party == Some(by))
+        });
+        if is_confirmed && is_by_whom_it_should {
             self.n_confirmed += 1;
             self.confirmed_nodes += u128::from(count.nodes);
             return Ok(None);
         }
-        if record.is_drawn {
+        if let Some(by) = record.rule.recount_by.filter(|_| is_confirmed) {
+            let what = format!(
+                "{span} was drawn to be counted again, and party {by} was named for that and has not confirmed it"
+            );
+            return if record.rule.is_drawn { Err(what) } else { Ok(None) };
+        }
+        if record.rule.is_drawn {
             let noun = record.name.noun();
             return Err(format!(
                 "{span} was drawn to be counted again, and no second {noun} has confirmed it"

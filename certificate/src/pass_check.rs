@@ -7,7 +7,7 @@ use queens_solver::{Count, Plan};
 use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
-use crate::opinions::Opinions;
+use crate::opinions::{Opinions, Rule};
 use crate::who::Who;
 
 /// Who counted: for each number of a counter, its worker.
@@ -125,8 +125,8 @@ impl<'a> PassCheck<'a> {
         sum.solutions += u128::from(solutions);
         sum.nodes += u128::from(nodes);
         self.total.n_records += 1;
-        let is_drawn = is_drawn(self.said, span);
-        self.opinions.open(*found, name.clone(), is_drawn);
+        let rule = Rule { is_drawn: is_drawn(self.said, span), recount_by: self.said.recount_by };
+        self.opinions.open(*found, name.clone(), rule);
         Ok(())
     }
 

@@ -57,6 +57,8 @@ struct Pass {
     /// What the job is known by where its number may be another's, 32 hexadecimal digits; null of format 1.
     identity: Option<String>,
     recount_ppm: u32,
+    /// The digest of the party without which no two agreed on what was drawn; null if none was named.
+    recount_by: Option<String>,
     seed: String,
     records: u64,
     solutions: String,
@@ -118,6 +120,7 @@ impl Part {
             job: said.job.to_string(),
             identity: said.identity.map(|identity| identity.to_string()),
             recount_ppm: said.recount_ppm,
+            recount_by: said.recount_by.map(|party| party.to_string()),
             seed: format!("{:032x}", said.seed),
             records: found.total.n_records,
             solutions: found.total.solutions.to_string(),

@@ -63,7 +63,7 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
         let ppm = if is_all(plans, number) { 1_000_000 } else { 0 };
         let identity = identity(key.verifying_key().as_bytes()[0], number);
         lines.push(format!(
-            "pass\t{number}\t{method}\t{version}\t{}\t{ppm}\t{:032x}\t{identity}",
+            "pass\t{number}\t{method}\t{version}\t{}\t{ppm}\t{:032x}\t{identity}\tany",
             number + 6,
             12345
         ));
@@ -197,7 +197,7 @@ impl Part {
     /// Makes it one of format 1, whose counters have names alone, and whose passes no identities.
     pub(crate) fn without_parties(&mut self) {
         self.set(0, 1, 1);
-        ["counter", "pass", "cross"].into_iter().for_each(|kind| self.cut_last(kind));
+        ["counter", "pass", "pass", "cross"].into_iter().for_each(|kind| self.cut_last(kind));
         self.seal();
     }
 

@@ -257,7 +257,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     }),
     forged("the identity of another job in the header", Methods, Sign, "its pass is of job", |p| { let l = p.place("pass", 0); p.set(l, 7, "5".repeat(32)); }),
     forged("a cross of another job", Methods, Sign, "its pass is of job", |p| { let l = p.place("cross", 1); p.set(l, 8, "5".repeat(32)); }),
-    forged("a pass without an identity", Methods, Sign, "the job's identity is missing", |p| p.cut_last("pass")),
+    forged("a pass without an identity", Methods, Sign, "the job's identity is missing", |p| { p.cut_last("pass"); p.cut_last("pass"); }),
     forged("a cross without an identity", Methods, Sign, "does not say which job it is of", |p| p.cut_last("cross")),
     forged("an identity of all zeros", Methods, Sign, "is all zeros", |p| {
         let lines = [("pass", 0, 7), ("cross", 0, 8)].map(|(kind, number, field)| (p.place(kind, number), field));
@@ -265,7 +265,16 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     }),
     forged("an identity that is none", Methods, Sign, "is not 32 hexadecimal digits", |p| { let l = p.place("pass", 0); p.set(l, 7, "7"); }),
     forged("one identity for both passes", Images, Sign, "as pass 1 is", |p| { let (one, two) = (p.place("pass", 0), p.place("pass", 1)); let of_one = p.field(one, 7).to_owned(); p.set(two, 7, of_one); }),
-    forged("identities in a format that has none", Methods, Sign, "cross 0 names a job's identity, which format 1", |p| { p.set(0, 1, 1); p.cut_last("counter"); p.cut_last("pass"); }),
+    forged("nothing said of who alone counted again", Methods, Sign, "the party that counts again is missing", |p| p.cut_last("pass")),
+    forged("a party that alone counted again, and is none", Methods, Sign, "is neither 16 hexadecimal digits nor 'any'", |p| { let l = p.place("pass", 0); p.set(l, 8, "bert"); }),
+    forged("a party said to have counted again alone, which has not", Images, Sign, "party 000000000000000d was named for that and has not", |p| { let l = p.place("pass", 0); p.set(l, 8, "000000000000000d"); }),
+    forged("a drawn record that another than the named party confirms", Images, Sign, "party 000000000000000b was named for that and has not", |p| {
+        let (pass, again) = (p.place("pass", 0), p.place("again", 4));
+        p.set(pass, 8, "000000000000000b");
+        p.set(again, 8, 2);
+    }),
+    forged("who alone counted again", Images, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 8, "000000000000000b"); }),
+    forged("identities in a format that has none", Methods, Sign, "cross 0 names a job's identity, which format 1", |p| { p.set(0, 1, 1); p.cut_last("counter"); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("another format", Methods, Sign, "it has format 3", |p| { let l = p.place("part", 0); p.set(l, 1, 3); }),
 
     // Signed again: counters, second counts and verdicts.
@@ -278,7 +287,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a record that was drawn and only its own party confirms, under another name", Images, Sign, "by 'anton', who had counted it as 'anna'", |p| { let l = p.place("again", 3); p.set(l, 8, 5); }),
     forged("a counter without a party", Methods, Sign, "counter 1 has no party", |p| { let l = p.place("counter", 1); p.lines[l] = "counter\t1\tbert\t0.1.0\tavx2".to_owned(); }),
     forged("a party that is none", Methods, Sign, "is not 16 hexadecimal digits", |p| { let l = p.place("counter", 1); p.set(l, 5, "b"); }),
-    forged("parties in a format that has none", Methods, Sign, "counter 0 has a party, which format 1 does not know", |p| { p.set(0, 1, 1); p.cut_last("pass"); }),
+    forged("parties in a format that has none", Methods, Sign, "counter 0 has a party, which format 1 does not know", |p| { p.set(0, 1, 1); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("a second count doubled", Methods, Sign, "twice, or parties are not in order", |p| { let l = p.place("again", 0); double(p, l); }),
     forged("a second count of another span", Methods, Sign, "does not follow its record", |p| { let l = p.place("again", 0); p.add(l, 4, -1); }),
     forged("a second count that disagrees", Methods, Sign, "no verdict says who is right", |p| { let l = p.place("again", 0); p.add(l, 5, 1); }),

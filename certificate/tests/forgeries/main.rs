@@ -132,6 +132,35 @@ fn certificates_without_parties_are_read_and_tell_names_apart() {
     assert_eq!([0, 1].map(|part| report.parts[part].header.has_parties), [false, true]);
 }
 
+/// Who is named to count again is one of two that agree on whatever was drawn, and on whatever is called confirmed.
+#[test]
+fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {
+    let named = |party: &str| {
+        let mut draft = TWO_IMAGES.clone();
+        let pass = draft.parts[0].place("pass", 0);
+        draft.parts[0].set(pass, 8, party);
+        draft.parts[0].seal();
+        draft
+    };
+    // Bert has counted again all of the first pass, and of the second what nobody drew.
+    let mut draft = named("000000000000000b");
+    let report = checked(&draft.pack()).expect("it holds");
+    let [first, second] = &report.parts[0].passes[..] else { panic!("two passes") };
+    let by = report.parts[0].header.passes[0].recount_by.map(|party| party.to_string());
+    assert_eq!((by.as_deref(), first.n_confirmed), (Some("000000000000000b"), first.total.n_records));
+    let n_confirmed = second.n_confirmed;
+    assert!(n_confirmed > 0);
+    // Of the second, what others confirm is not called confirmed then.
+    let pass = draft.parts[0].place("pass", 1);
+    draft.parts[0].set(pass, 8, "000000000000000d");
+    draft.parts[0].seal();
+    let report = checked(&draft.pack()).expect("nothing of the second was drawn");
+    assert_eq!(report.parts[0].passes[1].n_confirmed, 0);
+    // Anna has counted the first pass: others confirm that.
+    let report = checked(&named("000000000000000a").pack()).expect("it holds");
+    assert_eq!(report.parts[0].passes[0].n_confirmed, report.parts[0].passes[0].total.n_records);
+}
+
 /// Whoever makes a file says in it which board it is about.
 #[test]
 fn what_takes_core_hours_is_begun_only_if_asked_for() {
@@ -181,8 +210,7 @@ fn what_a_header_gives_away_is_refused_before_anything_is_planned() {
         |part| part.set(4, 3, 99),
         |part| {
             let first = part.lines[4].replace("pass\t1", "pass\t2").replace("search", "halves");
-            let end = first.len() - 1;
-            part.lines.insert(5, format!("{}2", &first[..end]));
+            part.lines.insert(5, first.replace("1\tany", "2\tany"));
         },
         |part| part.lines[2] = format!("crosses\t0\t0\t{}", plan_len(9)),
         |part| part.add(5, 1, 8),

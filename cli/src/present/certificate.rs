@@ -93,6 +93,12 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
         if let Some(identity) = said.identity {
             lines.push(format!("pass {number} is job {}, identity {identity}", said.job));
         }
+        if let Some(party) = said.recount_by {
+            lines.push(format!(
+                "party {party} alone was named to count pass {number} again: it agrees with another on all that was drawn \
+                 and all that is called confirmed"
+            ));
+        }
     }
     if !header.has_parties {
         lines.push(
