@@ -263,7 +263,7 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     if let Some((barred, first)) = groups.into_iter().find(|(barred, _)| can_nobody(barred)) {
         if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !barred.contains(&it.party)) {
             return Some(format!(
-                "a worker of {arbiter} that can count by {}: nobody else is to count it again (--recount-by)",
+                "a worker of {arbiter} that can count by {}: nobody else counts this job again (--recount-by)",
                 job.method()
             ));
         }

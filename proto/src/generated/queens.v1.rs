@@ -270,7 +270,7 @@ pub struct SubmitRequest {
     #[prost(message, optional, tag = "4")]
     pub crosses: ::core::option::Option<CrossRange>,
     /// The share of its work to count again, in parts per million, 0 to 1000000; absent for what is usual: 10000 from n = 20
-    /// on, unless all workers that are there came with one invitation.
+    /// on, unless all workers that are there came with one invitation, and 10000 if recount_by names a party.
     #[prost(uint32, optional, tag = "5")]
     pub recount: ::core::option::Option<u32>,
     /// How to count it a second time; METHOD_UNSPECIFIED if it is not to be.
