@@ -1,6 +1,7 @@
 //! What further counts and verdicts say of a record.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Sum;
 
 use queens_solver::Count;
 
@@ -24,8 +25,32 @@ pub(crate) struct Opinions {
     pub(crate) confirmed_nodes: u128,
     /// Those that have lost a dispute.
     pub(crate) losers: BTreeSet<Who>,
-    /// How many records each has that nobody has confirmed.
-    pub(crate) unconfirmed: BTreeMap<Who, u64>,
+    /// What each has counted that nobody has confirmed.
+    pub(crate) unconfirmed: BTreeMap<Who, Unconfirmed>,
+}
+
+/// Records that nobody has confirmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unconfirmed {
+    pub(crate) n_records: u64,
+    pub(crate) nodes: u128,
+}
+
+impl Unconfirmed {
+    /// Adds a record.
+    pub(crate) fn add(&mut self, nodes: u64) {
+        self.n_records += 1;
+        self.nodes += u128::from(nodes);
+    }
+}
+
+impl Sum for Unconfirmed {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, it| Self {
+            n_records: sum.n_records + it.n_records,
+            nodes: sum.nodes + it.nodes,
+        })
+    }
 }
 
 /// What must have happened to a record.
@@ -129,8 +154,8 @@ impl Opinions {
         Ok(())
     }
 
-    /// Nothing more is said of the record. Returns who counted it if no other has confirmed it.
-    pub(crate) fn close(&mut self) -> Result<Option<Who>, String> {
+    /// Nothing more is said of the record. Returns who counted it if no other has confirmed it, and its nodes.
+    pub(crate) fn close(&mut self) -> Result<Option<(Who, u64)>, String> {
         let Some(record) = self.open.take() else { return Ok(None) };
         let (span, count) = (record.counted.span, record.counted.count);
         for (name, other) in &record.again {
@@ -178,8 +203,8 @@ impl Opinions {
                 "{span} was drawn to be counted again, and no second {noun} has confirmed it"
             ));
         }
-        *self.unconfirmed.entry(record.name.clone()).or_default() += 1;
-        Ok(Some(record.name))
+        self.unconfirmed.entry(record.name.clone()).or_default().add(count.nodes);
+        Ok(Some((record.name, count.nodes)))
     }
 }
 

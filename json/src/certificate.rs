@@ -66,6 +66,10 @@ struct Pass {
     further_counts: u64,
     confirmed_records: u64,
     confirmed_nodes: String,
+    /// Records that are on the word of one party: no other has confirmed them, nor what that party counted in the other
+    /// pass, if there is one.
+    one_party_records: u64,
+    one_party_nodes: String,
     verdicts: u64,
 }
 
@@ -128,6 +132,8 @@ impl Part {
             further_counts: found.n_again,
             confirmed_records: found.n_confirmed,
             confirmed_nodes: found.confirmed_nodes.to_string(),
+            one_party_records: found.n_by_one,
+            one_party_nodes: found.nodes_by_one.to_string(),
             verdicts: found.n_verdicts,
         };
         let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| Loser {

@@ -110,17 +110,16 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     }
     match part.agreement {
         Agreement::OnePass => {}
-        Agreement::EachCross { n_by_one: 0 } => {
-            lines.push(format!("the passes agree on every cross, and no cross is on the word of one {who}"));
-        }
+        Agreement::EachCross { n_by_one: 0 } => lines.push("the passes agree on every cross".to_owned()),
         Agreement::EachCross { n_by_one } => lines.push(format!(
-            "the passes agree on every cross; {n_by_one} of them may be on the word of one {who}, which counted in \
-             both passes what no other has confirmed"
+            "the passes agree on every cross; of {n_by_one} of them one {who} counted in both passes what no other has \
+             confirmed"
         )),
         Agreement::Whole => {
             lines.push("the passes agree on the sum, by methods that share nothing but the board".to_owned());
         }
     }
+    lines.push(one_word(part, who));
     for loser in &part.losers {
         let rest = match loser.n_unconfirmed {
             0 => "all its records were counted again".to_owned(),
@@ -129,6 +128,25 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
         lines.push(format!("worker '{}' lost a dispute; {rest}", loser.name));
     }
     lines
+}
+
+/// How much one party could have changed without being noticed.
+fn one_word(part: &PartReport, who: &str) -> String {
+    let passes = (1..).zip(&part.passes).filter(|(_, pass)| pass.n_by_one > 0);
+    let alone: Vec<String> = passes
+        .map(|(number, pass)| {
+            let share = percent(pass.nodes_by_one as f64 / pass.total.nodes.max(1) as f64);
+            format!("{} of pass {number} ({share} of its work)", plural(pass.n_by_one, "record"))
+        })
+        .collect();
+    let why = match part.agreement {
+        _ if alone.is_empty() => return format!("no part is on the word of one {who}"),
+        Agreement::OnePass => "no other has confirmed them",
+        Agreement::EachCross { .. } | Agreement::Whole => {
+            "no other has confirmed them, nor what the same one counted in the other pass"
+        }
+    };
+    format!("on the word of one {who}: {}; {why}", alone.join(" and "))
 }
 
 fn pass_line(number: usize, pass: &PassReport, who: &str) -> String {
