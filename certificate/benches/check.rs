@@ -49,7 +49,15 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
     let known = published(plan.n()).expect("published");
     let n_crosses = u32::try_from(plan.parts().len()).expect("few");
     let name = |text: String| text.parse::<Name>().expect("a name");
-    let pass = Pass { method: Method::Search, decomposition: 2, job: 1, recount_ppm: 0, seed: 1 };
+    let pass = Pass {
+        method: Method::Search,
+        decomposition: 2,
+        job: 1,
+        identity: None,
+        recount_ppm: 0,
+        seed: 1,
+        recount_by: None,
+    };
     let header = Header {
         has_parties: false,
         n: plan.n(),
@@ -102,7 +110,8 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
         let nodes = spans.iter().map(|(_, count)| u128::from(count.nodes)).sum();
         left -= weight * solutions;
         let (image, n_subproblems, weight) = (choice.image.index(), choice.n_subproblems, planned.weight());
-        let cross = CrossSum { pass: 1, number, image, n_subproblems, weight, solutions, nodes };
+        let cross =
+            CrossSum { pass: 1, number, image, n_subproblems, weight, solutions, nodes, identity: None };
         writer.entry(&Entry::Cross(cross)).expect("written");
         for (span, count) in spans {
             let duration_us = random.next() % 100_000_000;

@@ -1,10 +1,12 @@
 //! Whether a certificate holds. Nothing in it is believed: plans are made again, all records are added up, and some
 //! are counted again.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use queens_messages::JobIdentity;
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 
 use crate::header::{Header, MAGIC, Source, read_format};
@@ -33,6 +35,7 @@ pub fn check(
     let mut draw = options.sample.map(Draw::of);
     let mut plans: Option<Plans<'_>> = None;
     let mut parts: Vec<PartReport> = Vec::new();
+    let mut jobs = Jobs::default();
     for number in 1..=n_parts {
         let header = Header::read(&mut lines)?;
         let n = header.n;
@@ -43,6 +46,7 @@ pub fn check(
         if let Some(before) = parts.last() {
             follows(&before.header, &header).map_err(|what| Refusal::at(&place, what))?;
         }
+        jobs.add(&header).map_err(|what| Refusal::at(&place, what))?;
         let plans = plans.get_or_insert_with(|| Plans::of(header.n, options.n_threads, options.stop));
         parts.push(PartCheck { options, told }.read(&mut lines, header, plans, draw.as_mut())?);
     }
@@ -103,6 +107,23 @@ pub(crate) fn follows(before: &Header, after: &Header) -> Result<(), String> {
         return Err(format!("the parts overlap: crosses {start}..{until} are in two"));
     }
     Ok(())
+}
+
+/// The jobs that parts are of, by their identities.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs(BTreeSet<JobIdentity>);
+
+impl Jobs {
+    /// Adds those of a part. A job counts crosses that follow each other, and all of them are in one part: two parts are of
+    /// two jobs.
+    pub(crate) fn add(&mut self, header: &Header) -> Result<(), String> {
+        for identity in header.passes.iter().filter_map(|pass| pass.identity) {
+            if !self.0.insert(identity) {
+                return Err(format!("it is of job {identity}, as another part is"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whether the symmetric placements are those of the board.

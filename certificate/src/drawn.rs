@@ -30,7 +30,8 @@ mod tests {
     #[test]
     fn what_is_drawn_is_what_coordinators_draw() {
         let seed = 0x0123_4567_89ab_cdef;
-        let pass = Pass { method: Method::Search, decomposition: 2, job: 1, recount_ppm: 1000, seed };
+        let (method, identity, recount_by) = (Method::Search, None, None);
+        let pass = Pass { method, decomposition: 2, job: 1, identity, recount_ppm: 1000, seed, recount_by };
         let is_drawn = |&first: &u64| is_drawn(&pass, Span::new(3, first, first + 1).expect("not empty"));
         let drawn: Vec<u64> = (0..10_000).filter(is_drawn).collect();
         assert_eq!(drawn, [98, 3323, 6435, 6953, 8341, 9102]);

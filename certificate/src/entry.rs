@@ -2,10 +2,11 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use queens_messages::Name;
+use queens_messages::{JobIdentity, Name};
 use queens_solver::{Count, Span};
 
 use crate::fields::{Fields, shown};
+use crate::header::identity;
 use crate::who::PartyDigest;
 
 /// Counters of a part, at most.
@@ -66,6 +67,8 @@ pub struct CrossSum {
     pub solutions: u128,
     /// Their nodes.
     pub nodes: u128,
+    /// The job that they are of; `None` in certificates of format 1.
+    pub identity: Option<JobIdentity>,
 }
 
 /// A count of a span.
@@ -112,8 +115,21 @@ impl Display for Entry {
                 write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}")?;
                 party.map_or(Ok(()), |party| write!(f, "\t{party}"))
             }
-            Self::Cross(CrossSum { pass, number, image, n_subproblems, weight, solutions, nodes }) => {
-                write!(f, "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}")
+            Self::Cross(CrossSum {
+                pass,
+                number,
+                image,
+                n_subproblems,
+                weight,
+                solutions,
+                nodes,
+                identity,
+            }) => {
+                write!(
+                    f,
+                    "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}"
+                )?;
+                identity.map_or(Ok(()), |identity| write!(f, "\t{identity}"))
             }
             Self::Record(counted) => write!(f, "record\t{counted}"),
             Self::Again { counted, at_ms } => write!(f, "again\t{counted}\t{at_ms}"),
@@ -154,6 +170,7 @@ impl Entry {
                 weight: fields.number("the weight")?,
                 solutions: fields.number("solutions")?,
                 nodes: fields.number("nodes")?,
+                identity: fields.more().then(|| identity(&mut fields)).transpose()?,
             }),
             "counter" => Self::Counter {
                 number: fields.number("the number of a counter")?,

@@ -3,12 +3,13 @@
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
-use queens_messages::Name;
+use queens_messages::{JobIdentity, Name};
 use queens_solver::{BoardSize, Method};
 
-use crate::fields::{Fields, shown, to_hex};
+use crate::fields::{Fields, from_hex, shown, to_hex};
 use crate::key::PublicKey;
 use crate::tree::Hash;
+use crate::who::PartyDigest;
 
 /// The first line of a file, without the number of its parts.
 pub(crate) const MAGIC: &str = "queens certificate";
@@ -16,7 +17,7 @@ pub(crate) const MAGIC: &str = "queens certificate";
 /// The version of the format that is written.
 pub(crate) const FORMAT: u32 = 2;
 
-/// The version whose counters have names and no parties.
+/// The version whose counters have names and no parties, and whose jobs have numbers alone.
 pub(crate) const NAMES_ONLY: u32 = 1;
 
 /// Reads the version of a format that is known.
@@ -26,6 +27,9 @@ pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<u32, String> {
         other => Err(format!("it has format {other}, this program knows {NAMES_ONLY} and {FORMAT}")),
     }
 }
+
+/// What stands where a party would be named that alone counts again.
+const ANYBODY: &str = "any";
 
 /// What begins the header of a part.
 pub(crate) const PART: &str = "part";
@@ -39,7 +43,7 @@ pub(crate) const MOST_PASSES: usize = 2;
 /// What a job, or the part of one that a site has counted, is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whether its counters have parties. Certificates of format 1 have their names alone.
+    /// Whether its counters have parties, and its passes the identities of their jobs. Those of format 1 have neither.
     pub has_parties: bool,
     /// The size of the board.
     pub n: BoardSize,
@@ -74,10 +78,15 @@ pub struct Pass {
     pub decomposition: u32,
     /// The number of its job where it was counted.
     pub job: u64,
+    /// What its job is known by where that number may be another's; `None` in certificates of format 1.
+    pub identity: Option<JobIdentity>,
     /// The share of its records that was to be counted again, in parts per million.
     pub recount_ppm: u32,
     /// What they were drawn with.
     pub seed: u128,
+    /// The party that was named to count them again: no two parties agree on one of them without it. Any other party than
+    /// had counted them if `None`, and in certificates of format 1.
+    pub recount_by: Option<PartyDigest>,
 }
 
 /// What the records of a pass add up to.
@@ -107,8 +116,14 @@ impl Display for Header {
         writeln!(f, "board\t{}", self.n)?;
         writeln!(f, "crosses\t{start}\t{end}\t{}", self.n_crosses)?;
         writeln!(f, "job\t{}\t{}", self.created_ms, self.finished_ms)?;
-        for (number, Pass { method, decomposition, job, recount_ppm, seed }) in (1..).zip(&self.passes) {
-            writeln!(f, "pass\t{number}\t{method}\t{decomposition}\t{job}\t{recount_ppm}\t{seed:032x}")?;
+        for (number, pass) in (1..).zip(&self.passes) {
+            let Pass { method, decomposition, job, identity, recount_ppm, seed, recount_by } = pass;
+            write!(f, "pass\t{number}\t{method}\t{decomposition}\t{job}\t{recount_ppm}\t{seed:032x}")?;
+            if let Some(identity) = identity {
+                let by = recount_by.map_or_else(|| ANYBODY.to_owned(), |party| party.to_string());
+                write!(f, "\t{identity}\t{by}")?;
+            }
+            writeln!(f)?;
         }
         writeln!(f, "symmetric\t{}\t{}", self.half_turn, self.quarter_turn)?;
         writeln!(f, "made\t{}\t{}", self.made_ms, self.program)?;
@@ -165,7 +180,14 @@ impl Header {
         let mut passes = vec![];
         while passes.len() < MOST_PASSES && (passes.is_empty() || lines.peek()? == "pass") {
             let number = passes.len() + 1;
-            passes.push(lines.line("pass", |fields| Pass::read(fields, number))?);
+            let before = passes.first().and_then(|first: &Pass| first.identity);
+            passes.push(lines.line("pass", |fields| {
+                let pass = Pass::read(fields, number, has_parties)?;
+                match pass.identity.filter(|identity| before == Some(*identity)) {
+                    Some(identity) => Err(format!("it is of job {identity}, as pass 1 is")),
+                    None => Ok(pass),
+                }
+            })?);
         }
         let (half_turn, quarter_turn) = lines
             .line("symmetric", |fields| Ok((fields.count("half turns")?, fields.count("quarter turns")?)))?;
@@ -193,7 +215,7 @@ impl Header {
 }
 
 impl Pass {
-    fn read(fields: &mut Fields<'_>, expected: usize) -> Result<Self, String> {
+    fn read(fields: &mut Fields<'_>, expected: usize, has_identity: bool) -> Result<Self, String> {
         let number: usize = fields.number("the number of the pass")?;
         if number != expected {
             return Err(format!("it is pass {number}, where pass {expected} belongs"));
@@ -207,8 +229,30 @@ impl Pass {
             return Err(format!("the share counted again is {recount_ppm} of a million"));
         }
         let seed = u128::from_be_bytes(fields.hex("the seed")?);
-        Ok(Self { method, decomposition, job, recount_ppm, seed })
+        let identity = has_identity.then(|| identity(fields)).transpose()?;
+        let recount_by = if has_identity { recount_by(fields)? } else { None };
+        Ok(Self { method, decomposition, job, identity, recount_ppm, seed, recount_by })
     }
+}
+
+/// Reads a job's identity. None is all zeros.
+pub(crate) fn identity(fields: &mut Fields<'_>) -> Result<JobIdentity, String> {
+    let identity = JobIdentity(u128::from_be_bytes(fields.hex("the job's identity")?));
+    if identity == JobIdentity::default() {
+        return Err("the job's identity is all zeros, which is none".to_owned());
+    }
+    Ok(identity)
+}
+
+/// Reads which party was named to count again, if one was.
+fn recount_by(fields: &mut Fields<'_>) -> Result<Option<PartyDigest>, String> {
+    const WHAT: &str = "the party that counts again";
+    let text = fields.text(WHAT)?;
+    if text == ANYBODY {
+        return Ok(None);
+    }
+    let wrong = || format!("{WHAT}, '{}', is neither 16 hexadecimal digits nor '{ANYBODY}'", shown(text));
+    from_hex(text).map(PartyDigest::from_bytes).map(Some).ok_or_else(wrong)
 }
 
 impl Footer {

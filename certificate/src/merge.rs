@@ -2,7 +2,7 @@
 
 use std::io::{Read, Seek, Write};
 
-use crate::check::{begin, check, follows};
+use crate::check::{Jobs, begin, check, follows};
 use crate::header::{FORMAT, Header, NAMES_ONLY};
 use crate::lines::Lines;
 use crate::options::{Options, Stage};
@@ -41,6 +41,12 @@ pub fn merge<R: Read + Seek>(
         let [(before, _), (after, part)] = pair else { continue };
         if let (Some(before), Some(after)) = (before.parts.last(), after.parts.first()) {
             follows(&before.header, &after.header).map_err(|what| Refusal::at(&part.name, what))?;
+        }
+    }
+    let mut jobs = Jobs::default();
+    for (report, part) in &checked {
+        for of_part in &report.parts {
+            jobs.add(&of_part.header).map_err(|what| Refusal::at(&part.name, what))?;
         }
     }
     let n_parts = checked.iter().map(|(report, _)| report.parts.len()).sum();

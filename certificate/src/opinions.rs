@@ -1,11 +1,12 @@
 //! What further counts and verdicts say of a record.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Sum;
 
 use queens_solver::Count;
 
 use crate::entry::{Counted, MOST_COUNTERS, Verdict};
-use crate::who::Who;
+use crate::who::{PartyDigest, Who};
 
 /// Verdicts on one span, at most: all who can have counted it but one may have lost.
 const MOST_VERDICTS: usize = MOST_COUNTERS;
@@ -18,14 +19,47 @@ pub(crate) struct Opinions {
     pub(crate) n_again: u64,
     /// Verdicts.
     pub(crate) n_verdicts: u64,
-    /// Records that a second party has confirmed.
+    /// Records that a second party has confirmed; if one party was named for that, those on which it is one of two.
     pub(crate) n_confirmed: u64,
     /// The nodes of those.
     pub(crate) confirmed_nodes: u128,
     /// Those that have lost a dispute.
     pub(crate) losers: BTreeSet<Who>,
-    /// How many records each has that nobody has confirmed.
-    pub(crate) unconfirmed: BTreeMap<Who, u64>,
+    /// What each has counted that nobody has confirmed.
+    pub(crate) unconfirmed: BTreeMap<Who, Unconfirmed>,
+}
+
+/// Records that nobody has confirmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unconfirmed {
+    pub(crate) n_records: u64,
+    pub(crate) nodes: u128,
+}
+
+impl Unconfirmed {
+    /// Adds a record.
+    pub(crate) fn add(&mut self, nodes: u64) {
+        self.n_records += 1;
+        self.nodes += u128::from(nodes);
+    }
+}
+
+impl Sum for Unconfirmed {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, it| Self {
+            n_records: sum.n_records + it.n_records,
+            nodes: sum.nodes + it.nodes,
+        })
+    }
+}
+
+/// What must have happened to a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// Whether it was drawn to be counted again.
+    pub(crate) is_drawn: bool,
+    /// The party that has to be one of two that agree, if one was named.
+    pub(crate) recount_by: Option<PartyDigest>,
 }
 
 /// A record of which more may be said.
@@ -33,7 +67,7 @@ pub(crate) struct Opinions {
 struct Record {
     counted: Counted,
     name: Who,
-    is_drawn: bool,
+    rule: Rule,
     again: Vec<(Who, Count)>,
     verdicts: Vec<Decided>,
     /// The same, for looking them up: a span may have as many as there are parties.
@@ -58,10 +92,10 @@ fn numbers(Count { solutions, nodes }: Count) -> Numbers {
 
 impl Opinions {
     /// A record comes, by this worker. If it was drawn, another party must have confirmed it.
-    pub(crate) fn open(&mut self, counted: Counted, name: Who, is_drawn: bool) {
+    pub(crate) fn open(&mut self, counted: Counted, name: Who, rule: Rule) {
         let (again, verdicts) = (Vec::new(), Vec::new());
         let (decided, standing) = (BTreeSet::new(), BTreeMap::new());
-        self.open = Some(Record { counted, name, is_drawn, again, verdicts, decided, standing });
+        self.open = Some(Record { counted, name, rule, again, verdicts, decided, standing });
     }
 
     /// Another count of it.
@@ -120,8 +154,8 @@ impl Opinions {
         Ok(())
     }
 
-    /// Nothing more is said of the record. Returns who counted it if no other has confirmed it.
-    pub(crate) fn close(&mut self) -> Result<Option<Who>, String> {
+    /// Nothing more is said of the record. Returns who counted it if no other has confirmed it, and its nodes.
+    pub(crate) fn close(&mut self) -> Result<Option<(Who, u64)>, String> {
         let Some(record) = self.open.take() else { return Ok(None) };
         let (span, count) = (record.counted.span, record.counted.count);
         for (name, other) in &record.again {
@@ -148,19 +182,29 @@ impl Opinions {
             }
             self.losers.insert(verdict.loser);
         }
-        if is_confirmed {
+        let is_by_whom_it_should = record.rule.recount_by.is_none_or(|by| {
+            let agreeing = record.again.iter().filter(|(_, other)| *other == count).map(|(name, _)| name);
+            agreeing.chain([&record.name]).any(|name| name.party == Some(by))
+        });
+        if is_confirmed && is_by_whom_it_should {
             self.n_confirmed += 1;
             self.confirmed_nodes += u128::from(count.nodes);
             return Ok(None);
         }
-        if record.is_drawn {
+        if let Some(by) = record.rule.recount_by.filter(|_| is_confirmed) {
+            let what = format!(
+                "{span} was drawn to be counted again, and party {by} was named for that and has not confirmed it"
+            );
+            return if record.rule.is_drawn { Err(what) } else { Ok(None) };
+        }
+        if record.rule.is_drawn {
             let noun = record.name.noun();
             return Err(format!(
                 "{span} was drawn to be counted again, and no second {noun} has confirmed it"
             ));
         }
-        *self.unconfirmed.entry(record.name.clone()).or_default() += 1;
-        Ok(Some(record.name))
+        self.unconfirmed.entry(record.name.clone()).or_default().add(count.nodes);
+        Ok(Some((record.name, count.nodes)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whether one part of a certificate holds: header, body, totals, tree and signature.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::atomic::Ordering;
 
@@ -8,6 +9,7 @@ use queens_solver::{Method, parts_in_counting_order, published};
 use crate::entry::{Counter, Entry, MOST_COUNTERS};
 use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
 use crate::lines::Lines;
+use crate::opinions::Unconfirmed;
 use crate::options::{Options, Stage};
 use crate::pass_check::{Names, PassCheck};
 use crate::plans::{Kind, Plans};
@@ -74,7 +76,9 @@ impl PartCheck<'_> {
         }
         let is_known = self.options.keys.contains(&signer);
         let losers = losers(&passes);
-        let passes = passes.iter().zip(&kinds).map(|(pass, kind)| report(pass, *kind)).collect();
+        let alone = on_one_word(agreement, &passes);
+        let passes = passes.iter().zip(&kinds).zip(alone);
+        let passes = passes.map(|((pass, kind), alone)| report(pass, *kind, alone)).collect();
         Ok(PartReport { header, is_known, passes, agreement, losers })
     }
 
@@ -261,8 +265,30 @@ fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, Str
         return Err("all crosses have the same nodes in both passes: one is a copy of the other".to_owned());
     }
     let both = first.counted_by.iter().zip(&second.counted_by);
-    let by_one = both.filter(|(a, b)| a.iter().any(|name| b.binary_search(name).is_ok())).count();
+    let by_one = both.filter(|(a, b)| a.keys().any(|name| b.contains_key(name))).count();
     Ok(Agreement::EachCross { n_by_one: u32::try_from(by_one).unwrap_or(u32::MAX) })
+}
+
+/// What of each pass is on the word of one party: nobody else has confirmed it, and what the other pass has to compare it
+/// with has counts of the same party that nobody has confirmed. Of two passes by one method that is the same cross, of two
+/// methods all, as their sums alone are compared.
+fn on_one_word(agreement: Agreement, passes: &[PassCheck<'_>]) -> Vec<Unconfirmed> {
+    type OfEach = BTreeMap<Who, Unconfirmed>;
+    let of_both = |one: &OfEach, other: &OfEach| -> Unconfirmed {
+        one.iter().filter(|(name, _)| other.contains_key(*name)).map(|(_, it)| *it).sum()
+    };
+    let all = |pass: &PassCheck<'_>| pass.opinions().unconfirmed.values().copied().sum();
+    match (agreement, passes) {
+        (Agreement::EachCross { .. }, [first, second]) => {
+            let both = || first.counted_by.iter().zip(&second.counted_by);
+            vec![both().map(|(a, b)| of_both(a, b)).sum(), both().map(|(a, b)| of_both(b, a)).sum()]
+        }
+        (Agreement::Whole, [first, second]) => {
+            let [first, second] = [first, second].map(|pass| &pass.opinions().unconfirmed);
+            vec![of_both(first, second), of_both(second, first)]
+        }
+        _ => passes.iter().map(all).collect(),
+    }
 }
 
 fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
@@ -270,15 +296,17 @@ fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
     let mut names: Vec<&Who> = all.collect();
     names.sort_unstable();
     names.dedup();
-    let n_unconfirmed =
-        |name: &Who| passes.iter().filter_map(|pass| pass.opinions().unconfirmed.get(name)).sum();
+    let n_unconfirmed = |name: &Who| {
+        let of_name = passes.iter().filter_map(|pass| pass.opinions().unconfirmed.get(name));
+        of_name.map(|it| it.n_records).sum()
+    };
     names
         .into_iter()
         .map(|name| LoserReport { name: name.name.clone(), n_unconfirmed: n_unconfirmed(name) })
         .collect()
 }
 
-fn report(pass: &PassCheck<'_>, kind: Kind) -> PassReport {
+fn report(pass: &PassCheck<'_>, kind: Kind, alone: Unconfirmed) -> PassReport {
     let opinions = pass.opinions();
     PassReport {
         method: kind.method,
@@ -286,6 +314,8 @@ fn report(pass: &PassCheck<'_>, kind: Kind) -> PassReport {
         n_again: opinions.n_again,
         n_confirmed: opinions.n_confirmed,
         confirmed_nodes: opinions.confirmed_nodes,
+        n_by_one: alone.n_records,
+        nodes_by_one: alone.nodes,
         n_verdicts: opinions.n_verdicts,
     }
 }

@@ -1,5 +1,6 @@
 //! Whether the body of one pass holds: each subproblem counted once, and all of it adds up.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use queens_solver::{Count, Plan};
@@ -7,7 +8,7 @@ use queens_solver::{Count, Plan};
 use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
-use crate::opinions::Opinions;
+use crate::opinions::{Opinions, Rule, Unconfirmed};
 use crate::who::Who;
 
 /// Who counted: for each number of a counter, its worker.
@@ -43,8 +44,8 @@ pub(crate) struct PassCheck<'a> {
     pub(crate) total: Total,
     /// The solutions and nodes of each cross, unweighted, from the first of `crosses` on.
     pub(crate) sums: Vec<(u128, u128)>,
-    /// Who counted some of each of them that nobody has confirmed, sorted.
-    pub(crate) counted_by: Vec<Vec<Who>>,
+    /// Who counted some of each of them that nobody has confirmed.
+    pub(crate) counted_by: Vec<BTreeMap<Who, Unconfirmed>>,
 }
 
 /// What the records of a cross come to.
@@ -54,7 +55,7 @@ struct Sum {
     solutions: u128,
     nodes: u128,
     /// Those that counted some of it that nobody has confirmed.
-    names: Vec<Who>,
+    names: BTreeMap<Who, Unconfirmed>,
 }
 
 impl<'a> PassCheck<'a> {
@@ -97,6 +98,7 @@ impl<'a> PassCheck<'a> {
             let weight = planned.weight();
             return Err(format!("cross {cross} has weight {}, and must have {weight}", found.weight));
         }
+        is_of_job(&found, self.said)?;
         self.open = Some((found, Sum::default()));
         Ok(())
     }
@@ -124,8 +126,8 @@ impl<'a> PassCheck<'a> {
         sum.solutions += u128::from(solutions);
         sum.nodes += u128::from(nodes);
         self.total.n_records += 1;
-        let is_drawn = is_drawn(self.said, span);
-        self.opinions.open(*found, name.clone(), is_drawn);
+        let rule = Rule { is_drawn: is_drawn(self.said, span), recount_by: self.said.recount_by };
+        self.opinions.open(*found, name.clone(), rule);
         Ok(())
     }
 
@@ -154,10 +156,8 @@ impl<'a> PassCheck<'a> {
     /// The record that was read last is over.
     fn close_record(&mut self) -> Result<(), String> {
         let alone = self.opinions.close()?;
-        if let (Some(name), Some((_, sum))) = (alone, &mut self.open)
-            && sum.names.last() != Some(&name)
-        {
-            sum.names.push(name);
+        if let (Some((name, nodes)), Some((_, sum))) = (alone, &mut self.open) {
+            sum.names.entry(name).or_default().add(nodes);
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ impl<'a> PassCheck<'a> {
     /// The cross that was open is over, and this one comes next.
     fn close(&mut self, next: Option<u32>) -> Result<(), String> {
         self.close_record()?;
-        if let Some((cross, mut sum)) = self.open.take() {
+        if let Some((cross, sum)) = self.open.take() {
             let CrossSum { number, n_subproblems, weight, solutions, nodes, .. } = cross;
             if sum.until != n_subproblems {
                 return Err(missing(number, sum.until..n_subproblems));
@@ -184,8 +184,6 @@ impl<'a> PassCheck<'a> {
             self.total.solutions = self.total.solutions.checked_add(weighted).ok_or_else(overflow)?;
             self.total.nodes = self.total.nodes.checked_add(nodes).ok_or_else(overflow)?;
             self.sums.push((solutions, nodes));
-            sum.names.sort_unstable();
-            sum.names.dedup();
             self.counted_by.push(sum.names);
             self.next = number + 1;
         }
@@ -197,6 +195,17 @@ impl<'a> PassCheck<'a> {
             return Err(format!("cross {found} comes again, or out of order: {expected} comes next"));
         }
         Ok(())
+    }
+}
+
+/// Whether a cross is of the job that its pass says it is of.
+pub(crate) fn is_of_job(found: &CrossSum, said: &Pass) -> Result<(), String> {
+    let cross = found.number;
+    match (found.identity, said.identity) {
+        (one, other) if one == other => Ok(()),
+        (None, _) => Err(format!("cross {cross} does not say which job it is of")),
+        (_, None) => Err(format!("cross {cross} names a job's identity, which format 1 does not know")),
+        (Some(one), Some(other)) => Err(format!("cross {cross} is of job {one}, its pass is of job {other}")),
     }
 }
 

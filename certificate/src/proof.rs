@@ -10,6 +10,7 @@ use crate::fields::{Fields, from_hex, shown, to_hex};
 use crate::header::{FORMAT, Footer, Header, Source, TOTAL, message, read_format};
 use crate::key::PublicKey;
 use crate::lines::Lines;
+use crate::pass_check::is_of_job;
 use crate::refusal::Refusal;
 use crate::tree::{Followed, Tree, leaf, root_of};
 
@@ -177,6 +178,9 @@ pub fn check_proof(input: impl Read, keys: &[PublicKey]) -> Result<Proved, Refus
     if !belongs || counted.counter != number || u64::from(number) != counter_index {
         return Err(Refusal::at(lines.place(), "the record is not of this cross and this counter"));
     }
+    let pass = usize::from(cross.pass).checked_sub(1).and_then(|at| header.passes.get(at));
+    let pass = pass.ok_or_else(|| Refusal::at(lines.place(), "the record is of no pass"))?;
+    is_of_job(&cross, pass).map_err(|what| Refusal::at(lines.place(), what))?;
     let is_known = keys.contains(&signer);
     Ok(Proved { header, counted, cross, counter, is_known })
 }

@@ -66,6 +66,12 @@ pub struct PassReport {
     pub n_confirmed: u64,
     /// The nodes of those.
     pub confirmed_nodes: u128,
+    /// Records that are on the word of one party (one name in format 1): no other has confirmed them, and if there is
+    /// another pass, that party has unconfirmed records there as well, of the same cross if it is by the same method. It may
+    /// have changed both alike.
+    pub n_by_one: u64,
+    /// The nodes of those.
+    pub nodes_by_one: u128,
     /// Disputes that were decided.
     pub n_verdicts: u64,
 }

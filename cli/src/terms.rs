@@ -13,7 +13,7 @@ pub(crate) struct TermsArgs {
     crosses: Option<Crosses>,
 
     /// Have this share of the work counted again by other workers, in per cent: 0 to 100; if not given, 1 from n = 20 on,
-    /// unless all workers that are there came with one invitation
+    /// unless all workers that are there came with one invitation, and 1 with --recount-by
     #[arg(long, env = "QUEENS_RECOUNT", value_name = "P")]
     recount: Option<Share>,
 

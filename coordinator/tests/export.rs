@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use queens_certificate::{Agreement, Extent, Options, Refusal, Report, Sample, check};
+use queens_certificate::{Agreement, Extent, Options, PartyDigest, Refusal, Report, Sample, check};
 use queens_ledger::store::{
     Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
 };
-use queens_messages::{Crosses, JobId, LeaseId, Name, Party, Share, Terms};
+use queens_messages::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
 use queens_store::certificate::ExportError;
 use queens_store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};
@@ -226,6 +226,33 @@ fn second_counts_and_verdicts_are_in_the_certificate() {
     let losers: Vec<&str> = report.parts[0].losers.iter().map(|loser| loser.name.as_str()).collect();
     assert_eq!(losers, ["carl"]);
     assert_eq!(report.parts[0].header.passes[0].recount_ppm, 1_000_000);
+}
+
+/// The certificate names who alone was to count again, and what somebody else confirms is not enough.
+#[test]
+fn who_alone_counts_again_is_in_the_certificate() {
+    let directory = |name: &str| {
+        let mut job = Job::new(1, Method::Search);
+        let party = Party::of_name(&name.parse().expect("a name"));
+        (job.terms.recount, job.terms.recount_by) = (Share::ALL, Some(Arbiter { party, invitation: None }));
+        let mut writes = job.writes("anna");
+        for record in records(&writes) {
+            let count = second_count(&record, record.count, "bert");
+            writes.push(Write::SecondCount { job: job.id, count });
+        }
+        (dir_of(&writes), job.entry().identity)
+    };
+    let (dir, identity) = directory("bert");
+    let report = checked(dir.path(), 1).expect("it holds");
+    let ([said], [pass]) = (&report.parts[0].header.passes[..], &report.parts[0].passes[..]) else {
+        panic!("one pass")
+    };
+    assert_eq!((said.identity, pass.n_confirmed), (Some(identity), pass.total.n_records));
+    let bert = PartyDigest::of(source("bert").party, said.seed);
+    assert_eq!((said.recount_by, pass.n_by_one), (Some(bert), 0));
+    // What Anna has counted herself, others confirm.
+    assert!(checked(directory("anna").0.path(), 1).is_ok());
+    refused(directory("carl").0.path(), "the party that was named for that has not confirmed it");
 }
 
 fn verdict(record: &Record, lost: Count, loser: &str, winner: &str) -> Verdict {

@@ -69,7 +69,9 @@ function show(job) {
   say($("finished"), date(job.finished_ms));
   hasEnded = isOver(job);
   const worth = job.bound ? `; ${job.state === "done" ? "" : "when it is done: "}${job.bound}` : "";
-  say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second name${worth}`);
+  const by = job.recount_by === null ? "" : `; only ${job.recount_by} counts again`;
+  say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second party${by}${worth}`);
+  say($("identity"), job.identity);
   $("disputes").hidden = job.disputes === null;
   $("disputes").className = job.cases ? "bad" : "warn";
   say($("disputes"), job.disputes === null ? "" : `Disputes: ${job.disputes}.`);

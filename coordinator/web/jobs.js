@@ -11,7 +11,7 @@ $("submit").addEventListener("submit", (event) => {
   const job = {
     n, method: form.get("method"), priority: Number(form.get("priority")),
     crosses: form.get("crosses") || null, recount: form.get("recount") || null,
-    second_pass: form.get("second_pass") || null,
+    recount_by: form.get("recount_by").trim() || null, second_pass: form.get("second_pass") || null,
   };
   // The coordinator says what has to be confirmed: the same as to 'queens submit'.
   const submit = () => post("jobs", job).catch(async (error) => {

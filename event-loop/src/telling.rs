@@ -44,7 +44,8 @@ pub(crate) fn tell(note: &Note, journal: &mut Journal) {
             let twice = second_pass.map(|method| format!("all of it by {method}"));
             let what: Vec<String> = again.into_iter().chain(twice).collect();
             let by = recount_by.map(|arbiter| format!(" by {arbiter} alone")).unwrap_or_default();
-            let text = format!("to be counted again{by}: {}", what.join(" and "));
+            let what = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
+            let text = format!("to be counted again{by}{what}");
             info!(%job, "{text}");
             about(*job, text, journal);
         }

@@ -54,7 +54,11 @@ struct Pass {
     method: &'static str,
     decomposition: u32,
     job: String,
+    /// What the job is known by where its number may be another's, 32 hexadecimal digits; null of format 1.
+    identity: Option<String>,
     recount_ppm: u32,
+    /// The digest of the party without which no two agreed on what was drawn; null if none was named.
+    recount_by: Option<String>,
     seed: String,
     records: u64,
     solutions: String,
@@ -62,6 +66,10 @@ struct Pass {
     further_counts: u64,
     confirmed_records: u64,
     confirmed_nodes: String,
+    /// Records that are on the word of one party: no other has confirmed them, nor what that party counted in the other
+    /// pass, if there is one.
+    one_party_records: u64,
+    one_party_nodes: String,
     verdicts: u64,
 }
 
@@ -114,7 +122,9 @@ impl Part {
             method: said.method.name(),
             decomposition: said.decomposition,
             job: said.job.to_string(),
+            identity: said.identity.map(|identity| identity.to_string()),
             recount_ppm: said.recount_ppm,
+            recount_by: said.recount_by.map(|party| party.to_string()),
             seed: format!("{:032x}", said.seed),
             records: found.total.n_records,
             solutions: found.total.solutions.to_string(),
@@ -122,6 +132,8 @@ impl Part {
             further_counts: found.n_again,
             confirmed_records: found.n_confirmed,
             confirmed_nodes: found.confirmed_nodes.to_string(),
+            one_party_records: found.n_by_one,
+            one_party_nodes: found.nodes_by_one.to_string(),
             verdicts: found.n_verdicts,
         };
         let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| Loser {
@@ -165,6 +177,8 @@ impl Sample {
 pub struct Proof {
     /// Size of the board.
     n: u8,
+    /// The job that it is of, by its identity; null of format 1.
+    identity: Option<String>,
     /// Who signed the certificate.
     signer: String,
     /// Whether the signer is one of the keys that were given.
@@ -188,6 +202,7 @@ impl Proof {
         let Proved { header, counted, cross, counter, is_known } = proved;
         Self {
             n: header.n.get(),
+            identity: cross.identity.map(|identity| identity.to_string()),
             signer: header.signer.to_string(),
             is_known: *is_known,
             pass: counted.pass,

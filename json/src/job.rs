@@ -9,6 +9,10 @@ use serde::Serialize;
 pub struct Job {
     /// Its number, from 1 in the order of submission.
     job: String,
+    /// What it is known by where its number may be another job's: 32 hexadecimal digits, which certificates name, too; null if
+    /// its coordinator does not tell.
+    #[cfg_attr(feature = "schema", schema(required))]
+    identity: Option<String>,
     /// The size of its board.
     n: u8,
     /// How it is counted.
@@ -135,6 +139,7 @@ impl Job {
         let published = job.published();
         Self {
             job: job.id.to_string(),
+            identity: job.identity.map(|identity| identity.to_string()),
             n: job.n.get(),
             method: job.method.name(),
             state: job.state.name(),
@@ -212,7 +217,7 @@ mod tests {
         assert_eq!(
             json,
             concat!(
-                r#"{"job":"3","n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
+                r#"{"job":"3","identity":null,"n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
                 r#""solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
                 r#""to_recount":0,"work_to_recount":"0","cases":0,"disputes":null,"unchecked":null,"bound":null,"#,

@@ -119,6 +119,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         _ => None,
     };
     JobStatus {
+        identity: Some(job.identity()),
         waits_for,
         progress: job.progress(),
         active: job.active(book.now()),
@@ -264,7 +265,7 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
     if let Some((barred, first)) = groups.into_iter().find(|(barred, _)| can_nobody(barred)) {
         if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !barred.contains(&it.party)) {
             return Some(format!(
-                "a worker of {arbiter} that can count by {}: nobody else is to count it again (--recount-by)",
+                "a worker of {arbiter} that can count by {}: nobody else counts this job again (--recount-by)",
                 job.method()
             ));
         }

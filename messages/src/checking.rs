@@ -25,7 +25,7 @@ impl JobStatus {
             _ => {
                 let cases =
                     if n_cases > 0 { format!(", of {n_cases} the counts differ") } else { String::new() };
-                format!("{n_open} spans to be counted again by other names{cases}")
+                format!("{n_open} spans to be counted again by other parties{cases}")
             }
         })
     }
@@ -94,7 +94,7 @@ mod tests {
         check(JobState::Verifying, (0, 0, 0), (None, second));
         check(JobState::Verifying, (0, 0, 1), (None, Some("1 span to be counted again by another name")));
         let (differ, left) =
-            ("counts of 34 spans differed: 3 open, 31 decided", "spans to be counted again by other names");
+            ("counts of 34 spans differed: 3 open, 31 decided", "spans to be counted again by other parties");
         check(
             JobState::Verifying,
             (34, 3, 5),

@@ -57,7 +57,7 @@ pub fn bound(share: Share, n_records: u64) -> Option<String> {
         return None;
     }
     if share == Share::ALL {
-        return Some("every record is what two names have counted".to_owned());
+        return Some("every record is what two parties have counted".to_owned());
     }
     let one_percent = (n_records as f64 / 100.0).ceil();
     if n_records > 0 {
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_a_share_is_worth_is_said_with_numbers() {
         assert_eq!(bound(Share::NOTHING, 5), None);
-        check(1_000_000, 5, "two names");
+        check(1_000_000, 5, "two parties");
         check(10_000, 0, "459 records");
         check(10_000, 100_000, "1 % of the 100000 records (1000), this would have been noticed with 99.99 %");
         check(100_000, 1000, "(10), this would have been noticed with 65.13 %; of 44 records with 99 %");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_solver::{BoardSize, Method, Published, Span, published};
 
 use crate::fraction::Fraction;
-use crate::id::{JobId, WorkerId};
+use crate::id::{JobId, JobIdentity, WorkerId};
 use crate::name::Name;
 use crate::priority::Priority;
 use crate::recounting::Recounting;
@@ -124,6 +124,8 @@ impl JobState {
 pub struct JobStatus {
     /// Its name.
     pub id: JobId,
+    /// What it is known by where its number may be another job's; `None` if its coordinator does not tell.
+    pub identity: Option<JobIdentity>,
     /// The size of its board.
     pub n: BoardSize,
     /// How it is counted.
@@ -182,6 +184,7 @@ impl JobStatus {
     pub fn new(id: JobId, n: BoardSize, method: Method, state: JobState) -> Self {
         Self {
             id,
+            identity: None,
             n,
             method,
             state,

@@ -22,10 +22,12 @@ const SHARE_OF_HALVES: f64 = 0.3;
 const FASTEST: Kernel = Kernel::Avx512;
 
 /// The share of a job's work that is counted again if nobody has said how much, where workers of so many parties are
-/// there. One party alone can't do it, and the job would never be done; if none is there yet, more than one may come.
+/// there. One party alone can't do it, and the job would never be done; if none is there yet, more than one may come. Who
+/// [says](crate::Submission::recount_by) which party counts again wants something counted again.
 #[must_use]
-pub const fn default_recount(n: BoardSize, n_parties: usize) -> Share {
-    if n.get() >= RECOUNTED_FROM && n_parties != 1 { Share::PERCENT } else { Share::NOTHING }
+pub const fn default_recount(n: BoardSize, n_parties: usize, is_named: bool) -> Share {
+    let is_usual = n.get() >= RECOUNTED_FROM && n_parties != 1;
+    if is_usual || is_named { Share::PERCENT } else { Share::NOTHING }
 }
 
 /// What a board takes of one core with a kernel, in seconds, roughly; 0 of one that does not take long.
@@ -89,7 +91,13 @@ mod tests {
             (20, 2, Share::PERCENT),
             (32, 1000, Share::PERCENT),
         ] {
-            assert_eq!(default_recount(size(n), n_parties), expected, "n = {n}, {n_parties} parties");
+            assert_eq!(default_recount(size(n), n_parties, false), expected, "n = {n}, {n_parties} parties");
+            // A party that is named has something to do.
+            assert_eq!(
+                default_recount(size(n), n_parties, true),
+                Share::PERCENT,
+                "n = {n}, {n_parties} parties"
+            );
         }
     }
 

@@ -82,7 +82,7 @@ impl fmt::Display for Arbiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.invitation {
             Some(number) => write!(f, "invitation {number}"),
-            None => f.write_str("one name"),
+            None => f.write_str("the name that was given"),
         }
     }
 }

@@ -61,7 +61,12 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     for (number, plan) in (1..).zip(plans) {
         let (method, version) = (plan.method(), plan.method().decomposition());
         let ppm = if is_all(plans, number) { 1_000_000 } else { 0 };
-        lines.push(format!("pass\t{number}\t{method}\t{version}\t{}\t{ppm}\t{:032x}", number + 6, 12345));
+        let identity = identity(key.verifying_key().as_bytes()[0], number);
+        lines.push(format!(
+            "pass\t{number}\t{method}\t{version}\t{}\t{ppm}\t{:032x}\t{identity}\tany",
+            number + 6,
+            12345
+        ));
     }
     lines.push(format!("symmetric\t{}\t{}", known.half_turn, known.quarter_turn));
     lines.push("made\t1790000200000\t0.1.0".to_owned());
@@ -73,7 +78,12 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
         let all = 0..u32::try_from(plan.parts().len()).expect("few");
         let crosses = if plan.method() == plans[0].method() { crosses.clone() } else { all };
         let all_again = is_all(plans, number);
-        crosses.for_each(|cross| lines.extend(cross_lines(number, plan, cross, all_again)));
+        let identity = identity(key.verifying_key().as_bytes()[0], number);
+        for cross in crosses {
+            lines.extend(cross_lines(number, plan, cross, all_again));
+            let at = lines.iter().rposition(|line| line.starts_with("cross")).expect("a cross");
+            lines[at] += &format!("\t{identity}");
+        }
     }
     lines.extend((1..=plans.len()).map(|number| format!("total\t{number}\t0\t0\t0")));
     lines.push("tree\t0\t".to_owned());
@@ -82,6 +92,11 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     part.sum();
     part.seal();
     part
+}
+
+/// The identity of the job that a site has counted as this pass.
+fn identity(site: u8, pass: u8) -> String {
+    format!("{:032x}", (u128::from(site) << 64) + u128::from(pass))
 }
 
 /// Whether all of a pass was to be counted again.
@@ -179,14 +194,19 @@ impl Part {
         }
     }
 
-    /// Makes it one of format 1, whose counters have names alone.
+    /// Makes it one of format 1, whose counters have names alone, and whose passes no identities.
     pub(crate) fn without_parties(&mut self) {
         self.set(0, 1, 1);
-        for counter in self.places("counter") {
-            let end = self.lines[counter].rfind('\t').expect("a party");
-            self.lines[counter].truncate(end);
-        }
+        ["counter", "pass", "pass", "cross"].into_iter().for_each(|kind| self.cut_last(kind));
         self.seal();
+    }
+
+    /// Cuts the last field off all lines of a kind.
+    pub(crate) fn cut_last(&mut self, kind: &str) {
+        for line in self.places(kind) {
+            let end = self.lines[line].rfind('\t').expect("fields");
+            self.lines[line].truncate(end);
+        }
     }
 
     /// Makes tree and signature those of the lines.

@@ -142,6 +142,12 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("the date", Methods, Leave, "has not signed this", |p| { let l = p.place("made", 0); p.add(l, 1, -1); }),
     forged("the program", Methods, Leave, "has not signed this", |p| { let l = p.place("made", 0); p.set(l, 2, "0.2.0"); }),
     forged("when the job was submitted", Methods, Leave, "has not signed this", |p| { let l = p.place("job", 0); p.add(l, 1, -1); }),
+    forged("the job's identity", Methods, Leave, "its pass is of job", |p| { let l = p.place("pass", 0); p.set(l, 7, "5".repeat(32)); }),
+    forged("the job's identity, in all lines", Methods, Leave, "root of the tree is not that", |p| {
+        let (pass, of_pass) = (p.place("pass", 0), of_pass(p, 1));
+        p.set(pass, 7, "5".repeat(32));
+        of_pass.filter(|&l| p.lines[l].starts_with("cross")).collect::<Vec<_>>().into_iter().for_each(|l| p.set(l, 8, "5".repeat(32)));
+    }),
     forged("the seed of the recounts", Methods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 6, "1".repeat(32)); }),
     forged("the share of the recounts", Methods, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 5, 1); }),
     forged("the signer", Methods, Leave, "has not signed this", |p| { let l = p.place("signer", 0); p.set(l, 1, crate::draft::hex(key(2).verifying_key().as_bytes())); }),
@@ -243,6 +249,32 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     merged("a part of no crosses between two", "30..30 are no crosses of", |d| { let mut p = d.parts[0].clone(); p.lines[2] = format!("crosses\t30\t30\t{}", plan_len(9)); leave_header(&mut p); p.seal(); d.parts.insert(1, p); }),
     forged("crosses that begin behind their end", Methods, Sign, "are no crosses of", |p| { let l = p.place("crosses", 0); p.set(l, 1, 99); }),
     forged("more than everything counted again", Methods, Sign, "of a million", |p| { let l = p.place("pass", 0); p.set(l, 5, 1_000_001); }),
+    forged("the identities of the passes exchanged", Images, Sign, "its pass is of job", |p| {
+        let (one, two) = (p.place("pass", 0), p.place("pass", 1));
+        let [of_one, of_two] = [one, two].map(|l| p.field(l, 7).to_owned());
+        p.set(one, 7, of_two);
+        p.set(two, 7, of_one);
+    }),
+    forged("the identity of another job in the header", Methods, Sign, "its pass is of job", |p| { let l = p.place("pass", 0); p.set(l, 7, "5".repeat(32)); }),
+    forged("a cross of another job", Methods, Sign, "its pass is of job", |p| { let l = p.place("cross", 1); p.set(l, 8, "5".repeat(32)); }),
+    forged("a pass without an identity", Methods, Sign, "the job's identity is missing", |p| { p.cut_last("pass"); p.cut_last("pass"); }),
+    forged("a cross without an identity", Methods, Sign, "does not say which job it is of", |p| p.cut_last("cross")),
+    forged("an identity of all zeros", Methods, Sign, "is all zeros", |p| {
+        let lines = [("pass", 0, 7), ("cross", 0, 8)].map(|(kind, number, field)| (p.place(kind, number), field));
+        lines.into_iter().for_each(|(line, field)| p.set(line, field, "0".repeat(32)));
+    }),
+    forged("an identity that is none", Methods, Sign, "is not 32 hexadecimal digits", |p| { let l = p.place("pass", 0); p.set(l, 7, "7"); }),
+    forged("one identity for both passes", Images, Sign, "as pass 1 is", |p| { let (one, two) = (p.place("pass", 0), p.place("pass", 1)); let of_one = p.field(one, 7).to_owned(); p.set(two, 7, of_one); }),
+    forged("nothing said of who alone counted again", Methods, Sign, "the party that counts again is missing", |p| p.cut_last("pass")),
+    forged("a party that alone counted again, and is none", Methods, Sign, "is neither 16 hexadecimal digits nor 'any'", |p| { let l = p.place("pass", 0); p.set(l, 8, "bert"); }),
+    forged("a party said to have counted again alone, which has not", Images, Sign, "party 000000000000000d was named for that and has not", |p| { let l = p.place("pass", 0); p.set(l, 8, "000000000000000d"); }),
+    forged("a drawn record that another than the named party confirms", Images, Sign, "party 000000000000000b was named for that and has not", |p| {
+        let (pass, again) = (p.place("pass", 0), p.place("again", 4));
+        p.set(pass, 8, "000000000000000b");
+        p.set(again, 8, 2);
+    }),
+    forged("who alone counted again", Images, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 8, "000000000000000b"); }),
+    forged("identities in a format that has none", Methods, Sign, "cross 0 names a job's identity, which format 1", |p| { p.set(0, 1, 1); p.cut_last("counter"); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("another format", Methods, Sign, "it has format 3", |p| { let l = p.place("part", 0); p.set(l, 1, 3); }),
 
     // Signed again: counters, second counts and verdicts.
@@ -255,7 +287,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a record that was drawn and only its own party confirms, under another name", Images, Sign, "by 'anton', who had counted it as 'anna'", |p| { let l = p.place("again", 3); p.set(l, 8, 5); }),
     forged("a counter without a party", Methods, Sign, "counter 1 has no party", |p| { let l = p.place("counter", 1); p.lines[l] = "counter\t1\tbert\t0.1.0\tavx2".to_owned(); }),
     forged("a party that is none", Methods, Sign, "is not 16 hexadecimal digits", |p| { let l = p.place("counter", 1); p.set(l, 5, "b"); }),
-    forged("parties in a format that has none", Methods, Sign, "which format 1 does not know", |p| p.set(0, 1, 1)),
+    forged("parties in a format that has none", Methods, Sign, "counter 0 has a party, which format 1 does not know", |p| { p.set(0, 1, 1); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("a second count doubled", Methods, Sign, "twice, or parties are not in order", |p| { let l = p.place("again", 0); double(p, l); }),
     forged("a second count of another span", Methods, Sign, "does not follow its record", |p| { let l = p.place("again", 0); p.add(l, 4, -1); }),
     forged("a second count that disagrees", Methods, Sign, "no verdict says who is right", |p| { let l = p.place("again", 0); p.add(l, 5, 1); }),
@@ -312,6 +344,14 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     merged("a part that overlaps the next by one subproblem", "the parts overlap: crosses 29..30 are in two", |d| d.parts[1] = part(&[&plan(9, Method::Search)], 29..plan_len(9), key(2))),
     merged("a gap of one subproblem between parts", "there is a gap: crosses 30..31 are in no part", |d| d.parts[1] = part(&[&plan(9, Method::Search)], 31..plan_len(9), key(2))),
     merged("a part twice", "the parts overlap: crosses 0..30 are in two", |d| { let one = d.parts[0].clone(); d.parts.insert(0, one); }),
+    merged("parts of two sites said to be of one job", "as another part is", |d| {
+        let identity = { let p = &d.parts[0]; p.field(p.place("pass", 0), 7).to_owned() };
+        let p = &mut d.parts[1];
+        let pass = p.place("pass", 0);
+        p.set(pass, 7, &identity);
+        p.places("cross").into_iter().for_each(|l| p.set(l, 8, &identity));
+        p.seal();
+    }),
     merged("parts exchanged", "the parts overlap", |d| d.parts.swap(0, 1)),
     merged("a part of another board", "can't follow one of n = 9", |d| d.parts[1] = part(&[&plan(10, Method::Search)], 30..60, key(2))),
     merged("a part by another method", "can't follow one of n = 9 by search", |d| d.parts[1] = part(&[&plan(9, Method::Halves)], 0..2, key(2))),
@@ -357,8 +397,12 @@ fn copy_pass(part: &mut Part, keeps_images: bool) {
         .collect();
     let copy: Vec<String> = part.lines[one].to_vec();
     part.lines.splice(two.clone(), copy);
+    let identity = part.field(part.place("pass", 1), 7).to_owned();
     for line in two.start..part.place("total", 0) {
         part.set(line, 1, 2);
+        if part.lines[line].starts_with("cross") {
+            part.set(line, 8, &identity);
+        }
     }
     if keeps_images {
         let crosses: Vec<usize> =

@@ -13,7 +13,7 @@ use std::{env, fs};
 use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, Stage, check};
 use queens_solver::{Kernel, Method, parts_in_counting_order, published};
 
-use crate::draft::{Draft, key, part, plan, second};
+use crate::draft::{Draft, Part, key, part, plan, second};
 use crate::kinds::{FORGERIES, Forgery, How, Of, Then, plan_len};
 
 static TWO_METHODS: LazyLock<Draft> = LazyLock::new(|| {
@@ -132,6 +132,92 @@ fn certificates_without_parties_are_read_and_tell_names_apart() {
     assert_eq!([0, 1].map(|part| report.parts[part].header.has_parties), [false, true]);
 }
 
+/// Who is named to count again is one of two that agree on whatever was drawn, and on whatever is called confirmed.
+#[test]
+fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {
+    let named = |party: &str| {
+        let mut draft = TWO_IMAGES.clone();
+        let pass = draft.parts[0].place("pass", 0);
+        draft.parts[0].set(pass, 8, party);
+        draft.parts[0].seal();
+        draft
+    };
+    // Bert has counted again all of the first pass, and of the second what nobody drew.
+    let mut draft = named("000000000000000b");
+    let report = checked(&draft.pack()).expect("it holds");
+    let [first, second] = &report.parts[0].passes[..] else { panic!("two passes") };
+    let by = report.parts[0].header.passes[0].recount_by.map(|party| party.to_string());
+    assert_eq!((by.as_deref(), first.n_confirmed), (Some("000000000000000b"), first.total.n_records));
+    let n_confirmed = second.n_confirmed;
+    assert!(n_confirmed > 0);
+    // Of the second, what others confirm is not called confirmed then.
+    let pass = draft.parts[0].place("pass", 1);
+    draft.parts[0].set(pass, 8, "000000000000000d");
+    draft.parts[0].seal();
+    let report = checked(&draft.pack()).expect("nothing of the second was drawn");
+    assert_eq!(report.parts[0].passes[1].n_confirmed, 0);
+    // Anna has counted the first pass: others confirm that.
+    let report = checked(&named("000000000000000a").pack()).expect("it holds");
+    assert_eq!(report.parts[0].passes[0].n_confirmed, report.parts[0].passes[0].total.n_records);
+}
+
+/// What nobody else has confirmed is on the word of one party, unless another pass, by another party, speaks for it.
+#[test]
+fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
+    let by_one = |draft: &Draft| -> Vec<(u64, u128, u64)> {
+        let report = checked(&draft.pack()).expect("it holds");
+        let passes = report.parts[0].passes.iter();
+        passes
+            .map(|pass| (pass.n_by_one, pass.nodes_by_one, pass.total.n_records - pass.n_confirmed))
+            .collect()
+    };
+    // One pass: all that nobody else has confirmed.
+    let search = plan(9, Method::Search);
+    let one = Draft { parts: vec![part(&[&search], 0..plan_len(9), key(1))] };
+    let alone = by_one(&one);
+    assert!(alone[0].0 > 0 && alone[0].0 == alone[0].2 && alone[0].1 > 0, "{alone:?}");
+    // Two passes by two parties, of the whole or of each cross.
+    for draft in [&*TWO_METHODS, &*TWO_IMAGES] {
+        let alone = by_one(draft);
+        assert!(alone.iter().all(|&(n, nodes, _)| (n, nodes) == (0, 0)), "{alone:?}");
+        assert!(alone[1].2 > 0, "{alone:?}");
+    }
+    // By two methods, whoever counted one record of the second pass is one party with what it has counted in the first.
+    let mut draft = TWO_METHODS.clone();
+    let p = &mut draft.parts[0];
+    let again = p.places("again");
+    let is_alone = |p: &Part, l: usize| p.field(l, 1) == "2" && !again.contains(&(l + 1));
+    let last = p.places("record").into_iter().rfind(|&l| is_alone(p, l)).expect("there is one");
+    p.set(last, 8, 5);
+    let nodes = u128::try_from(p.number(last, 6)).expect("not below 0");
+    p.seal();
+    let alone = by_one(&draft);
+    assert!(alone[0].0 > 0 && alone[0].0 == alone[0].2, "all of the first pass is Anna's: {alone:?}");
+    assert_eq!((alone[1].0, alone[1].1), (1, nodes));
+    // By one method, it is about the same cross.
+    let mut draft = TWO_IMAGES.clone();
+    let p = &mut draft.parts[0];
+    let again: Vec<usize> = p.places("again").into_iter().filter(|&l| p.field(l, 1) == "1").collect();
+    let pass = p.place("pass", 0);
+    p.set(pass, 5, 0);
+    again.iter().rev().for_each(|&l| _ = p.lines.remove(l));
+    p.places("verdict").into_iter().rev().for_each(|l| {
+        if p.field(l, 1) == "1" {
+            _ = p.lines.remove(l)
+        }
+    });
+    let is_last = |l: &usize| p.field(*l, 1) == "2" && p.number(*l, 2) % 2 == 1;
+    let last = p.places("record").into_iter().rfind(is_last).expect("there is one");
+    let cross = p.number(last, 2);
+    p.set(last, 8, 4);
+    p.seal();
+    let of_cross =
+        p.places("record").into_iter().filter(|&l| p.field(l, 1) == "1" && p.number(l, 2) == cross);
+    let n_of_cross = of_cross.count() as u64;
+    let alone = by_one(&draft);
+    assert_eq!((alone[0].0, alone[1].0), (n_of_cross, 1));
+}
+
 /// Whoever makes a file says in it which board it is about.
 #[test]
 fn what_takes_core_hours_is_begun_only_if_asked_for() {
@@ -175,11 +261,14 @@ fn honest_certificates_of_small_boards_hold() {
 /// Planning takes minutes for large boards: what the header alone gives away costs nobody that.
 #[test]
 fn what_a_header_gives_away_is_refused_before_anything_is_planned() {
-    let changes: [fn(&mut draft::Part); 7] = [
+    let changes: [fn(&mut Part); 7] = [
         |part| part.set(1, 1, 32),
         |part| part.add(2, 3, 1),
         |part| part.set(4, 3, 99),
-        |part| part.lines.insert(5, part.lines[4].replace("pass\t1", "pass\t2").replace("search", "halves")),
+        |part| {
+            let first = part.lines[4].replace("pass\t1", "pass\t2").replace("search", "halves");
+            part.lines.insert(5, first.replace("1\tany", "2\tany"));
+        },
         |part| part.lines[2] = format!("crosses\t0\t0\t{}", plan_len(9)),
         |part| part.add(5, 1, 8),
         |part| part.key = key(9),

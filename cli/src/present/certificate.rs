@@ -29,10 +29,11 @@ pub(crate) fn describe_proof(proved: &Proved) -> String {
     let Count { solutions, nodes } = counted.count;
     let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
     let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
+    let job = cross.identity.map(|identity| format!(" of job {identity}")).unwrap_or_default();
     let vouched =
         if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
-        "n = {}{by}, pass {}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
+        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
          certificate that {} signed, {vouched}",
         header.n,
         counted.pass,
@@ -87,27 +88,38 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
         "part {number}: crosses {start}..{end} of {}, certified {made} by {}, {key}",
         header.n_crosses, header.signer
     )];
-    for (number, pass) in (1..).zip(&part.passes) {
+    for (number, (pass, said)) in (1..).zip(part.passes.iter().zip(&header.passes)) {
         lines.push(pass_line(number, pass, who));
+        if let Some(identity) = said.identity {
+            lines.push(format!("pass {number} is job {}, identity {identity}", said.job));
+        }
+        if let Some(party) = said.recount_by {
+            lines.push(format!(
+                "party {party} alone was named to count pass {number} again: it agrees with another on all that was drawn \
+                 and all that is called confirmed"
+            ));
+        }
     }
     if !header.has_parties {
         lines.push(
             "its format, 1, tells names and not who has them: two names that confirm each other may be one person's".to_owned(),
         );
+        lines.push(
+            "nor does it tell the jobs' identities: another certificate of the same number may be of another job".to_owned(),
+        );
     }
     match part.agreement {
         Agreement::OnePass => {}
-        Agreement::EachCross { n_by_one: 0 } => {
-            lines.push(format!("the passes agree on every cross, and no cross is on the word of one {who}"));
-        }
+        Agreement::EachCross { n_by_one: 0 } => lines.push("the passes agree on every cross".to_owned()),
         Agreement::EachCross { n_by_one } => lines.push(format!(
-            "the passes agree on every cross; {n_by_one} of them may be on the word of one {who}, which counted in \
-             both passes what no other has confirmed"
+            "the passes agree on every cross; of {n_by_one} of them one {who} counted in both passes what no other has \
+             confirmed"
         )),
         Agreement::Whole => {
             lines.push("the passes agree on the sum, by methods that share nothing but the board".to_owned());
         }
     }
+    lines.push(one_word(part, who));
     for loser in &part.losers {
         let rest = match loser.n_unconfirmed {
             0 => "all its records were counted again".to_owned(),
@@ -116,6 +128,25 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
         lines.push(format!("worker '{}' lost a dispute; {rest}", loser.name));
     }
     lines
+}
+
+/// How much one party could have changed without being noticed.
+fn one_word(part: &PartReport, who: &str) -> String {
+    let passes = (1..).zip(&part.passes).filter(|(_, pass)| pass.n_by_one > 0);
+    let alone: Vec<String> = passes
+        .map(|(number, pass)| {
+            let share = percent(pass.nodes_by_one as f64 / pass.total.nodes.max(1) as f64);
+            format!("{} of pass {number} ({share} of its work)", plural(pass.n_by_one, "record"))
+        })
+        .collect();
+    let why = match part.agreement {
+        _ if alone.is_empty() => return format!("no part is on the word of one {who}"),
+        Agreement::OnePass => "no other has confirmed them",
+        Agreement::EachCross { .. } | Agreement::Whole => {
+            "no other has confirmed them, nor what the same one counted in the other pass"
+        }
+    };
+    format!("on the word of one {who}: {}; {why}", alone.join(" and "))
 }
 
 fn pass_line(number: usize, pass: &PassReport, who: &str) -> String {

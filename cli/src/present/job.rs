@@ -124,6 +124,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         _ if job.is_provisional() => "provisional",
         _ => "found so far",
     };
+    let identity = job.identity.map(|it| format!("\nidentity      {it}")).unwrap_or_default();
     let part = job.part().map(|part| format!("\npart          {part}")).unwrap_or_default();
     let passes = match (job.second, job.terms.second_of) {
         (Some(second), _) => format!("\nsecond pass   job {second}"),
@@ -172,7 +173,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     let times: String =
         times.iter().filter_map(|(what, ms)| Some(format!("\n{what:<13} {}", date((*ms)? / 1000)))).collect();
     format!(
-        "job           {}\nn             {}{part}\nmethod        {}{recount}{passes}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
+        "job           {}{identity}\nn             {}{part}\nmethod        {}{recount}{passes}\nstate         {}{waits}\npriority      {}\n{found:<13} {}{compared}\nwork done     {share}{times}\n\
          counted for   {}\nleft          {}\nworkers       {}{failed}{damaged}{disputed}{doubt}",
         job.id,
         job.n,

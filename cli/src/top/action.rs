@@ -1,6 +1,6 @@
 //! What operators want done.
 
-use queens_messages::{JobId, Name, Priority, WorkerStatus};
+use queens_messages::{JobId, Name, Priority, Share, Submission, WorkerStatus};
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
 
@@ -12,7 +12,13 @@ use crate::worker_action::WorkerAction;
 /// What an operator wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OperatorAction {
-    Submit { n: BoardSize, method: MethodChoice, priority: Priority },
+    Submit {
+        n: BoardSize,
+        method: MethodChoice,
+        priority: Priority,
+        recount: Option<Share>,
+        recount_by: Option<Name>,
+    },
     Pause(JobId),
     Resume(JobId),
     Cancel(JobId),
@@ -24,9 +30,12 @@ impl OperatorAction {
     /// Does it; says what was done.
     pub(super) async fn carry_out(&self, operator: &Operator) -> anyhow::Result<String> {
         Ok(match self {
-            Self::Submit { n, method, priority } => {
-                let asked = |method| TermsArgs::default().submission(*n, method, *priority);
-                let job = submit(operator, *n, *method, asked, None).await?;
+            Self::Submit { n, method, priority, recount, recount_by } => {
+                let asked = |method| {
+                    let asked = TermsArgs::default().submission(*n, method, *priority);
+                    Submission { recount: *recount, ..asked }
+                };
+                let job = submit(operator, *n, *method, asked, recount_by.as_ref()).await?;
                 format!("job {job} is submitted")
             }
             Self::Pause(job) => {

@@ -1,6 +1,9 @@
 //! What is asked of whoever submits a job or sets a priority.
 
-use queens_messages::{JobId, Priority, price_of_job};
+use std::fmt::Display;
+use std::str::FromStr;
+
+use queens_messages::{JobId, Name, Priority, Share, price_of_job};
 use queens_solver::{BoardSize, Method};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
@@ -17,7 +20,12 @@ pub(super) enum Field {
     Board,
     Method,
     Priority,
+    Recount,
+    RecountBy,
 }
+
+/// All of them, in their order.
+const ALL: [Field; 5] = [Field::Board, Field::Method, Field::Priority, Field::Recount, Field::RecountBy];
 
 /// The form for a new job, or for the priority of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +35,10 @@ pub(super) struct Form {
     n: Input,
     method: usize,
     priority: Input,
+    /// The share that is counted again, in per cent; empty for what is usual.
+    recount: Input,
+    /// The party that alone counts again; empty for any.
+    recount_by: Input,
     /// Where keys go.
     field: Field,
     /// What is wrong with what was typed.
@@ -47,8 +59,16 @@ pub(super) enum Filled {
 impl Form {
     /// For a new job.
     pub(super) fn submit() -> Self {
-        let priority = Input::of("0");
-        Self { job: None, n: Input::default(), method: 0, priority, field: Field::Board, wrong: None }
+        Self {
+            job: None,
+            n: Input::default(),
+            method: 0,
+            priority: Input::of("0"),
+            recount: Input::default(),
+            recount_by: Input::default(),
+            field: Field::Board,
+            wrong: None,
+        }
     }
 
     /// For the priority of a job, which has this one now.
@@ -66,7 +86,10 @@ impl Form {
         let board = ("n", self.n.text(), "0 to 32", Field::Board);
         let method = ("method", METHODS[self.method], "← → auto, search, halves", Field::Method);
         let priority = ("priority", self.priority.text(), "-1000 to 1000, high first", Field::Priority);
-        let all = if self.job.is_some() { vec![priority] } else { vec![board, method, priority] };
+        let recount = ("recount", self.recount.text(), "per cent; empty: as usual", Field::Recount);
+        let by = ("by", self.recount_by.text(), "only this invitation (or name)", Field::RecountBy);
+        let all =
+            if self.job.is_some() { vec![priority] } else { vec![board, method, priority, recount, by] };
         all.into_iter()
             .map(|(what, value, expected, field)| (what, value, expected, field == self.field))
             .collect()
@@ -77,30 +100,31 @@ impl Form {
             (KeyCode::Esc, _) => return Filled::Dropped,
             (KeyCode::Enter, _) => return self.fill(),
             (KeyCode::Tab | KeyCode::Down, field) => self.field = self.neighbour(field, 1),
-            (KeyCode::BackTab | KeyCode::Up, field) => self.field = self.neighbour(field, 2),
+            (KeyCode::BackTab | KeyCode::Up, field) => self.field = self.neighbour(field, ALL.len() - 1),
             (KeyCode::Right | KeyCode::Char(' '), Field::Method) => self.method = (self.method + 1) % 3,
             (KeyCode::Left, Field::Method) => self.method = (self.method + 2) % 3,
             (KeyCode::Char(first), Field::Method) => {
                 let named = METHODS.iter().position(|name| name.starts_with(first));
                 self.method = named.unwrap_or(self.method);
             }
-            (_, Field::Board) => {
-                self.n.press(key);
-                self.wrong = None;
-            }
-            (_, Field::Priority) => {
-                self.priority.press(key);
-                self.wrong = None;
-            }
             (_, Field::Method) => {}
+            (_, Field::Board) => self.write(key, |form| &mut form.n),
+            (_, Field::Priority) => self.write(key, |form| &mut form.priority),
+            (_, Field::Recount) => self.write(key, |form| &mut form.recount),
+            (_, Field::RecountBy) => self.write(key, |form| &mut form.recount_by),
         }
         Filled::NotYet
     }
 
+    /// A key goes to a field that is typed.
+    fn write(&mut self, key: KeyEvent, input: impl FnOnce(&mut Self) -> &mut Input) {
+        input(self).press(key);
+        self.wrong = None;
+    }
+
     fn neighbour(&self, field: Field, steps: usize) -> Field {
-        const ALL: [Field; 3] = [Field::Board, Field::Method, Field::Priority];
         let at = ALL.iter().position(|it| *it == field).unwrap_or(0);
-        if self.job.is_some() { field } else { ALL[(at + steps) % 3] }
+        if self.job.is_some() { field } else { ALL[(at + steps) % ALL.len()] }
     }
 
     fn fill(&mut self) -> Filled {
@@ -124,11 +148,20 @@ impl Form {
             self.n.text().trim().parse().map_err(|wrong| (Field::Board, format!("{wrong}")))?;
         let method: MethodChoice =
             METHODS[self.method].parse().map_err(|wrong| (Field::Method, format!("{wrong}")))?;
-        let action = OperatorAction::Submit { n, method, priority };
+        let recount: Option<Share> = given(&self.recount).map_err(|wrong| (Field::Recount, wrong))?;
+        let recount_by: Option<Name> = given(&self.recount_by).map_err(|wrong| (Field::RecountBy, wrong))?;
+        let action = OperatorAction::Submit { n, method, priority, recount, recount_by };
         // As 'queens submit' and the coordinator reckon.
         Ok(match price_of_job(n, method.named().unwrap_or(Method::Search)) {
             Some(takes) => Filled::Ask(action, format!("{takes}. Submit it?")),
             None => Filled::Do(action),
         })
     }
+}
+
+/// What was typed, if anything was.
+fn given<T: FromStr<Err: Display>>(input: &Input) -> Result<Option<T>, String> {
+    let text = input.text().trim();
+    let given = (!text.is_empty()).then(|| text.parse()).transpose();
+    given.map_err(|wrong: T::Err| wrong.to_string())
 }

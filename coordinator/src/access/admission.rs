@@ -151,7 +151,7 @@ impl Admission {
     /// If nobody is meant, or several are.
     pub(crate) fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
         let Some(keeper) = self.keeper.as_ref().filter(|_| self.asks) else {
-            let name: Name = text.parse().map_err(|error| format!("--recount-by: {error}"))?;
+            let name: Name = text.parse().map_err(|error| format!("who counts again: {error}"))?;
             return Ok(Arbiter { party: Party::of_name(&name), invitation: None });
         };
         let mut meant = keeper.meant_by(text);

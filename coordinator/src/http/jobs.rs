@@ -48,7 +48,7 @@ pub(super) struct SubmissionBody {
     /// The only crosses of the plan that are to be counted, such as 0..100, the end left out; all if not given.
     crosses: Option<String>,
     /// The share of its work to count again, in per cent with at most four decimals; if not given, 1 from n = 20 on,
-    /// unless all workers that are there came with one invitation, and nothing otherwise.
+    /// unless all workers that are there came with one invitation, 1 if recount_by is given, and nothing otherwise.
     recount: Option<String>,
     /// Who alone counts it again: the number or the label of an invitation, or a worker's name where nobody is asked for an
     /// invitation; any other party than has counted it if not given.

@@ -94,7 +94,7 @@ pub(crate) fn submit(
     check(book, asked)?;
     let id = next_id(book);
     let &Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: _ } = asked;
-    let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(book)));
+    let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(book), recount_by.is_some()));
     let terms = Terms { crosses, recount, recount_by, seed, ..Terms::default() };
     add(book, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
     if let Some(method) = second_pass {

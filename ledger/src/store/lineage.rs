@@ -16,7 +16,9 @@ pub struct Lineage {
 
 /// A store is in a state that its coordinator has not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("it is not in the state in which this coordinator left it: an earlier state was put back")]
+#[error(
+    "the database is not as this coordinator left it: an earlier state was put back, or another took its place"
+)]
 pub struct OtherState;
 
 impl Lineage {

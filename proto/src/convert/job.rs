@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, Fraction, JobId, JobState, JobStatus, Name, Priority, Progress, Recounting, TimeLeft,
+    Contribution, Fraction, InvalidJobIdentity, JobId, JobIdentity, JobState, JobStatus, Name, Priority,
+    Progress, Recounting, TimeLeft,
 };
 use queens_solver::BoardSize;
 
@@ -85,6 +86,7 @@ impl From<JobStatus> for pb::Job {
             terms: Some(terms),
             parts: job.n_parts,
             doubt: job.doubt.unwrap_or_default(),
+            identity: job.identity.map(|identity| identity.to_string()).unwrap_or_default(),
         }
     }
 }
@@ -105,6 +107,7 @@ impl TryFrom<pb::Job> for JobStatus {
         let (terms, second) = terms(job.terms.ok_or(InvalidMessage::Missing("a job's terms"))?)?;
         Ok(Self {
             id: JobId(job.job),
+            identity: identity(&job.identity)?,
             n: BoardSize::try_from(job.n)?,
             method: method(job.method)?,
             state: job_state(job.state)?,
@@ -135,6 +138,18 @@ impl TryFrom<pb::Job> for JobStatus {
             second,
         })
     }
+}
+
+/// A job's identity; `None` if it is not told.
+fn identity(told: &str) -> Result<Option<JobIdentity>, InvalidMessage> {
+    if told.is_empty() {
+        return Ok(None);
+    }
+    told.parse().map(Some).map_err(|InvalidJobIdentity| InvalidMessage::OutOfRange {
+        what: "a job's identity",
+        found: format!("'{}'", told.chars().take(50).collect::<String>()),
+        expected: "32 hexadecimal digits".to_owned(),
+    })
 }
 
 fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {

@@ -270,7 +270,7 @@ pub struct SubmitRequest {
     #[prost(message, optional, tag = "4")]
     pub crosses: ::core::option::Option<CrossRange>,
     /// The share of its work to count again, in parts per million, 0 to 1000000; absent for what is usual: 10000 from n = 20
-    /// on, unless all workers that are there came with one invitation.
+    /// on, unless all workers that are there came with one invitation, and 10000 if recount_by names a party.
     #[prost(uint32, optional, tag = "5")]
     pub recount: ::core::option::Option<u32>,
     /// How to count it a second time; METHOD_UNSPECIFIED if it is not to be.
@@ -516,11 +516,15 @@ pub struct Job {
     /// In what its two passes differ, in words; empty if they do not, or are not both complete.
     #[prost(string, tag = "20")]
     pub doubt: ::prost::alloc::string::String,
+    /// Its identity, 32 hexadecimal digits, which leases and certificates name. A restored coordinator may give its number to
+    /// another job.
+    #[prost(string, tag = "33")]
+    pub identity: ::prost::alloc::string::String,
 }
 /// How far a job is with what is counted again.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Recounting {
-    /// Records that were drawn, or are doubted, and on which no two names agree yet; more may be drawn.
+    /// Records that were drawn, or are doubted, and on which no two parties agree yet; more may be drawn.
     #[prost(uint64, tag = "1")]
     pub open: u64,
     /// The work that is expected to be left of all that, decimal.

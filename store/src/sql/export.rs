@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 
-use queens_certificate::{Header, Key, Pass, Writer};
+use queens_certificate::{Header, Key, PartyDigest, Pass, Writer};
 use queens_ledger::store::{Phase, StoredJob};
 use queens_messages::{Crosses, JobId, Name};
 use queens_solver::{Plan, half_turn, published, quarter_turn};
@@ -119,12 +119,15 @@ fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, Expor
         Some(known) => (known.half_turn, known.quarter_turn),
         None => half_turn(job.n, &never).zip(quarter_turn(job.n, &never)).unwrap_or_default(),
     };
+    let seed = job.terms.seed;
     let pass = |DoneJob { stored: StoredJob { entry, .. }, .. }: &DoneJob| Pass {
         method: entry.method,
         decomposition: entry.decomposition,
         job: entry.id.0,
+        identity: Some(entry.identity),
         recount_ppm: entry.terms.recount.ppm(),
         seed: entry.terms.seed,
+        recount_by: entry.terms.recount_by.map(|arbiter| PartyDigest::of(arbiter.party, seed)),
     };
     Ok(Header {
         has_parties: true,

@@ -119,6 +119,8 @@ impl Body<'_> {
                 weight,
                 solutions,
                 nodes,
+                // The digests of its rows are of this: they belong to no other job.
+                identity: Some(self.board().identity),
             };
             writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
             let found = self.records(writer, number)?;

@@ -59,7 +59,7 @@ impl Fault {
 
     /// The database is not in the state in which this coordinator left it.
     pub fn of_other_state() -> Self {
-        Self::Fenced(format!("the database was put back or replaced: {OtherState}"))
+        Self::Fenced(OtherState.to_string())
     }
 
     /// The same of somebody who was let in before, and may be again.

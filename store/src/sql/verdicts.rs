@@ -54,23 +54,27 @@ pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(
     })
 }
 
-/// Whether another party has confirmed each record that was drawn.
+/// Whether another party has confirmed each record that was drawn. A party that was named for that is one of the two.
 fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     let (id, seed, share) = (job.id, job.terms.seed, job.terms.recount);
+    let by = job.terms.recount_by.map(|arbiter| arbiter.party.to_string());
     if share == Share::NOTHING {
         return Ok(());
     }
     let sql = "SELECT r.cross, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
                EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.cross = r.cross AND s.first = r.first AND \
-               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.party <> w.party)";
-    for_each(database, sql, &[sql_integer("job", id.0)?.into()], |row| {
+               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.party <> w.party AND (?2 IN ('', s.party, w.party)))";
+    let values = [sql_integer("job", id.0)?.into(), by.clone().unwrap_or_default().into()];
+    for_each(database, sql, &values, |row| {
         let place = format_args!("record of job {id}");
         let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
         if is_drawn(seed, share, id, cross, first) {
             let until: u64 = integer(row, "until", &place)?;
+            let whose =
+                if by.is_some() { "the party that was named for that has not" } else { "no other party has" };
             return Err(Fault::Damaged(format!(
-                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and no other \
-                 party has confirmed it"
+                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and {whose} \
+                 confirmed it"
             )));
         }
         Ok(())

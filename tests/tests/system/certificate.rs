@@ -130,6 +130,12 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     assert_eq!(far["solutions"], "2680");
     assert_eq!(far["parts"][0]["passes"], near["parts"][0]["passes"]);
     assert_eq!(far["parts"][0]["signer"], near["parts"][0]["signer"]);
+    // It is of this job, and of no other that has its number.
+    assert_eq!(far["parts"][0]["passes"][0]["identity"], cluster.status(&job)["identity"]);
+    let text = run(queens(["check", path(&scratch.path().join("far")), "--seconds", "0"])).stdout;
+    let identity = cluster.status(&job)["identity"].as_str().expect("an identity").to_owned();
+    assert!(text.contains(&format!("pass 1 is job {job}, identity {identity}")), "{text}");
+    assert!(cluster.queens(["status", &job]).stdout.contains(&format!("\nidentity      {identity}\n")));
     compare_with_python(&scratch.path().join("far"));
 }
 
@@ -226,6 +232,7 @@ fn compare_with_python(file: &Path) {
             "pass {number} by {method} {version}: {} records, {solutions} solutions, {nodes} nodes",
             pass["records"]
         ));
+        lines.extend(pass["identity"].as_str().map(|identity| format!("pass {number} is job {identity}")));
     }
     lines.push(format!("signed by {}", text(&answer["parts"][0]["signer"])));
     let [solutions, fundamental] = ["solutions", "fundamental"].map(|field| text(&answer[field]));
@@ -247,6 +254,11 @@ fn the_certificate_in_the_repository_holds() {
     let part = &answer["parts"][0];
     assert_eq!((&part["agreement"], &part["crosses_by_one_party"]), (&"each cross".into(), &0.into()));
     assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
+    assert_eq!((&part["tells_parties"], &part["passes"][0]["identity"]), (&false.into(), &Value::Null));
+    let text = run(queens(["check", path(&of_16()), "--seconds", "0"])).stdout;
+    for said in ["may be one person's", "may be of another job", "no part is on the word of one name"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
     // A share of anything has something, whatever is drawn.
     for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {
         let answer = check(&of_16(), &["--share", share]).answer();

@@ -283,3 +283,52 @@ fn a_restart_is_a_gap_in_the_curve() {
     browser.wait_for("#events", "submitted for n = 22");
     keep(&browser, "restarted");
 }
+
+/// Who is named to count again does so alone, and the page of the job says so. Nobody is meant by a name that is none.
+#[test]
+fn a_party_that_alone_counts_again_is_named_on_the_page() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("who counts again, in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let site = coordinator.http();
+    let browser = Browser::open(&format!("http://{site}"));
+    let _first = coordinator.worker("anna");
+    browser.go("/");
+    let fill = |party: &str| {
+        _ = browser.eval("document.querySelector('#submit').reset()");
+        browser.keys("#submit [name=n]", "12");
+        browser.keys("#submit [name=recount]", "100");
+        browser.keys("#submit [name=recount_by]", party);
+        keep(&browser, "recount-by");
+        browser.click("#submit button");
+    };
+    // A character that turns the direction of writing.
+    fill("ca\u{202e}rol");
+    browser.wait_for("#said", "Not done: who counts again: ");
+    assert_eq!(http::get(&site, "/api/v1/jobs").json()["jobs"], json!([]));
+    fill(" carol ");
+    browser.wait_for("#said", "is submitted");
+    let job = || http::get(&site, "/api/v1/jobs/1").json();
+    assert_eq!(job()["recount_by"], "the name that was given");
+    browser.go("/jobs/1");
+    browser.wait_for("#waits", "a worker of the name that was given that can count by search");
+    browser.wait_for("#checked", "only the name that was given counts again");
+    browser.wait_for("#identity", job()["identity"].as_str().expect("an identity"));
+    keep(&browser, "job-recount-by");
+    // Somebody else is no help.
+    let _other = coordinator.worker("bert");
+    wait_until("bert", || {
+        let workers = http::get(&site, "/api/v1/workers").json();
+        (workers["workers"].as_array()?.len() == 2).then_some(())
+    });
+    assert_eq!((&job()["state"], &job()["verified"]), (&json!("verifying"), &json!(0)));
+    let _named = coordinator.worker("carol");
+    browser.wait_for("#state", "done");
+    assert!(job()["verified"].as_u64().is_some_and(|n| n > 0), "{}", job());
+    assert_eq!(
+        json!(browser.complaints().into_iter().filter(|line| !line.contains("400")).collect::<Vec<_>>()),
+        json!([])
+    );
+}

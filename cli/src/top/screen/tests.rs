@@ -79,8 +79,33 @@ fn a_job_is_submitted_by_a_form_that_says_what_is_wrong() {
     let method = "halves".parse().expect("a method");
     let n = BoardSize::new(20).expect("a board size");
     let priority = Priority::try_from(-7).expect("a priority");
-    let action = OperatorAction::Submit { n, method, priority };
-    assert_eq!(press(&mut screen, &[KeyCode::Enter]), Some(Pressed::Do(action)));
+    let submit = |recount: Option<&str>, recount_by: Option<&str>| {
+        let recount = recount.map(|share| share.parse().expect("a share"));
+        let recount_by = recount_by.map(|party| party.parse().expect("a name"));
+        Some(Pressed::Do(OperatorAction::Submit { n, method, priority, recount, recount_by }))
+    };
+    assert_eq!(press(&mut screen, &[KeyCode::Enter]), submit(None, None));
+    // What is counted again, and by whom.
+    press(&mut screen, &typed("s20"));
+    press(&mut screen, &[KeyCode::Tab, KeyCode::Right, KeyCode::Right, KeyCode::Tab, KeyCode::Backspace]);
+    press(&mut screen, &typed("-7"));
+    press(&mut screen, &[KeyCode::Tab]);
+    press(&mut screen, &typed("1000"));
+    press(&mut screen, &[KeyCode::Tab]);
+    press(&mut screen, &typed("rack 3"));
+    assert_eq!(press(&mut screen, &[KeyCode::Enter]), None);
+    assert!(wrong(&screen).expect("it is wrong").contains("1000"));
+    press(&mut screen, &[KeyCode::Backspace]);
+    assert_eq!(press(&mut screen, &[KeyCode::Enter]), submit(Some("100"), Some("rack 3")));
+    // From the first field, one back is the last.
+    press(&mut screen, &typed("s"));
+    press(&mut screen, &[KeyCode::BackTab]);
+    press(&mut screen, &typed(" "));
+    press(&mut screen, &[KeyCode::Tab]);
+    press(&mut screen, &typed("20"));
+    press(&mut screen, &[KeyCode::Tab, KeyCode::Right, KeyCode::Right, KeyCode::Tab, KeyCode::Backspace]);
+    press(&mut screen, &typed("-7"));
+    assert_eq!(press(&mut screen, &[KeyCode::Enter]), submit(None, None), "spaces name nobody");
     // What takes years is asked about.
     press(&mut screen, &typed("s30"));
     assert_eq!(press(&mut screen, &[KeyCode::Enter]), None);

@@ -74,6 +74,7 @@ fn all(job: &JobStatus, palette: Palette) -> Vec<Fact> {
         ("second counts", recount, plain),
         ("second pass", pass, plain),
         ("counts only", job.part(), plain),
+        ("identity", job.identity.map(|identity| identity.to_string()), plain),
         ("submitted", at((job.created_ms > 0).then_some(job.created_ms)), plain),
         ("begun", at(job.started_ms), plain),
         (if job.state == JobState::Done { "finished" } else { "given up" }, at(job.finished_ms), plain),
