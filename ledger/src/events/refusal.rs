@@ -7,6 +7,9 @@ use thiserror::Error;
 /// The most threads of all workers together. Each may hold two leases, of about a kilobyte each.
 pub const MOST_THREADS_IN_ALL: u64 = 500_000;
 
+/// So many of them are for parties that have fewer than that: one that says that it has many keeps nobody out.
+pub(crate) const KEPT_FOR_OTHERS: u64 = MOST_THREADS_IN_ALL / 16;
+
 /// Why a worker is not listened to. Its session is to be closed with this reason; nothing it said was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorkerRefusal {
@@ -29,7 +32,8 @@ pub enum WorkerRefusal {
     },
     /// There are too many workers.
     #[error(
-        "there is no room for {found} more threads: this coordinator serves {MOST_THREADS_IN_ALL} in all"
+        "there is no room for its {found} threads: this coordinator serves {MOST_THREADS_IN_ALL} in all, and keeps the \
+         last {KEPT_FOR_OTHERS} for those who have fewer than that"
     )]
     Full {
         /// Its threads.

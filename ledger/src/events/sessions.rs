@@ -7,7 +7,7 @@ use queens_solver::{DECOMPOSITION_VERSION, Span};
 
 use crate::book::Book;
 use crate::events::notices;
-use crate::events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
+use crate::events::refusal::{KEPT_FOR_OTHERS, MOST_THREADS_IN_ALL, WorkerRefusal};
 use crate::jobs::job::Job;
 use crate::leases::live::LiveLease;
 use crate::schedule::feed::feed;
@@ -62,7 +62,11 @@ fn check(book: &Book, hello: &Hello, party: Party) -> Result<(), WorkerRefusal> 
         return Err(WorkerRefusal::Another(hello.worker));
     }
     let before = known.map_or(0, |known| u64::from(known.n_threads()));
-    if book.workers().n_threads() - before + u64::from(found) > MOST_THREADS_IN_ALL {
+    let [all, own] = [book.workers().n_threads(), book.workers().n_threads_of(party)]
+        .map(|n_threads| n_threads - before + u64::from(found));
+    let kept_free = if own > KEPT_FOR_OTHERS { KEPT_FOR_OTHERS } else { 0 };
+    // One that comes back has its place.
+    if u64::from(found) > before && all + kept_free > MOST_THREADS_IN_ALL {
         return Err(WorkerRefusal::Full { found });
     }
     Ok(())

@@ -35,6 +35,8 @@ pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
     names: BTreeMap<Name, BTreeSet<WorkerId>>,
     parties: BTreeMap<Party, BTreeSet<WorkerId>>,
+    /// The threads of each party's workers.
+    threads: BTreeMap<Party, u64>,
     /// Names of workers that get no leases, because an operator has decided so.
     blocked: BTreeSet<Name>,
     /// Parties whose workers get no leases under any name, because they have lost a dispute.
@@ -96,6 +98,7 @@ impl Default for Workers {
             all: BTreeMap::new(),
             names: BTreeMap::new(),
             parties: BTreeMap::new(),
+            threads: BTreeMap::new(),
             blocked: BTreeSet::new(),
             suspicions: BTreeMap::new(),
             suspects: Arc::default(),
@@ -127,6 +130,11 @@ impl Workers {
     /// The threads of all workers, of those too that have lost their connection.
     pub(crate) fn n_threads(&self) -> u64 {
         self.n_threads
+    }
+
+    /// The threads of a party's workers, of those too that have lost their connection.
+    pub(crate) fn n_threads_of(&self, party: Party) -> u64 {
+        self.threads.get(&party).copied().unwrap_or_default()
     }
 
     /// All workers of a name.
@@ -213,6 +221,7 @@ impl Workers {
         self.parties.entry(worker.party()).or_default().insert(id);
         self.names.entry(worker.name().clone()).or_default().insert(id);
         self.n_threads += u64::from(worker.n_threads());
+        *self.threads.entry(worker.party()).or_default() += u64::from(worker.n_threads());
         for method in Method::ALL {
             self.readiness.of_mut(method).update(now, id, &worker);
         }
@@ -225,6 +234,11 @@ impl Workers {
     pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
         let worker = self.all.remove(&id)?;
         self.n_threads -= u64::from(worker.n_threads());
+        let left = self.n_threads_of(worker.party()) - u64::from(worker.n_threads());
+        match left {
+            0 => self.threads.remove(&worker.party()),
+            _ => self.threads.insert(worker.party(), left),
+        };
         remove_member(&mut self.names, worker.name(), id);
         remove_member(&mut self.parties, &worker.party(), id);
         Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id, worker.party()));

@@ -1,9 +1,13 @@
 //! Names of one invitation neither confirm nor outvote each other, and suspicion is against all of them.
 
-use queens_ledger::Verification;
-use queens_ledger::store::Store;
-use queens_messages::{Arbiter, JobId, JobState, Party, Share, Submission, WorkerId, WorkerState};
-use queens_solver::{Count, Method};
+use std::time::Duration;
+
+use queens_ledger::store::{Store, Stored};
+use queens_ledger::{Ledger, MOST_THREADS_IN_ALL, Run, Verification, WorkerRefusal};
+use queens_messages::{
+    Arbiter, HalvesSkill, Hello, JobId, JobState, Party, Share, Speed, Submission, WorkerId, WorkerState,
+};
+use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use super::world::{World, named, size, solutions};
 
@@ -234,4 +238,40 @@ fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
     world.check_done(job);
     let n_records = world.store.records(job).count();
     assert_eq!(world.store.second_counts(job).count(), n_before + n_records);
+}
+
+/// Threads that nobody has seen count cost nothing to claim.
+#[test]
+fn one_invitation_that_claims_all_threads_keeps_nobody_out() {
+    let mut ledger = Ledger::restore(Stored::default(), Run::new(1)).expect("nothing contradicts");
+    let mut connect = |number: u64, party: u8, n_threads: u32| {
+        let hello = Hello {
+            worker: WorkerId(number),
+            name: named(&format!("worker-{number}")),
+            build: named("0"),
+            kernel: named("portable"),
+            n_threads,
+            speed: Speed::from(1),
+            decomposition: DECOMPOSITION_VERSION,
+            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            machine: number,
+            held: Vec::new(),
+        };
+        ledger.connect(Duration::ZERO, hello, Party::from_bytes([party; 16]))
+    };
+    let full = |found| Err(WorkerRefusal::Full { found });
+    let n_greedy = (1..).take_while(|number| connect(*number, 1, 1000).is_ok()).count();
+    assert_eq!(n_greedy, 468, "of {MOST_THREADS_IN_ALL} threads");
+    assert_eq!(connect(1001, 1, 1000), full(1000));
+    // Others have as many as are kept for them, and then as many as are left.
+    assert_eq!(connect(1002, 2, 4000), Ok(()));
+    assert_eq!(connect(1003, 3, 4000), Ok(()));
+    // One that is known comes again, and is not counted twice.
+    assert_eq!(connect(1, 1, 500), Ok(()));
+    for number in 2000..2024 {
+        assert_eq!(connect(number, 4, 1000), Ok(()), "{number}");
+    }
+    assert_eq!(connect(2024, 4, 1000), full(1000));
+    assert_eq!(connect(2025, 5, 500), Ok(()));
+    assert_eq!(connect(2026, 5, 1), full(1));
 }
