@@ -47,10 +47,10 @@ pub struct Restored {
 /// If there are jobs or invitations in `dir`, or something of the copy can't be read, proved or written.
 pub fn restore(copy: &Path, dir: &Path, keeps_invitations: bool) -> Result<Restored, RestoreError> {
     let (from, to) = (Whereabouts::Directory(copy.to_owned()), Whereabouts::Directory(dir.to_owned()));
+    let restoring = sqlite::restore(copy, dir)?;
     if has_invitations(&to) {
         return Err(RestoreError::Occupied(dir.to_owned()));
     }
-    let restoring = sqlite::restore(copy, dir)?;
     let mut n_ended = 0;
     if copy.is_dir() {
         let mut invitations = Contents::of(&from)?;

@@ -61,6 +61,8 @@ pub(crate) struct Recount {
     /// Parties of workers that have failed to count it.
     failed: BTreeSet<Party>,
     is_leased: bool,
+    /// How often a lease of it ended without a count.
+    pub(crate) n_returned: u32,
 }
 
 impl Recount {
@@ -276,7 +278,7 @@ impl Recounts {
         if is_disputed(&recorded) {
             self.cases.insert(key);
         }
-        self.all.insert(key, Recount { recorded, failed: BTreeSet::new(), is_leased: false });
+        self.all.insert(key, Recount { recorded, failed: BTreeSet::new(), is_leased: false, n_returned: 0 });
         self.wait(key);
     }
 
@@ -339,7 +341,7 @@ impl Recounts {
     pub(crate) fn put_back(&mut self, key: Key) {
         self.unwait(key);
         if let Some(recount) = self.all.get_mut(&key) {
-            recount.is_leased = false;
+            (recount.is_leased, recount.n_returned) = (false, recount.n_returned.wrapping_add(1));
             self.wait(key);
         }
     }

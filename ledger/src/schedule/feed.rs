@@ -12,6 +12,7 @@ use siphasher::sip::SipHasher24;
 
 use crate::book::Book;
 use crate::jobs::job::{Job, Rank};
+use crate::jobs::recounts::Recount;
 use crate::leases::live::Purpose;
 use crate::schedule::recall::recall_less_urgent;
 use crate::schedule::size::work_for;
@@ -68,12 +69,12 @@ fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
             let workers = match arbiter {
                 Some(arbiter) => recounters.get(&arbiter),
                 None => {
-                    let (seed, span) = (job.entry().terms.seed, first?.span());
+                    let (seed, first) = (job.entry().terms.seed, first?);
                     let others = recounters.iter().filter(|(party, _)| !barred.contains(*party));
                     // Whoever is free is asked with the same chance, and nobody knows who: by the order of the parties,
-                    // one would count most of it again.
+                    // one would count most of it again. After each lease that comes to nothing others may be.
                     let asked =
-                        others.take(MOST_PARTIES).min_by_key(|(party, _)| chance(seed, span, **party));
+                        others.take(MOST_PARTIES).min_by_key(|(party, _)| chance(seed, first, **party));
                     asked.map(|(_, workers)| workers)
                 }
             };
@@ -84,8 +85,9 @@ fn next_to_recount(book: &Book) -> Option<(WorkerId, Rank)> {
 }
 
 /// What decides which of several parties counts a record again: the least is asked.
-fn chance(seed: u128, span: Span, party: Party) -> u64 {
-    let mut hasher = SipHasher24::new_with_key(&seed.to_le_bytes());
+fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
+    let (mut hasher, span) = (SipHasher24::new_with_key(&seed.to_le_bytes()), recount.span());
+    hasher.write(&recount.n_returned.to_le_bytes());
     hasher.write(&span.cross().to_le_bytes());
     hasher.write(&span.from().to_le_bytes());
     hasher.write(&party.to_bytes());

@@ -113,3 +113,39 @@ fn threads_that_have_shown_nothing_get_few_leases() {
     }
     assert!(most > 128, "{most}");
 }
+
+/// Before it is known that nothing comes of a session, the next one is there, under another number.
+#[test]
+fn one_invitation_whose_sessions_report_nothing_does_not_keep_recounts_from_others() {
+    // By each, some records would be given to it before all others.
+    (9..25).for_each(check_silent);
+}
+
+#[track_caller]
+fn check_silent(party: u8) {
+    let mut world = World::new();
+    let counted = world.connect_of(1, 1, "anna");
+    let job = world.submit_verified(7, 100);
+    while world.step(counted) {}
+    world.ledger.disconnect(world.now, counted);
+    world.workers.remove(&counted);
+    let mut silent: Vec<WorkerId> =
+        (10..13).map(|number| world.connect_of(party, number, "mallory")).collect();
+    let honest = world.connect_of(2, 2, "carl");
+    let mut n_rounds = 0;
+    while world.job(job).state != JobState::Done {
+        n_rounds += 1;
+        assert!(n_rounds < 100, "{:?}", world.job(job));
+        while world.step(honest) {}
+        let gone = silent.remove(0);
+        world.ledger.disconnect(world.now, gone);
+        world.workers.remove(&gone);
+        silent.push(world.connect_of(party, 12 + n_rounds, "mallory"));
+        for _ in 0..5 {
+            world.pass(Duration::from_secs(1));
+            world.report(honest, None);
+            silent.iter().for_each(|&worker| _ = world.report(worker, None));
+        }
+    }
+    world.check_done(job);
+}

@@ -111,8 +111,8 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
 /// If something contradicts something.
 pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     let jobs = jobs_and_damage(database)?;
-    match jobs.iter().find_map(|job| Some((job.entry.id, job.damage.as_ref()?))) {
-        Some((id, reason)) => Err(Fault::Damaged(format!("job {id}: {reason}"))),
+    match jobs.iter().find_map(|job| job.damage.clone()) {
+        Some(reason) => Err(Fault::Damaged(reason)),
         None => Ok(jobs),
     }
 }
@@ -132,9 +132,7 @@ pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>,
         let has_its_own = identities.remove(&entry.id) == Some(entry.identity);
         jobs.push(match stored(database, columns) {
             Ok(job) if has_its_own => job,
-            Ok(_) => {
-                StoredJob::damaged(entry, "its identity is not the one that is kept beside it".to_owned())
-            }
+            Ok(_) => StoredJob::damaged(entry, "its identity differs from the one beside it".to_owned()),
             Err(Fault::Damaged(reason)) => StoredJob::damaged(entry, reason),
             Err(fault) => return Err(fault.at(format_args!("job {}", entry.id))),
         });
