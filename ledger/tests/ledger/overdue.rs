@@ -131,7 +131,7 @@ fn check_silent(party: u8) {
     world.workers.remove(&counted);
     let mut silent: Vec<WorkerId> =
         (10..13).map(|number| world.connect_of(party, number, "mallory")).collect();
-    let honest = world.connect_of(2, 2, "carl");
+    let honest = world.connect_of(party + 100, 2, "carl");
     let mut n_rounds = 0;
     while world.job(job).state != JobState::Done {
         n_rounds += 1;
