@@ -318,7 +318,7 @@ async fn handle_ends(handle: &mut Handle) {
 
 /// Has a coordinator compare a count with what is stored, and meet there what `fails` says.
 async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
-    let (handle, worker, lease) = coordinator_and_worker(&disk).await;
+    let (handle, worker, lease) = coordinator_and_worker(disk).await;
     let (span, counted) = report(&lease);
     // It is given up, another worker counts the same, and it comes back.
     once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;

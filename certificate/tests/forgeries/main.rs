@@ -203,7 +203,7 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
     again.iter().rev().for_each(|&l| _ = p.lines.remove(l));
     p.places("verdict").into_iter().rev().for_each(|l| {
         if p.field(l, 1) == "1" {
-            _ = p.lines.remove(l)
+            _ = p.lines.remove(l);
         }
     });
     let is_last = |l: &usize| p.field(*l, 1) == "2" && p.number(*l, 2) % 2 == 1;
