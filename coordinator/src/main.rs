@@ -330,6 +330,7 @@ fn describe_recovered(recovered: &RecoveredJob) -> String {
         ),
     }
 }
+
 fn print(line: &str) -> anyhow::Result<()> {
     queens_process::print(line).context("failed to write the answer")
 }

@@ -132,7 +132,7 @@ fn certificates_without_parties_are_read_and_tell_names_apart() {
     assert_eq!([0, 1].map(|part| report.parts[part].header.has_parties), [false, true]);
 }
 
-/// Who is named to count again is one of two that agree on whatever was drawn, and on whatever is called confirmed.
+/// A named recounting party must agree on each drawn record. No other party confirms a record without it.
 #[test]
 fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {
     let named = |party: &str| {
@@ -142,7 +142,7 @@ fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {
         draft.parts[0].seal();
         draft
     };
-    // Bert has counted again all of the first pass, and of the second what nobody drew.
+    // Bert recounted the whole first pass, and the records of the second pass that were not drawn.
     let mut draft = named("000000000000000b");
     let report = checked(&draft.pack()).expect("it holds");
     let [first, second] = &report.parts[0].passes[..] else { panic!("two passes") };
@@ -161,7 +161,7 @@ fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {
     assert_eq!(report.parts[0].passes[0].n_confirmed, report.parts[0].passes[0].total.n_records);
 }
 
-/// What nobody else has confirmed is on the word of one party, unless another pass, by another party, speaks for it.
+/// An unconfirmed record rests on one party, unless another party counted the same in the other pass.
 #[test]
 fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
     let by_one = |draft: &Draft| -> Vec<(u64, u128, u64)> {
@@ -182,7 +182,7 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
         assert!(alone.iter().all(|&(n, nodes, _)| (n, nodes) == (0, 0)), "{alone:?}");
         assert!(alone[1].2 > 0, "{alone:?}");
     }
-    // By two methods, whoever counted one record of the second pass is one party with what it has counted in the first.
+    // Two methods have no parts in common: one record in the second pass ties a party to all its records in the first.
     let mut draft = TWO_METHODS.clone();
     let p = &mut draft.parts[0];
     let again = p.places("again");

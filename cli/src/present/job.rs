@@ -77,7 +77,7 @@ pub(crate) fn describe_damage(job: &JobStatus) -> String {
     format!("what is stored of it contradicts itself: {}", job.failure.as_deref().unwrap_or_default())
 }
 
-/// What is wrong with a job, if something is.
+/// Describes the damage of a job, or what workers failed to count.
 pub(crate) fn fault(job: &JobStatus) -> Option<String> {
     match job.state {
         JobState::Damaged => Some(describe_damage(job)),

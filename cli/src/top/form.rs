@@ -35,7 +35,7 @@ pub(super) struct Form {
     n: Input,
     method: usize,
     priority: Input,
-    /// The share that is counted again, in per cent; empty for what is usual.
+    /// The share to recount, in per cent; empty for the default.
     recount: Input,
     /// The party that alone counts again; empty for any.
     recount_by: Input,
@@ -159,7 +159,7 @@ impl Form {
     }
 }
 
-/// What was typed, if anything was.
+/// Returns the typed text, or `None` if the field is empty.
 fn given<T: FromStr<Err: Display>>(input: &Input) -> Result<Option<T>, String> {
     let text = input.text().trim();
     let given = (!text.is_empty()).then(|| text.parse()).transpose();

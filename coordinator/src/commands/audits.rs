@@ -4,14 +4,17 @@ use anyhow::{Context, bail};
 use queens_process::print;
 use queens_store::JobAudit;
 
-/// Prints a line for each job; an error if one contradicts what is published.
+/// Prints a line for each job.
+///
+/// # Errors
+/// If a total contradicts the published count.
 pub(crate) fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
     show(audits)?;
     match audits.iter().find(|audit| audit.contradicted().is_some()) {
         None => Ok(()),
         Some(JobAudit { job, .. }) => bail!(
-            "job {0} contradicts the published count: all rows are what was written, and somebody has counted wrong; a \
-             coordinator that runs on it finds out who: 'queens verify-more {0} --recount 100'",
+            "job {0} contradicts the published count. No row is damaged: a worker has counted wrong. On a running \
+             coordinator, 'queens verify-more {0} --recount 100' finds out which",
             job.id
         ),
     }

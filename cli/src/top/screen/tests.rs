@@ -85,7 +85,7 @@ fn a_job_is_submitted_by_a_form_that_says_what_is_wrong() {
         Some(Pressed::Do(OperatorAction::Submit { n, method, priority, recount, recount_by }))
     };
     assert_eq!(press(&mut screen, &[KeyCode::Enter]), submit(None, None));
-    // What is counted again, and by whom.
+    // The share to recount, and the recounting party.
     press(&mut screen, &typed("s20"));
     press(&mut screen, &[KeyCode::Tab, KeyCode::Right, KeyCode::Right, KeyCode::Tab, KeyCode::Backspace]);
     press(&mut screen, &typed("-7"));
