@@ -226,7 +226,7 @@ export function jobActions(line) {
     element,
     show(now) {
       job = now;
-      const ended = ["done", "cancelled"].includes(job.state);
+      const ended = ["done", "cancelled", "damaged"].includes(job.state);
       pause.hidden = job.state === "paused";
       resume.hidden = job.state !== "paused" && job.failed === 0;
       element.hidden = ended;
