@@ -20,7 +20,9 @@ function leaveOut(job) {
   for (const element of document.querySelectorAll("[data-when]")) {
     element.hidden = !{ done: isDone, open: !isDone, over: isOver(job) }[element.dataset.when];
   }
-  $("share-part").hidden = isDone;
+  // Of a damaged job nothing is known but why.
+  $("share-part").hidden = isDone || job.state === "damaged";
+  $("map").hidden = job.state === "damaged";
   const others = job.crosses === null ? "" : ", or only other parts of the board are asked for";
   say($("heat-blank"), job.method === "search"
     ? `blank: such queens attack each other, or it is counted as a turned or mirrored image${others}` : `blank: no part${others}`);
@@ -29,7 +31,7 @@ function leaveOut(job) {
 
 function show(job) {
   const isDone = job.state === "done";
-  document.title = `${isDone ? "Counted:" : `${percent(job.fraction)} of`} job ${id} (n = ${job.n}) – queens`;
+  document.title = `${isDone ? "Counted:" : job.state === "damaged" ? "Damaged:" : `${percent(job.fraction)} of`} job ${id} (n = ${job.n}) – queens`;
   leaveOut(job);
   showPicture(job);
   say($("title"), `Job ${id}: ${job.n} queens${job.crosses === null ? "" : `, ${partText(job)}`}`);

@@ -87,7 +87,7 @@ pub(crate) fn crosses(book: &Book, job: JobId) -> Option<(Arc<Plan>, Vec<CrossSt
 /// What is told of a job.
 pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
     let (id, entry) = (job.id(), job.entry());
-    let n_workers = book.workers().n_holders(id);
+    let n_workers = book.workers().holding(id).map_or(0, |holding| holding.holders().len());
     let state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,

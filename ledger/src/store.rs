@@ -135,7 +135,10 @@ impl Place {
                 "restore a backup, or keep what proves itself with 'queens-coordinator recover {} NEW_DIR'",
                 path.display()
             ),
-            Self::Database(_) => "restore a backup".to_owned(),
+            Self::Database(_) => {
+                "restore a backup, or keep what proves itself with 'queens-coordinator recover URL NEW_DIR'"
+                    .to_owned()
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ pub enum ExportError {
     #[error("there is no job {0}")]
     Unknown(JobId),
     /// There is nothing to be certified yet.
-    #[error("job {job} is {}: a certificate is made of a job that is done", phase.name())]
+    #[error("job {job} is not done: a certificate is made of a job that is done")]
     NotDone {
         /// The job.
         job: JobId,

@@ -90,8 +90,8 @@ pub(crate) enum NotLetIn {
     /// The system fails.
     #[error("the system has no random numbers")]
     NoRandomNumbers,
-    /// Nobody may, as nobody has said who may.
-    #[error("nobody may do this")]
+    /// It is in no table of who may do what.
+    #[error("this coordinator has no such call or page")]
     NotInTable,
 }
 

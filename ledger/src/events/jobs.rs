@@ -28,7 +28,8 @@ pub(crate) fn restore(book: &mut Book, stored: StoredJob, run: Run) -> Result<()
             let is_same_part = known.method != job.method() || known.terms.crosses == terms.crosses;
             known.n == job.entry().n && is_same_part
         });
-        let is_only = book.jobs().get(first).is_some_and(|job| job.second().is_none());
+        let second = book.jobs().get(first).map(Job::second);
+        let is_only = second.is_some_and(|second| second.is_none_or(|second| book.jobs().is_damaged(second)));
         if !is_alike || (!is_only && job.phase() != Phase::Cancelled) {
             let mut entry = job.entry().clone();
             entry.terms.second_of = None;

@@ -32,7 +32,8 @@ pub(crate) fn verify_more(
     }
     if let Some(method) = more.second_pass {
         check_second(job.method(), method, terms.crosses)?;
-        if let Some(second) = job.second() {
+        // One that is damaged will never be done: another takes its place.
+        if let Some(second) = job.second().filter(|&second| !book.jobs().is_damaged(second)) {
             return Err(JobRefusal::HasSecond { job: id, second });
         }
         if book.jobs().n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {

@@ -8,6 +8,7 @@ use queens_solver::{Method, Pass};
 use crate::by_method::ByMethod;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::{Job, Rank};
+use crate::store::Phase;
 
 /// Jobs, with indexes that follow every change, so that nobody has to look through all jobs to find work.
 ///
@@ -35,6 +36,11 @@ pub(crate) struct Jobs {
 impl Jobs {
     pub(crate) fn get(&self, id: JobId) -> Option<&Job> {
         self.all.get(&id)
+    }
+
+    /// Whether a job is set aside, as what is stored of it contradicts itself.
+    pub(crate) fn is_damaged(&self, id: JobId) -> bool {
+        self.get(id).is_some_and(|job| job.phase() == Phase::Damaged)
     }
 
     /// The job that a worker means.

@@ -21,8 +21,9 @@ pub(crate) struct Readiness {
     /// Workers that could count, and those of them that can be given leases.
     able: BTreeSet<WorkerId>,
     useful: BTreeSet<WorkerId>,
-    /// Useful workers that may hold more leases.
+    /// Useful workers that may hold more leases, and such as are served after all others.
     hungry: BTreeSet<WorkerId>,
+    doubted: BTreeSet<WorkerId>,
     /// Useful workers, and those of them that may hold more leases, by their parties.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
@@ -82,6 +83,7 @@ impl Readiness {
             able: BTreeSet::new(),
             useful: BTreeSet::new(),
             hungry: BTreeSet::new(),
+            doubted: BTreeSet::new(),
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
             idle: BTreeSet::new(),
@@ -101,9 +103,9 @@ impl Readiness {
         &self.useful
     }
 
-    /// Those of these that may hold more.
-    pub(crate) fn hungry(&self) -> &BTreeSet<WorkerId> {
-        &self.hungry
+    /// Those of these that may hold more: such as are doubted, or all others.
+    pub(crate) fn hungry(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
+        if is_doubted { &self.doubted } else { &self.hungry }
     }
 
     /// Useful workers by their parties, of which none is without a worker.
@@ -154,13 +156,16 @@ impl Readiness {
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
         let is_hungry = is_of_use && !worker.is_full();
-        let idle = (is_hungry && !worker.is_busy()).then_some(speed);
+        let is_doubted = worker.is_doubted();
+        // What others leave of a job goes to one that is doubted last, as fast as it says it is.
+        let idle = (is_hungry && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
         set_member(&mut self.useful_parties, id, worker.party(), is_of_use);
         set_member(&mut self.recounters, id, worker.party(), is_hungry);
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),
-            (&mut self.hungry, is_hungry),
+            (&mut self.hungry, is_hungry && !is_doubted),
+            (&mut self.doubted, is_hungry && is_doubted),
         ];
         for (set, is_member) in memberships {
             if is_member {
@@ -178,7 +183,7 @@ impl Readiness {
         set_member(&mut self.recounters, id, party, false);
         self.move_to(id, Keys::default());
         self.keys.remove(&id);
-        for set in [&mut self.able, &mut self.useful, &mut self.hungry] {
+        for set in [&mut self.able, &mut self.useful, &mut self.hungry, &mut self.doubted] {
             set.remove(&id);
         }
     }

@@ -23,6 +23,9 @@ const LATE: Duration = Duration::from_secs(14);
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
 
+/// Parties whose lapses are remembered: without invitations, each name is one.
+const MOST_LAPSED: usize = 100_000;
+
 /// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
 const SLOWER_THAN_USUAL: f64 = 4.0;
 
@@ -43,6 +46,8 @@ pub(crate) struct Workers {
     suspicions: BTreeMap<Party, Suspicion>,
     /// The same parties, to be shared.
     suspects: Arc<BTreeSet<Party>>,
+    /// How often workers of a party were given up, or their leases taken back as overdue.
+    lapses: BTreeMap<Party, u64>,
     /// Who holds what of the jobs of which something is held.
     holdings: BTreeMap<JobId, Holding>,
     readiness: ByMethod<Readiness>,
@@ -102,6 +107,7 @@ impl Default for Workers {
             blocked: BTreeSet::new(),
             suspicions: BTreeMap::new(),
             suspects: Arc::default(),
+            lapses: BTreeMap::new(),
             holdings: BTreeMap::new(),
             readiness: ByMethod::new(Readiness::new),
             patience: BTreeSet::new(),
@@ -177,22 +183,20 @@ impl Workers {
         self.holdings.get(&job)
     }
 
-    /// How many workers hold leases of a job.
-    pub(crate) fn n_holders(&self, job: JobId) -> usize {
-        self.holdings.get(&job).map_or(0, |holding| holding.holders.len())
-    }
-
     /// The jobs of which something is held.
     pub(crate) fn held_jobs(&self) -> impl Iterator<Item = JobId> {
         self.holdings.keys().copied()
     }
 
-    /// The next worker that may hold more of what is counted by one of these methods, after the one that was fed last.
+    /// The next worker that may hold more of what is counted by one of these methods, after the one that was fed last: one
+    /// that is doubted only if there is no other.
     pub(crate) fn next_hungry(&self, methods: &[Method]) -> Option<WorkerId> {
         let after = self.fed.map_or(WorkerId(0), |fed| WorkerId(fed.0.wrapping_add(1)));
-        let hungry = || methods.iter().map(|method| self.readiness.of(*method).hungry());
-        let next = hungry().filter_map(|hungry| hungry.range(after..).next()).min();
-        next.or_else(|| hungry().filter_map(BTreeSet::first).min()).copied()
+        [false, true].into_iter().find_map(|is_doubted| {
+            let hungry = || methods.iter().map(|method| self.readiness.of(*method).hungry(is_doubted));
+            let next = hungry().filter_map(|hungry| hungry.range(after..).next()).min();
+            next.or_else(|| hungry().filter_map(BTreeSet::first).min()).copied()
+        })
     }
 
     /// How often a worker is to report.
@@ -218,6 +222,7 @@ impl Workers {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add(&mut self, now: Duration, id: WorkerId, mut worker: Worker) {
         worker.set_blocked(self.is_blocked(&worker));
+        worker.owe(self.lapses.get(&worker.party()).copied().unwrap_or_default());
         self.parties.entry(worker.party()).or_default().insert(id);
         self.names.entry(worker.name().clone()).or_default().insert(id);
         self.n_threads += u64::from(worker.n_threads());
@@ -243,6 +248,17 @@ impl Workers {
         remove_member(&mut self.parties, &worker.party(), id);
         Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id, worker.party()));
         Some(worker)
+    }
+
+    /// A worker has let leases lapse. It is served after all others until something has come of as many leases as its party
+    /// has let lapse, and so is whoever comes of its party later.
+    pub(crate) fn note_lapse(&mut self, now: Duration, id: WorkerId) {
+        let Some(party) = self.all.get(&id).map(Worker::party) else { return };
+        let n_lapses = self.lapses.get(&party).map_or(1, |n| n.saturating_add(1));
+        if n_lapses > 1 || self.lapses.len() < MOST_LAPSED {
+            self.lapses.insert(party, n_lapses);
+            self.change(now, id, |worker| worker.owe(n_lapses));
+        }
     }
 
     /// Notes that something was heard of a worker, which no index goes by.

@@ -44,6 +44,9 @@ pub(crate) struct Worker {
     n_recorded: u64,
     /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
     stuck: bool,
+    /// Of how many leases something has to come before it is served in turn with others: as many as its party had let
+    /// lapse when it came.
+    n_owed: u64,
     /// Whether an operator has sent it home.
     draining: bool,
     /// Whether its name or its party is blocked.
@@ -167,6 +170,11 @@ impl Worker {
         self.hand.n_running() >= self.n_threads as usize
     }
 
+    /// Whether it is served after all others: its party has let leases lapse, and it has not shown yet that it counts.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.n_owed > 0
+    }
+
     /// Whether an operator wants this worker to have no leases.
     pub(crate) fn is_held_back(&self) -> bool {
         self.draining || self.blocked
@@ -256,6 +264,7 @@ impl Worker {
             skills,
             n_recorded: known.map_or(0, |known| known.n_recorded),
             stuck: false,
+            n_owed: known.map_or(0, |known| known.n_owed),
             draining: known.is_some_and(|known| known.draining),
             blocked: false,
             machine: hello.machine,
@@ -301,6 +310,12 @@ impl Worker {
     /// Something has come of one more of its leases.
     pub(crate) fn prove_thread(&mut self) {
         self.n_proven = self.n_threads.min(self.n_proven.saturating_add(1));
+        self.n_owed = self.n_owed.saturating_sub(1);
+    }
+
+    /// Its party has let leases lapse so often.
+    pub(crate) fn owe(&mut self, n_lapses: u64) {
+        self.n_owed = self.n_owed.max(n_lapses);
     }
 
     /// Whether it is stuck: a lease of it was overdue, or something has come from it since.

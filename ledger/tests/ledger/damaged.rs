@@ -96,6 +96,29 @@ fn a_job_whose_other_pass_is_damaged_is_not_done() {
 }
 
 #[test]
+fn another_second_pass_takes_the_place_of_a_damaged_one() {
+    let mut world = World::new();
+    let asked = Submission { second_pass: Some(Method::Search), ..Submission::new(size(7), Method::Search) };
+    let job = world.submit_on(&asked).expect("it is taken");
+    let mut stored = world.store.load().expect("memory");
+    stored.jobs[1].damage = Some("a row is missing".to_owned());
+    let mut world = World::of(stored, world.store.clone());
+    let more = Verification { second_pass: Some(Method::Search), ..Verification::default() };
+    assert_eq!(world.ledger.verify_more(world.now, job, more, 0), Ok(()));
+    world.carry_out();
+    let refused = Err(JobRefusal::HasSecond { job, second: JobId(3) });
+    assert_eq!(world.ledger.verify_more(world.now, job, more, 0), refused);
+    // After a restart too.
+    let mut stored = world.store.load().expect("memory");
+    stored.jobs[1].damage = Some("a row is missing".to_owned());
+    let mut world = World::of(stored, world.store.clone());
+    ["anna", "bert"].into_iter().zip(1..).for_each(|(name, id)| _ = world.connect(id, name));
+    world.finish();
+    let states = world.ledger.jobs().into_iter().map(|job| job.state);
+    assert!(states.eq([JobState::Done, JobState::Damaged, JobState::Done]));
+}
+
+#[test]
 fn time_passes_for_a_damaged_job_without_a_plan() {
     let mut world = World::new();
     world.submit(6);

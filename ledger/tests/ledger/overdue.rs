@@ -149,3 +149,44 @@ fn check_silent(party: u8) {
     }
     world.check_done(job);
 }
+
+/// Sessions of one invitation take leases and report nothing; when they get no more, they come again under other numbers.
+/// Returns how long a count takes that one honest worker would do alone.
+#[track_caller]
+fn seconds_beside(n_silent: u64) -> f64 {
+    let mut world = World::new();
+    let honest = world.connect_of(1, 1, "anna");
+    let connect = |world: &mut World, number: u64| {
+        let id = 100 + number;
+        world.connect_of(2, id, "mallory")
+    };
+    let mut silent: Vec<WorkerId> = (0..n_silent).map(|number| connect(&mut world, number)).collect();
+    let (job, mut n_sessions) = (world.submit(14), n_silent);
+    while world.job(job).state == JobState::Running && world.now < Duration::from_secs(3600) {
+        if !world.step(honest) {
+            world.pass(Duration::from_secs(1));
+            world.report(honest, None);
+        }
+        for place in &mut silent {
+            world.report(*place, None);
+            if world.worker_state(*place) == WorkerState::Stuck {
+                world.ledger.goodbye(world.now, *place);
+                world.workers.remove(place);
+                *place = connect(&mut world, n_sessions);
+                n_sessions += 1;
+            }
+        }
+    }
+    world.check_done(job);
+    world.now.as_secs_f64()
+}
+
+#[test]
+fn one_invitation_whose_sessions_report_nothing_does_not_slow_a_count_down() {
+    let alone = seconds_beside(0);
+    for n_silent in [1, 4, 16] {
+        let took = seconds_beside(n_silent);
+        // What they took in the beginning is given back once.
+        assert!(took < 1.2 * alone + 30.0, "{took} s beside {n_silent}, {alone} s alone");
+    }
+}
