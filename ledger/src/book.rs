@@ -256,16 +256,13 @@ impl Book {
         self.workers.forget_queue_end(id, method);
     }
 
-    /// Has people told that a worker is about to lose what it holds, if anything, and its party remembered. `is_there` says
-    /// whether it is still heard of.
+    /// A worker, which is still heard of or not, is about to lose what it holds: people are told, and its party is noted.
     pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
         let Some(worker) = self.workers.get(id) else { return };
-        let holds = worker.hand().n_leases() > 0;
         let n_leases = worker.hand().shares().map(|(job, share)| (job, share.n_leases())).collect();
-        self.changes.lose(Loss { name: worker.name().clone(), is_there, n_leases });
-        if holds {
-            self.workers.note_lapse(self.now, id);
-        }
+        let (name, holds) = (worker.name().clone(), worker.hand().n_leases() > 0);
+        self.changes.lose(Loss { name, is_there, n_leases });
+        holds.then(|| self.workers.note_lapse(self.now, id));
     }
 
     /// Those of the workers that are there and not blocked, with their parties: only their failures count.
