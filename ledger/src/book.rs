@@ -256,7 +256,7 @@ impl Book {
         self.workers.forget_queue_end(id, method);
     }
 
-    /// A worker, which is still heard of or not, is about to lose what it holds: people are told, and its party is noted.
+    /// Reports that a worker, connected or not, is about to lose its leases, and counts a lapse against its party.
     pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
         let Some(worker) = self.workers.get(id) else { return };
         let n_leases = worker.hand().shares().map(|(job, share)| (job, share.n_leases())).collect();

@@ -128,18 +128,16 @@ pub enum Place {
 }
 
 impl Place {
-    /// What to do if it is damaged.
+    /// Says what to do about damage.
     fn remedy(&self) -> String {
-        match self {
-            Self::Directory(path) => format!(
-                "restore a backup, or keep what proves itself with 'queens-coordinator recover {} NEW_DIR'",
-                path.display()
-            ),
-            Self::Database(_) => {
-                "restore a backup, or keep what proves itself with 'queens-coordinator recover URL NEW_DIR'"
-                    .to_owned()
-            }
-        }
+        let from = match self {
+            Self::Directory(path) => path.display().to_string(),
+            // Its name hides passwords, so that it can't be typed.
+            Self::Database(_) => "URL".to_owned(),
+        };
+        format!(
+            "restore a backup, or keep what proves itself with 'queens-coordinator recover {from} NEW_DIR'"
+        )
     }
 }
 

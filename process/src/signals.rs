@@ -2,16 +2,17 @@
 
 use std::io;
 use std::process;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::output::complain;
 
-/// A signal that comes sooner after the first counts as the same one: it may be sent to a process and to its group.
+/// How long further signals count as the first: one may be sent to a process and to its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 /// From now on, SIGHUP means that files are to be read again, to whoever listens to it, and nothing where nobody does. To
@@ -38,24 +39,23 @@ pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
-        let mut first: Option<Instant> = None;
-        loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            match first {
-                None => {
-                    first = Some(Instant::now());
-                    stop.cancel();
-                }
-                Some(first) if first.elapsed() < SAME_SIGNAL => {}
-                Some(_) => {
-                    complain("stopped at once by a second signal");
-                    process::exit(1);
-                }
-            }
-        }
+        next(&mut interrupt, &mut terminate).await;
+        stop.cancel();
+        tokio::time::sleep(SAME_SIGNAL).await;
+        // Not by the time since the first: a machine that stood still between the two handles the other late.
+        _ = timeout(Duration::ZERO, interrupt.recv()).await;
+        _ = timeout(Duration::ZERO, terminate.recv()).await;
+        next(&mut interrupt, &mut terminate).await;
+        complain("stopped at once by a second signal");
+        process::exit(1);
     });
     Ok(())
+}
+
+/// Waits for either signal.
+async fn next(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
 }

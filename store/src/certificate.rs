@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use queens_certificate::KeyError;
-use queens_ledger::store::{Phase, StoreError};
+use queens_ledger::store::StoreError;
 use queens_messages::JobId;
 use thiserror::Error;
 
@@ -17,13 +17,11 @@ pub enum ExportError {
     /// There is no such job.
     #[error("there is no job {0}")]
     Unknown(JobId),
-    /// There is nothing to be certified yet.
+    /// Only a job that is done has a certificate.
     #[error("job {job} is not done: a certificate is made of a job that is done")]
     NotDone {
         /// The job.
         job: JobId,
-        /// Where it stands.
-        phase: Phase,
     },
     /// It is no job of its own.
     #[error("job {job} is the second pass of job {of}, whose certificate has both: export that")]

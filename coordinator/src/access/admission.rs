@@ -90,7 +90,7 @@ pub(crate) enum NotLetIn {
     /// The system fails.
     #[error("the system has no random numbers")]
     NoRandomNumbers,
-    /// It is in no table of who may do what.
+    /// The table of permissions does not name the call or page.
     #[error("this coordinator has no such call or page")]
     NotInTable,
 }

@@ -38,7 +38,7 @@ impl Jobs {
         self.all.get(&id)
     }
 
-    /// Whether a job is set aside, as what is stored of it contradicts itself.
+    /// Whether a job is damaged and set aside.
     pub(crate) fn is_damaged(&self, id: JobId) -> bool {
         self.get(id).is_some_and(|job| job.phase() == Phase::Damaged)
     }

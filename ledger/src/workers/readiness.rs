@@ -21,7 +21,7 @@ pub(crate) struct Readiness {
     /// Workers that could count, and those of them that can be given leases.
     able: BTreeSet<WorkerId>,
     useful: BTreeSet<WorkerId>,
-    /// Useful workers that may hold more leases, and such as are served after all others.
+    /// Useful workers that may hold more leases. Doubted workers are in a set of their own and are served last.
     hungry: BTreeSet<WorkerId>,
     doubted: BTreeSet<WorkerId>,
     /// Useful workers, and those of them that may hold more leases, by their parties.
@@ -103,7 +103,7 @@ impl Readiness {
         &self.useful
     }
 
-    /// Those of these that may hold more: such as are doubted, or all others.
+    /// Useful workers that may hold more leases: the doubted ones, or all others.
     pub(crate) fn hungry(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
         if is_doubted { &self.doubted } else { &self.hungry }
     }
@@ -157,7 +157,7 @@ impl Readiness {
         let is_of_use = worker.is_of_use();
         let is_hungry = is_of_use && !worker.is_full();
         let is_doubted = worker.is_doubted();
-        // What others leave of a job goes to one that is doubted last, as fast as it says it is.
+        // Tails go to the fastest first. A doubted worker may claim any speed, so it comes last.
         let idle = (is_hungry && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
         set_member(&mut self.useful_parties, id, worker.party(), is_of_use);
         set_member(&mut self.recounters, id, worker.party(), is_hungry);

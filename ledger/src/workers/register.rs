@@ -23,7 +23,7 @@ const LATE: Duration = Duration::from_secs(14);
 /// The same for a worker whose connection is gone: long enough to come back after a hiccup.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// Parties whose lapses are remembered: without invitations, each name is one.
+/// The most parties whose lapses are counted. Without invitations, each name is a party.
 const MOST_LAPSED: usize = 100_000;
 
 /// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
@@ -46,7 +46,7 @@ pub(crate) struct Workers {
     suspicions: BTreeMap<Party, Suspicion>,
     /// The same parties, to be shared.
     suspects: Arc<BTreeSet<Party>>,
-    /// How often workers of a party were given up, or their leases taken back as overdue.
+    /// Lapses by party: how often its workers lost leases by silence, or because a lease was overdue.
     lapses: BTreeMap<Party, u64>,
     /// Who holds what of the jobs of which something is held.
     holdings: BTreeMap<JobId, Holding>,
@@ -188,8 +188,7 @@ impl Workers {
         self.holdings.keys().copied()
     }
 
-    /// The next worker that may hold more of what is counted by one of these methods, after the one that was fed last: one
-    /// that is doubted only if there is no other.
+    /// Returns the next worker, in turn, that may hold more leases of one of these methods. Doubted workers come last.
     pub(crate) fn next_hungry(&self, methods: &[Method]) -> Option<WorkerId> {
         let after = self.fed.map_or(WorkerId(0), |fed| WorkerId(fed.0.wrapping_add(1)));
         [false, true].into_iter().find_map(|is_doubted| {
@@ -250,8 +249,8 @@ impl Workers {
         Some(worker)
     }
 
-    /// A worker has let leases lapse. It is served after all others until something has come of as many leases as its party
-    /// has let lapse, and so is whoever comes of its party later.
+    /// Counts a lapse of a worker against its party. From now on the worker and later workers of its party are doubted. A
+    /// doubted worker is served in turn again when it has reported from as many leases as the party had lapses.
     pub(crate) fn note_lapse(&mut self, now: Duration, id: WorkerId) {
         let Some(party) = self.all.get(&id).map(Worker::party) else { return };
         let n_lapses = self.lapses.get(&party).map_or(1, |n| n.saturating_add(1));

@@ -44,8 +44,7 @@ pub(crate) struct Worker {
     n_recorded: u64,
     /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
     stuck: bool,
-    /// Of how many leases something has to come before it is served in turn with others: as many as its party had let
-    /// lapse when it came.
+    /// The worker is doubted until it has reported from so many more leases. Begins with the lapses of its party.
     n_owed: u64,
     /// Whether an operator has sent it home.
     draining: bool,
@@ -170,7 +169,7 @@ impl Worker {
         self.hand.n_running() >= self.n_threads as usize
     }
 
-    /// Whether it is served after all others: its party has let leases lapse, and it has not shown yet that it counts.
+    /// Whether it is served last, because its party has lapses that its own reports have not made up for.
     pub(crate) fn is_doubted(&self) -> bool {
         self.n_owed > 0
     }
@@ -313,7 +312,7 @@ impl Worker {
         self.n_owed = self.n_owed.saturating_sub(1);
     }
 
-    /// Its party has let leases lapse so often.
+    /// Its party has so many lapses: it is doubted until it has reported from as many leases.
     pub(crate) fn owe(&mut self, n_lapses: u64) {
         self.n_owed = self.n_owed.max(n_lapses);
     }

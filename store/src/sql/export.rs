@@ -90,9 +90,8 @@ pub(crate) fn export(
 fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, Untold> {
     let stored = read::stored_job(database, id)?.ok_or(Untold::Told(ExportError::Unknown(id)))?;
     let (entry, choices) = (&stored.entry, stored.choices.as_ref());
-    let phase = entry.phase;
-    let Some(choices) = choices.filter(|_| phase == Phase::Done) else {
-        return Err(Untold::Told(ExportError::NotDone { job: id, phase }));
+    let Some(choices) = choices.filter(|_| entry.phase == Phase::Done) else {
+        return Err(Untold::Told(ExportError::NotDone { job: id }));
     };
     if entry.decomposition != entry.method.decomposition() {
         return Err(other_decomposition(id, entry.method, entry.decomposition).into());

@@ -153,7 +153,9 @@ fn a_second_signal_ends_it_at_once() {
     // Signals that come at the same time count as one.
     ["STOP", "INT", "TERM", "CONT"].into_iter().for_each(|name| running.signal(name));
     std::thread::sleep(Duration::from_millis(500));
-    assert!(running.is_running(), "it waits to record what it has");
+    if !running.is_running() {
+        panic!("it does not wait to record what it has: {:?}", running.wait());
+    }
     let outcome = interrupt(running, "TERM");
     assert_eq!(outcome.complaint(1), "error: stopped at once by a second signal");
     other.execute_batch("ROLLBACK").expect("it was begun");
