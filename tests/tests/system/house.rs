@@ -78,6 +78,19 @@ fn nothing_is_public_that_no_other_crate_uses() {
 }
 
 #[test]
+fn examples_in_documentation_are_run() {
+    let has_example = |member: &PathBuf| {
+        let lines = files(&member.join("src")).iter().map(|file| read(file)).collect::<String>();
+        lines
+            .lines()
+            .any(|line| ["/// ```", "//! ```"].iter().any(|start| line.trim_start().starts_with(start)))
+    };
+    let left_out = |member: &PathBuf| read(&member.join("Cargo.toml")).contains("doctest = false");
+    let found = members().into_iter().filter(|member| left_out(member) && has_example(member));
+    none(found.map(|member| short(&member)).collect());
+}
+
+#[test]
 fn packages_stay_within_their_borders() {
     let mut found = vec![];
     for (package, others) in BORDERS {
