@@ -44,7 +44,7 @@ pub enum Proof {
 
 /// Why what was shown lets nobody in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum NotAdmitted {
+pub enum InvitationError {
     /// There is no such token. It is not told what of it is wrong.
     #[error("this token is not known here")]
     Unknown,
@@ -86,12 +86,12 @@ impl Invitation {
     ///
     /// # Errors
     /// If it is another token, or this invitation has ended. Only who has the token learns that.
-    pub fn admit(&self, token: &Token, now_ms: u64) -> Result<(), NotAdmitted> {
+    pub fn check_token(&self, token: &Token, now_ms: u64) -> Result<(), InvitationError> {
         match &self.proof {
             Proof::Token(hash) if self.number == token.invitation() && hash.is_of(token) => {
                 self.is_open(now_ms)
             }
-            _ => Err(NotAdmitted::Unknown),
+            _ => Err(InvitationError::Unknown),
         }
     }
 
@@ -99,10 +99,10 @@ impl Invitation {
     ///
     /// # Errors
     /// If it has.
-    pub fn is_open(&self, now_ms: u64) -> Result<(), NotAdmitted> {
+    pub fn is_open(&self, now_ms: u64) -> Result<(), InvitationError> {
         match self.expires_ms {
-            _ if self.revoked => Err(NotAdmitted::Revoked),
-            Some(expires_ms) if expires_ms <= now_ms => Err(NotAdmitted::Expired),
+            _ if self.revoked => Err(InvitationError::Revoked),
+            Some(expires_ms) if expires_ms <= now_ms => Err(InvitationError::Expired),
             _ => Ok(()),
         }
     }
@@ -126,15 +126,19 @@ mod tests {
             n_names: 1,
             proof: Proof::Token(TokenHash::of(&token).expect("random")),
         };
-        assert_eq!(open.admit(&token, 999), Ok(()));
-        assert_eq!(open.admit(&token, 1000), Err(NotAdmitted::Expired));
+        assert_eq!(open.check_token(&token, 999), Ok(()));
+        assert_eq!(open.check_token(&token, 1000), Err(InvitationError::Expired));
         for other in [3, 4].map(|number| Token::random(number).expect("random")) {
-            assert_eq!(open.admit(&other, 1000), Err(NotAdmitted::Unknown), "strangers learn nothing");
+            assert_eq!(
+                open.check_token(&other, 1000),
+                Err(InvitationError::Unknown),
+                "strangers learn nothing"
+            );
         }
         let revoked = Invitation { revoked: true, ..open.clone() };
-        assert_eq!(revoked.admit(&token, 0), Err(NotAdmitted::Revoked));
+        assert_eq!(revoked.check_token(&token, 0), Err(InvitationError::Revoked));
         let pin = format!("sha256:{}", "0".repeat(64)).parse().expect("a pin");
         let known_by_key = Invitation { proof: Proof::Key(pin), ..open };
-        assert_eq!(known_by_key.admit(&token, 0), Err(NotAdmitted::Unknown), "a token is no key");
+        assert_eq!(known_by_key.check_token(&token, 0), Err(InvitationError::Unknown), "a token is no key");
     }
 }

@@ -21,12 +21,12 @@ mod validity;
 
 pub use client::{TooManyPins, Trust};
 pub use credentials::{Credentials, CredentialsError};
-pub use invitation::{Invitation, NotAdmitted, Proof, random_party};
+pub use invitation::{Invitation, InvitationError, Proof, random_party};
 pub use pem::TlsError;
 pub use pin::{InvalidPin, Pin};
 pub use private::new_private_file;
 pub use regular_file::{check_regular_file, open_regular_file};
-pub use role::{InvalidRole, Permit, Role};
+pub use role::{InvalidRole, Permission, Role};
 pub use secret::{InvalidSecret, Secret};
 pub use server::{Loaded, ServerFiles};
 pub use token::{InvalidToken, Token, TokenHash};

@@ -23,9 +23,9 @@ pub struct InvalidRole;
 
 /// What a request takes of whoever sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Permit {
+pub enum Permission {
     /// Nothing: it tells nothing of what is counted.
-    Nobodys,
+    Public,
     /// It reads.
     Read,
     /// It reads; from somebody who may decide, it is a decision.
@@ -64,13 +64,13 @@ impl Role {
 
     /// Whether this role is enough for a request.
     #[must_use]
-    pub const fn may(self, permit: Permit) -> bool {
+    pub const fn may(self, permission: Permission) -> bool {
         matches!(
-            (permit, self),
-            (Permit::Nobodys, _)
-                | (Permit::Read | Permit::Export, Self::Viewer | Self::Operator)
-                | (Permit::Decide | Permit::Audit, Self::Operator)
-                | (Permit::Count, Self::Worker)
+            (permission, self),
+            (Permission::Public, _)
+                | (Permission::Read | Permission::Export, Self::Viewer | Self::Operator)
+                | (Permission::Decide | Permission::Audit, Self::Operator)
+                | (Permission::Count, Self::Worker)
         )
     }
 }
@@ -89,12 +89,12 @@ impl fmt::Display for Role {
     }
 }
 
-impl Permit {
+impl Permission {
     /// What who sends the request has to be, in words.
     #[must_use]
     pub const fn wants(self) -> &'static str {
         match self {
-            Self::Nobodys => "anybody",
+            Self::Public => "anybody",
             Self::Read | Self::Export => "a viewer or an operator",
             Self::Decide | Self::Audit => "an operator",
             Self::Count => "a worker",
@@ -108,9 +108,15 @@ mod tests {
 
     #[track_caller]
     fn check(role: Role, may: [bool; 6]) {
-        let permits =
-            [Permit::Nobodys, Permit::Read, Permit::Export, Permit::Decide, Permit::Audit, Permit::Count];
-        assert_eq!(permits.map(|permit| role.may(permit)), may, "{role}");
+        let permits = [
+            Permission::Public,
+            Permission::Read,
+            Permission::Export,
+            Permission::Decide,
+            Permission::Audit,
+            Permission::Count,
+        ];
+        assert_eq!(permits.map(|permission| role.may(permission)), may, "{role}");
         assert_eq!(role.name().parse(), Ok(role));
     }
 

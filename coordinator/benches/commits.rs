@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::postgres::{Candidate, Contact, Server};
+use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
 use queens_messages::{JobId, LeaseId, Party};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
@@ -89,7 +89,7 @@ fn main() {
     if let Some(address) = env::args().skip(1).find(|argument| argument.starts_with("postgres")) {
         let server = Server::new(&address, None, None).expect("an address");
         let contact = Contact { url: "bench".to_owned(), pages: None };
-        let store = Candidate::new(server, contact, Path::new(".")).lead().expect("opens");
+        let store = LeaderCandidate::new(server, contact, Path::new(".")).lead().expect("opens");
         stores.push(Filled::new("PostgreSQL", Box::new(store)));
     }
     println!("reports in a transaction  store        reports/s (median of {ROUNDS})");

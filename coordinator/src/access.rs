@@ -1,38 +1,38 @@
 //! Who is let in, and to what.
 //!
-//! The [`Book`] keeps invitations, the names bound to them, and decisions, in a file of its own or in tables on a server
+//! The [`InvitationStore`] keeps invitations, the names bound to them, and decisions, in a file of its own or in tables on a server
 //! (`shelf`); a thread, the `keeper`, reads and writes it for a running coordinator, also what `queens-coordinator invite`
-//! and `revoke`, or other coordinators, change beside it. [`Admission`] says of each request, by gRPC or HTTP, whether its sender may make it: `permits` is the one
-//! table of what each takes. What is decided, and what becomes of it, is recorded. Whoever is let in has a `Pass`, which ends with its invitation.
+//! and `revoke`, or other coordinators, change beside it. [`Authenticator`] says of each request, by gRPC or HTTP, whether its sender may make it: `permits` is the one
+//! table of what each takes. What is decided, and what becomes of it, is recorded. Whoever is let in has a `AuthContext`, which ends with its invitation.
 
-mod admission;
-mod book;
-pub(crate) mod book_error;
-pub(crate) mod contents;
-mod decisions;
-mod entry;
-mod failures;
-mod keeper;
-mod names;
-mod noted_body;
-mod noting;
-mod pass;
-mod permits;
-mod portions;
-mod ration;
+mod audit_entry;
+mod audit_guard;
+mod audit_log;
+mod audited_body;
+mod auth_context;
+mod authenticator;
+mod backend;
+pub(crate) mod dump;
+mod invitation_cache;
+mod invitation_store;
+pub(crate) mod invitation_store_error;
+mod login_sessions;
+mod login_throttle;
+mod message_budget;
+mod permissions;
+mod postgres_backend;
+mod quota;
 mod rows;
 mod schema;
-mod sessions;
-mod shared;
-mod shelf;
+mod worker_names;
 
-pub use self::admission::Admission;
-pub(crate) use self::admission::{COOKIE, NotLetIn};
-pub use self::book::{Book, Place, Wanted};
-pub use self::book_error::BookError;
-pub(crate) use self::keeper::NotBound;
-pub(crate) use self::pass::{OVER, Pass};
+pub(crate) use self::auth_context::{AuthContext, REVOKED};
+pub use self::authenticator::Authenticator;
+pub(crate) use self::authenticator::{AuthError, COOKIE};
+pub(crate) use self::invitation_cache::NameError;
+pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
+pub use self::invitation_store_error::InvitationStoreError;
+pub(crate) use self::login_sessions::LONGEST as SESSION;
 #[cfg(test)]
-pub(crate) use self::permits::requests;
-pub use self::portions::Quota;
-pub(crate) use self::sessions::LONGEST as SESSION;
+pub(crate) use self::permissions::requests;
+pub use self::quota::QuotaLimits;

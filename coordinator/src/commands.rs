@@ -1,13 +1,13 @@
 //! What `queens-coordinator` does: serves, and lets people in.
 
-pub(crate) mod audits;
-pub(crate) mod certs;
-pub(crate) mod door;
+pub(crate) mod audit_jobs;
+pub(crate) mod auth_setup;
 pub(crate) mod invite;
-pub(crate) mod key;
-pub(crate) mod limits;
-mod ports;
+mod listeners;
+pub(crate) mod quota_args;
 pub(crate) mod restore;
 pub(crate) mod serve;
-mod standing_by;
+pub(crate) mod signing_key;
+mod stand_by;
 pub(crate) mod store;
+pub(crate) mod tls_certificates;

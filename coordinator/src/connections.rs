@@ -7,15 +7,15 @@
 //! Both servers take their connections from a [`Port`] and pass their requests through `attend`. A port with TLS hands
 //! out none that is not encrypted: handshakes go on beside each other, have a line of their own, and little time.
 
-mod attend;
-mod caller;
 mod connection;
-mod port;
-mod register;
+mod connection_table;
+mod http_requests;
+mod listener;
+mod peer;
 mod stream;
 
-pub(crate) use self::attend::{NotYetAtWork, REQUEST, TooLate, Visit, attend};
-pub use self::caller::Caller;
 pub use self::connection::Connection;
-pub use self::port::{Limits, Most, Port};
-pub(crate) use self::register::neighbourhood;
+pub(crate) use self::connection_table::neighbourhood;
+pub(crate) use self::http_requests::{NotYetAtWork, REQUEST, TooLate, Visit, attend};
+pub use self::listener::{Limits, Most, Port};
+pub use self::peer::Peer;

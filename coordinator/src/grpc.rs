@@ -1,6 +1,6 @@
 //! The coordinator's gRPC services: sessions of workers, and what operators ask for.
 
-mod gate;
+mod authorize;
 mod jobs;
 mod lists;
 mod refusal;

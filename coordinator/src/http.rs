@@ -3,37 +3,37 @@
 //! No handler waits for the ledger: what is told comes from [`Snapshot`](queens_event_loop::Snapshot)s, and what
 //! operators decide is sent to the event loop with a limit on the time that its answer may take.
 
-mod answer;
-mod app;
-mod board;
-mod cells;
-mod crosses;
-mod curves;
+mod authorize;
 mod document;
-mod explain;
-mod followers;
-mod gate;
-mod guard;
+mod event_stream;
+mod handlers;
 mod health;
-mod histories;
+mod history;
+mod history_json;
+mod job_json;
 mod job_list;
 mod jobs;
-mod live;
+mod json_object;
 mod log_in;
-mod map;
 mod metrics;
-mod missing;
-mod news;
-mod object;
+mod not_found;
 mod pages;
+mod part_map;
+mod part_positions;
+mod part_text;
+mod parts;
 mod refusal;
 mod routes;
-mod site;
-mod spread;
+mod search_steps;
+mod search_terms;
+mod security_headers;
+mod server;
+mod solution_map;
 mod standby;
-mod view;
-mod words;
+mod state;
+mod subscribers;
+mod summaries;
 mod worker_list;
 mod workers;
 
-pub use site::Site;
+pub use server::Site;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use queens_coordinator::store::Whereabouts;
+use queens_coordinator::store::StoreLocation;
 use queens_ledger::store::StoreError;
 use queens_messages::{JobId, Name};
 use queens_process::help::{Examples, Program};
@@ -19,13 +19,13 @@ use queens_solver::Kernel;
 use queens_store::sqlite::{RecoveredJob, backup, export_to, note_exported};
 use tracing::warn;
 
-use crate::commands::audits::check;
-use crate::commands::certs::{CertsArgs, certs};
+use crate::commands::audit_jobs::check;
 use crate::commands::invite::{BookArgs, InviteArgs, invitations, invite, revoke};
-use crate::commands::key::{show_key, sign};
 use crate::commands::restore::{RestoreArgs, restore_copy};
 use crate::commands::serve::{ServeArgs, serve};
+use crate::commands::signing_key::{show_key, sign};
 use crate::commands::store::{MoveArgs, ReachArgs, StoreArgs, move_jobs};
+use crate::commands::tls_certificates::{CertsArgs, certs};
 use crate::examples::EXAMPLES;
 
 /// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
@@ -68,7 +68,7 @@ enum Command {
         data: DataArgs,
 
         #[command(flatten)]
-        elsewhere: Elsewhere,
+        elsewhere: StoreUrlGuard,
     },
 
     /// Prove from the records alone what each job has counted: that every row is what was written, that the plans are
@@ -146,7 +146,7 @@ enum Command {
         data: DataArgs,
 
         #[command(flatten)]
-        elsewhere: Elsewhere,
+        elsewhere: StoreUrlGuard,
     },
 
     /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
@@ -171,7 +171,7 @@ enum Command {
         all: bool,
 
         #[command(flatten)]
-        book: BookArgs,
+        store: BookArgs,
     },
 
     /// Make a private authority and a TLS certificate for the coordinator, for sites without their own
@@ -209,7 +209,7 @@ struct Inviting {
     invite: InviteArgs,
 
     #[command(flatten)]
-    book: BookArgs,
+    store: BookArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -221,12 +221,12 @@ struct DataArgs {
 
 /// What names a database to a command that knows directories alone: it must not take what lies in one for the jobs.
 #[derive(Debug, clap::Args)]
-struct Elsewhere {
+struct StoreUrlGuard {
     #[arg(long, env = "QUEENS_STORE", value_name = "URL", hide = true)]
     store: Option<String>,
 }
 
-impl Elsewhere {
+impl StoreUrlGuard {
     fn refuse(&self, instead: &str) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.store.is_none(),
@@ -276,9 +276,9 @@ fn start(args: &Args) -> anyhow::Result<()> {
         }
         Some(Command::Restore(args)) => restore_copy(args),
         Some(Command::Recover { damaged, new_dir, reach }) => save(&reach.whereabouts(damaged)?, new_dir),
-        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.book),
-        Some(Command::Invitations(book)) => invitations(book.open()?),
-        Some(Command::Revoke { number, all: _, book }) => revoke(*number, book.open()?),
+        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.store),
+        Some(Command::Invitations(store)) => invitations(store.open()?),
+        Some(Command::Revoke { number, all: _, store }) => revoke(*number, store.open()?),
         Some(Command::Certs(args)) => certs(args),
     }
 }
@@ -301,7 +301,7 @@ fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {
     print(&format!("{} records of job {job} are in '{}'", exported.n_records, file.display()))
 }
 
-fn save(damaged: &Whereabouts, new_dir: &Path) -> anyhow::Result<()> {
+fn save(damaged: &StoreLocation, new_dir: &Path) -> anyhow::Result<()> {
     let recovered = damaged.recover(new_dir)?;
     if recovered.n_unreadable > 0 {
         print(&format!("{} pages can't be read", recovered.n_unreadable))?;

@@ -1,10 +1,10 @@
 //! Stores on servers, and moving from one store to another.
 
-mod moving;
+mod migrate_store;
 pub mod postgres;
-mod restoring;
-pub(crate) mod whereabouts;
+mod restore_directory;
+pub(crate) mod store_location;
 
-pub use self::moving::{MoveError, Moved, move_all};
-pub use self::restoring::{RestoreError, Restored, restore};
-pub use self::whereabouts::Whereabouts;
+pub use self::migrate_store::{MoveError, Moved, move_all};
+pub use self::restore_directory::{RestoreError, Restored, restore};
+pub use self::store_location::StoreLocation;

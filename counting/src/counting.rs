@@ -12,21 +12,21 @@ use tracing::{debug_span, error};
 
 use crate::config::Duty;
 use crate::metrics::ChunkCounters;
-use crate::shared_desk::SharedDesk;
+use crate::shared_queue::SharedQueue;
 
 /// Counts leases until the desk is closed.
-pub(crate) fn run(desk: &SharedDesk, kernel: Kernel, duty: Duty, counters: &ChunkCounters) {
-    while let Some(lease) = desk.next_lease() {
+pub(crate) fn run(queue: &SharedQueue, kernel: Kernel, duty: Duty, counters: &ChunkCounters) {
+    while let Some(lease) = queue.next_lease() {
         let _span =
             debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n, method = %lease.method)
                 .entered();
         // Whatever a panic has left half done is dropped with the lease.
-        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(desk, kernel, duty, counters, &lease)));
+        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(queue, kernel, duty, counters, &lease)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
-            desk.fail(lease.id, reason);
+            queue.fail(lease.id, reason);
         }
-        desk.end(lease.id);
+        queue.end(lease.id);
     }
 }
 
@@ -39,16 +39,16 @@ fn message(panic: &(dyn Any + Send)) -> String {
 /// Counts a lease chunk by chunk, to its end or until it is cancelled; the error says why the chunk in hand can't be
 /// counted.
 fn count_lease(
-    desk: &SharedDesk,
+    queue: &SharedQueue,
     kernel: Kernel,
     duty: Duty,
     counters: &ChunkCounters,
     lease: &LeaseToCount,
 ) -> Result<(), String> {
-    let parts = desk.parts(lease.n, lease.method);
+    let parts = queue.parts(lease.n, lease.method);
     // Those that the last chunk is of, with the place where it ended.
     let mut at: Option<(LeasedSpan, Subproblems)> = None;
-    while let Some(chunk) = desk.begin(lease.id) {
+    while let Some(chunk) = queue.begin(lease.id) {
         let LeasedSpan { span, image } = chunk;
         let goes_on = at.take().filter(|(last, _)| last.span.cross() == span.cross() && last.image == image);
         let mut subproblems = match goes_on {
@@ -66,7 +66,7 @@ fn count_lease(
         let counted = began.elapsed();
         let pause = duty.pause_after(counted);
         // The coordinator sizes leases by the time that passes, so the pause belongs to it.
-        desk.finish(lease.id, count, counted + pause);
+        queue.finish(lease.id, count, counted + pause);
         counters.counted(lease.method, count, counted + pause);
         at = Some((chunk, subproblems));
         if !pause.is_zero() {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     /// A session in which the worker was granted these leases.
-    fn session(desk: &SharedDesk, leases: Vec<Lease>) -> WorkerSession {
+    fn session(queue: &SharedQueue, leases: Vec<Lease>) -> WorkerSession {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
         let (speed, machine) = (1.into(), 1);
@@ -112,19 +112,19 @@ mod tests {
         let (build, kernel) = (name(), name());
         let identity = Identity { worker, name: name(), build, kernel, n_threads, speed, halves, machine };
         let mut session = WorkerSession::new(identity);
-        desk.at(|desk| {
-            session.connect(Duration::ZERO, desk);
+        queue.at(|queue| {
+            session.connect(Duration::ZERO, queue);
             for lease in leases {
-                assert_eq!(session.hear(Duration::ZERO, ToWorker::Lease(lease), desk), None);
+                assert_eq!(session.hear(Duration::ZERO, ToWorker::Lease(lease), queue), None);
             }
         });
         session
     }
 
     /// What the session says when leases have ended, as one report.
-    fn said(session: &mut WorkerSession, desk: &SharedDesk) -> (Report, Vec<Failure>) {
+    fn said(session: &mut WorkerSession, queue: &SharedQueue) -> (Report, Vec<Failure>) {
         let (mut all, mut failures) = (Report::default(), Vec::new());
-        for message in desk.at(|desk| session.step(Duration::from_millis(1), desk)).messages {
+        for message in queue.at(|queue| session.step(Duration::from_millis(1), queue)).messages {
             match message {
                 ToCoordinator::Report(report) => {
                     all.deltas.extend(report.deltas);
@@ -139,18 +139,18 @@ mod tests {
 
     #[test]
     fn what_can_not_be_counted_is_said_and_ends_its_lease_alone() {
-        let desk = SharedDesk::default();
-        let mut session = session(&desk, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
+        let queue = SharedQueue::default();
+        let mut session = session(&queue, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
         thread::scope(|scope| {
-            let thread = scope.spawn(|| run(&desk, Kernel::Portable, Duty::FULL, &ChunkCounters::new()));
+            let thread = scope.spawn(|| run(&queue, Kernel::Portable, Duty::FULL, &ChunkCounters::new()));
             let (mut report, mut failures) = (Report::default(), Vec::new());
             while report.finished.len() < 2 {
-                let more = said(&mut session, &desk);
+                let more = said(&mut session, &queue);
                 report.deltas.extend(more.0.deltas);
                 report.finished.extend(more.0.finished);
                 failures.extend(more.1);
             }
-            desk.close();
+            queue.close();
             thread.join().expect("the thread has not panicked");
             let counted: Vec<u32> = report.deltas.iter().map(|delta| delta.span.cross()).collect();
             assert_eq!((counted, report.finished), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
@@ -162,14 +162,14 @@ mod tests {
 
     #[test]
     fn a_panic_fails_the_chunk_in_hand_with_its_own_words() {
-        let desk = SharedDesk::default();
-        let mut session = session(&desk, vec![lease(LeaseId(7), &[0, 1])]);
-        let taken = desk.next_lease().expect("was added");
-        assert!(desk.begin(taken.id).is_some());
+        let queue = SharedQueue::default();
+        let mut session = session(&queue, vec![lease(LeaseId(7), &[0, 1])]);
+        let taken = queue.next_lease().expect("was added");
+        assert!(queue.begin(taken.id).is_some());
         let panic = catch_unwind(|| panic!("no {}", "luck")).expect_err("panics");
-        desk.fail(taken.id, message(panic.as_ref()));
-        desk.end(taken.id);
-        let (_, failures) = said(&mut session, &desk);
+        queue.fail(taken.id, message(panic.as_ref()));
+        queue.end(taken.id);
+        let (_, failures) = said(&mut session, &queue);
         assert_eq!(
             (failures.len(), failures[0].span.cross(), failures[0].reason.as_str()),
             (1, 0, "no luck")

@@ -8,7 +8,7 @@ mod counting;
 mod machine;
 mod metrics;
 mod session;
-mod shared_desk;
+mod shared_queue;
 mod worker;
 
 pub use config::{Config, Duty};

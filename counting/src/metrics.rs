@@ -16,7 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use crate::config::Config;
-use crate::shared_desk::SharedDesk;
+use crate::shared_queue::SharedQueue;
 
 /// What is counted while it happens: each kernel call costs a few additions.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ struct Build {
 }
 
 impl Metrics {
-    pub(crate) fn new(config: &Config, counters: &ChunkCounters, desk: Arc<SharedDesk>) -> Self {
+    pub(crate) fn new(config: &Config, counters: &ChunkCounters, queue: Arc<SharedQueue>) -> Self {
         let mut registry = Registry::with_prefix("queens_worker");
         let ChunkCounters { nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
@@ -84,7 +84,7 @@ impl Metrics {
         registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
         let connected = Arc::new(AtomicBool::new(false));
         let n_threads = config.n_threads.get() as f64;
-        registry.register_collector(Box::new(Gauges { desk, n_threads, connected: connected.clone() }));
+        registry.register_collector(Box::new(Gauges { queue, n_threads, connected: connected.clone() }));
         Self { registry, connected }
     }
 
@@ -103,7 +103,7 @@ impl Metrics {
 /// What is looked at when somebody asks.
 #[derive(Debug)]
 struct Gauges {
-    desk: Arc<SharedDesk>,
+    queue: Arc<SharedQueue>,
     n_threads: f64,
     connected: Arc<AtomicBool>,
 }
@@ -113,7 +113,7 @@ impl Collector for Gauges {
         let connected = f64::from(u8::from(self.connected.load(Ordering::Relaxed)));
         let numbers = [
             ("connected", "Whether there is a session with the coordinator.", connected),
-            ("leases", "Leases that are counted or wait to be.", self.desk.n_held() as f64),
+            ("leases", "Leases that are counted or wait to be.", self.queue.n_held() as f64),
             ("threads", "Counting threads.", self.n_threads),
         ];
         for (name, help, number) in numbers {

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use crate::shared_desk::SharedDesk;
+use crate::shared_queue::SharedQueue;
 
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +32,16 @@ pub enum Departure {
 /// Holds a session until the link breaks or the worker has left.
 pub(crate) async fn run(
     session: &mut WorkerSession,
-    desk: &SharedDesk,
+    queue: &SharedQueue,
     mut link: Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
 ) -> End {
-    let is_linked = converse(session, desk, &mut link, drain).await.is_some();
+    let is_linked = converse(session, queue, &mut link, drain).await.is_some();
     if session.is_answered() {
         End::Left(Departure::Recorded)
     } else if !is_linked && !session.is_leaving() {
         End::LinkLost
-    } else if desk.at(|desk| session.has_something(desk)) {
+    } else if queue.at(|queue| session.has_something(queue)) {
         End::Left(Departure::Unreported)
     } else {
         End::Left(Departure::Unanswered)
@@ -51,14 +51,14 @@ pub(crate) async fn run(
 /// Listens and speaks until the worker has left; `None` if the link breaks first, or is stuck.
 async fn converse(
     session: &mut WorkerSession,
-    desk: &SharedDesk,
+    queue: &SharedQueue,
     link: &mut Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
 ) -> Option<()> {
     let began = Instant::now();
-    send(link, desk.at(|desk| session.connect(began.elapsed(), desk))).await?;
+    send(link, queue.at(|queue| session.connect(began.elapsed(), queue))).await?;
     loop {
-        let step = desk.at(|desk| session.step(began.elapsed(), desk));
+        let step = queue.at(|queue| session.step(began.elapsed(), queue));
         step.remark.into_iter().for_each(tell);
         let until = match step.next {
             AfterStep::Wait { until } | AfterStep::Left { until } => began + until,
@@ -75,21 +75,21 @@ async fn converse(
         }
         tokio::select! {
             () = drain.cancelled(), if !session.is_leaving() => {
-                desk.at(|desk| session.leave(began.elapsed(), desk));
+                queue.at(|queue| session.leave(began.elapsed(), queue));
             }
-            message = link.receiver.recv() => hear(session, desk, began, message?),
-            () = desk.lease_ended() => {}
+            message = link.receiver.recv() => hear(session, queue, began, message?),
+            () = queue.lease_ended() => {}
             () = sleep_until(until) => {}
         }
     }
 }
 
-fn hear(session: &mut WorkerSession, desk: &SharedDesk, began: Instant, message: ToWorker) {
+fn hear(session: &mut WorkerSession, queue: &SharedQueue, began: Instant, message: ToWorker) {
     debug!(?message, "heard");
     let is_lease = matches!(message, ToWorker::Lease(_));
-    let remark = desk.at(|desk| session.hear(began.elapsed(), message, desk));
+    let remark = queue.at(|queue| session.hear(began.elapsed(), message, queue));
     if is_lease {
-        desk.wake_thread();
+        queue.wake_thread();
     }
     remark.into_iter().for_each(tell);
 }

@@ -19,13 +19,13 @@ use crate::counting;
 use crate::machine;
 use crate::metrics::{ChunkCounters, Metrics};
 use crate::session::{self, End};
-use crate::shared_desk::SharedDesk;
+use crate::shared_queue::SharedQueue;
 
 /// A worker with running threads. Outlives its sessions: what it holds and has counted is kept between them.
 #[derive(Debug)]
 pub struct Worker {
     session: WorkerSession,
-    desk: Arc<SharedDesk>,
+    queue: Arc<SharedQueue>,
     metrics: Arc<Metrics>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -36,14 +36,14 @@ impl Worker {
     /// # Errors
     /// If a thread can't be started.
     pub fn start(config: Config) -> io::Result<Self> {
-        let desk = Arc::new(SharedDesk::default());
+        let queue = Arc::new(SharedQueue::default());
         let counters = ChunkCounters::new();
-        let metrics = Arc::new(Metrics::new(&config, &counters, desk.clone()));
+        let metrics = Arc::new(Metrics::new(&config, &counters, queue.clone()));
         let mut threads = Vec::with_capacity(config.n_threads.get());
         for i in 0..config.n_threads.get() {
-            let (desk, counters) = (desk.clone(), counters.clone());
+            let (queue, counters) = (queue.clone(), counters.clone());
             let (kernel, duty) = (config.kernel, config.duty);
-            let count = move || counting::run(&desk, kernel, duty, &counters);
+            let count = move || counting::run(&queue, kernel, duty, &counters);
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
         let speed = config.kernel.typical_speed().into();
@@ -58,7 +58,7 @@ impl Worker {
             halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed },
             machine: machine::number(),
         };
-        Ok(Self { session: WorkerSession::new(identity), desk, metrics, threads })
+        Ok(Self { session: WorkerSession::new(identity), queue, metrics, threads })
     }
 
     /// Its numbers for Prometheus.
@@ -70,7 +70,7 @@ impl Worker {
     /// Holds one session over a link. When `drain` is cancelled, it stops counting, reports what is counted and says
     /// goodbye.
     pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, drain: &CancellationToken) -> End {
-        session::run(&mut self.session, &self.desk, link, drain).await
+        session::run(&mut self.session, &self.queue, link, drain).await
     }
 
     /// Another worker has its number: draws one for the next session. What it holds and has counted is kept.
@@ -81,18 +81,18 @@ impl Worker {
     /// Whether it has counted something that no coordinator has acknowledged.
     #[must_use]
     pub fn has_counted(&self) -> bool {
-        self.desk.at(|desk| self.session.has_counted(desk))
+        self.queue.at(|queue| self.session.has_counted(queue))
     }
 
     /// Whether something would be lost if it ended now.
     #[must_use]
     pub fn has_something(&self) -> bool {
-        self.desk.at(|desk| self.session.has_something(desk))
+        self.queue.at(|queue| self.session.has_something(queue))
     }
 
     /// Ends the threads; the chunks in hand are abandoned.
     pub fn stop(self) {
-        self.desk.close();
+        self.queue.close();
         for thread in self.threads {
             if thread.join().is_err() {
                 error!("a counting thread panicked");

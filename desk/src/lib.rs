@@ -1,17 +1,17 @@
 //! A worker's side of a session, without threads, clocks and networks.
 //!
-//! The [`Desk`] has the leases that a worker holds: counting threads take chunks from it and put counts on it. The
+//! The [`LeaseQueue`] has the leases that a worker holds: counting threads take chunks from it and put counts on it. The
 //! [`WorkerSession`] takes the counts from there and says them to the coordinator. Both are plain state machines:
 //! commands and the time come in, messages go out, and nothing waits. Two run them: queens-worker, and the simulation.
 
 mod chunk_size;
-mod desk;
 mod held_lease;
 mod identity;
+mod lease_queue;
 mod report_times;
 mod unacknowledged;
 mod worker_session;
 
-pub use desk::{Desk, LeaseToCount};
 pub use identity::Identity;
+pub use lease_queue::{LeaseQueue, LeaseToCount};
 pub use worker_session::{AfterStep, Remark, SessionStep, WorkerSession};

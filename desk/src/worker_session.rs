@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use queens_messages::{Delta, LeaseId, ToCoordinator, ToWorker, WorkerId};
 
-use crate::desk::{Collected, Desk};
 use crate::identity::Identity;
+use crate::lease_queue::{Collected, LeaseQueue};
 use crate::report_times::ReportTimes;
 use crate::unacknowledged::Unacknowledged;
 
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const USUAL_FAREWELL: Duration = Duration::from_secs(1);
 
 /// How long it then goes on waiting.
-const FAREWELL: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a worker waits for the answer to its goodbye. A coordinator answers when all is durable, which takes as long
 /// as the acknowledgement of a report does.
@@ -136,27 +136,27 @@ impl WorkerSession {
     }
 
     /// There is a link: says who the worker is and what it holds, and repeats what was not acknowledged.
-    pub fn connect(&mut self, now: Duration, desk: &Desk) -> Vec<ToCoordinator> {
+    pub fn connect(&mut self, now: Duration, queue: &LeaseQueue) -> Vec<ToCoordinator> {
         self.times.begin(now);
         (self.sent, self.answered) = (now, now);
         self.leaving = None;
-        let hello = self.identity.hello(self.unacknowledged.with_held(desk.held()));
+        let hello = self.identity.hello(self.unacknowledged.with_held(queue.held()));
         let repeated = self.unacknowledged.reports().iter().cloned().map(ToCoordinator::Report);
         [ToCoordinator::Hello(Box::new(hello))].into_iter().chain(repeated).collect()
     }
 
     /// Takes in a message.
-    pub fn hear(&mut self, now: Duration, message: ToWorker, desk: &mut Desk) -> Option<Remark> {
+    pub fn hear(&mut self, now: Duration, message: ToWorker, queue: &mut LeaseQueue) -> Option<Remark> {
         self.answered = now;
         match message {
             // The goodbye gives it back.
             ToWorker::Lease(_) if self.is_sent_home => {}
-            ToWorker::Lease(lease) => desk.add(lease),
-            ToWorker::Shorten { lease, spans } => desk.shorten(lease, &spans),
-            ToWorker::Cancel(lease) => desk.cancel(lease),
+            ToWorker::Lease(lease) => queue.add(lease),
+            ToWorker::Shorten { lease, spans } => queue.shorten(lease, &spans),
+            ToWorker::Cancel(lease) => queue.cancel(lease),
             ToWorker::Acknowledge { sequence } => self.unacknowledged.acknowledge(sequence),
             ToWorker::Drain => {
-                desk.begin_no_more();
+                queue.begin_no_more();
                 self.is_sent_home = true;
                 return Some(Remark::SentHome);
             }
@@ -173,9 +173,9 @@ impl WorkerSession {
     }
 
     /// Stops counting. From now on, the worker only waits until what is counted is acknowledged.
-    pub fn leave(&mut self, now: Duration, desk: &mut Desk) {
+    pub fn leave(&mut self, now: Duration, queue: &mut LeaseQueue) {
         self.is_sent_home = true;
-        desk.cancel_all();
+        queue.cancel_all();
         self.leaving.get_or_insert(Leaving::Reports { until: now + USUAL_FAREWELL, is_usual: true });
     }
 
@@ -193,34 +193,34 @@ impl WorkerSession {
 
     /// Whether something is counted that no coordinator has acknowledged.
     #[must_use]
-    pub fn has_counted(&self, desk: &Desk) -> bool {
-        desk.has_counted() || self.unacknowledged.reports().iter().any(|report| !report.deltas.is_empty())
+    pub fn has_counted(&self, queue: &LeaseQueue) -> bool {
+        queue.has_counted() || self.unacknowledged.reports().iter().any(|report| !report.deltas.is_empty())
     }
 
     /// Whether something would be lost if the worker ended now: it holds a lease, or a report that is not acknowledged.
     #[must_use]
-    pub fn has_something(&self, desk: &Desk) -> bool {
-        !desk.is_empty() || !self.unacknowledged.reports().is_empty()
+    pub fn has_something(&self, queue: &LeaseQueue) -> bool {
+        !queue.is_empty() || !self.unacknowledged.reports().is_empty()
     }
 
     /// Says what there is to say now.
-    pub fn step(&mut self, now: Duration, desk: &mut Desk) -> SessionStep {
+    pub fn step(&mut self, now: Duration, queue: &mut LeaseQueue) -> SessionStep {
         let mut messages = Vec::new();
         if self.leaving.is_some() {
-            messages = self.report(now, desk, Desk::collect);
+            messages = self.report(now, queue, LeaseQueue::collect);
         } else if self.gives_up().is_some_and(|gives_up| now >= gives_up) {
             return SessionStep { messages, remark: Some(Remark::Stuck), next: AfterStep::Reconnect };
         } else if now >= self.times.next() {
             self.times.report(now);
-            messages = self.report_or_live(now, desk);
-        } else if desk.has_ended_leases() {
-            messages = self.report(now, desk, Desk::collect_ended);
+            messages = self.report_or_live(now, queue);
+        } else if queue.has_ended_leases() {
+            messages = self.report(now, queue, LeaseQueue::collect_ended);
         }
-        let is_done = !self.has_something(desk);
+        let is_done = !self.has_something(queue);
         // Whoever is sent home by a coordinator stays until all that it has counted is recorded: it is no coordinator's
         // business to have it lost.
         if self.is_sent_home && is_done {
-            self.leave(now, desk);
+            self.leave(now, queue);
         }
         let (remark, next) = match self.leaving {
             None => {
@@ -246,7 +246,7 @@ impl WorkerSession {
                 (None, AfterStep::Wait { until })
             }
             Leaving::Reports { is_usual: true, .. } => {
-                let until = now + FAREWELL;
+                let until = now + DRAIN_TIMEOUT;
                 self.leaving = Some(Leaving::Reports { until, is_usual: false });
                 (Some(Remark::WaitsToLeave), AfterStep::Wait { until })
             }
@@ -264,10 +264,10 @@ impl WorkerSession {
     }
 
     /// Reports what was counted since the last time, or at least that the worker is alive.
-    fn report_or_live(&mut self, now: Duration, desk: &mut Desk) -> Vec<ToCoordinator> {
-        let mut messages = self.report(now, desk, Desk::collect);
+    fn report_or_live(&mut self, now: Duration, queue: &mut LeaseQueue) -> Vec<ToCoordinator> {
+        let mut messages = self.report(now, queue, LeaseQueue::collect);
         let interval = self.times.interval();
-        let silence = if desk.is_empty() { interval.max(SIGN_OF_LIFE) } else { interval };
+        let silence = if queue.is_empty() { interval.max(SIGN_OF_LIFE) } else { interval };
         // Not if the next time is early enough.
         if messages.is_empty() && now.saturating_sub(self.sent) + interval > silence + LEEWAY {
             messages.push(self.make_report(now, Vec::new(), Vec::new()));
@@ -279,13 +279,13 @@ impl WorkerSession {
     fn report(
         &mut self,
         now: Duration,
-        desk: &mut Desk,
-        collect: impl FnOnce(&mut Desk) -> Collected,
+        queue: &mut LeaseQueue,
+        collect: impl FnOnce(&mut LeaseQueue) -> Collected,
     ) -> Vec<ToCoordinator> {
         if self.unacknowledged.is_full() {
             return Vec::new();
         }
-        let Collected { deltas, failures, ended } = collect(desk);
+        let Collected { deltas, failures, ended } = collect(queue);
         // First: with its lease, what failed would be anybody's again.
         let mut messages: Vec<ToCoordinator> = failures.into_iter().map(ToCoordinator::Failure).collect();
         if deltas.is_empty() && ended.is_empty() {

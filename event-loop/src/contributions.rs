@@ -30,7 +30,7 @@ const MOST_VERDICTS: usize = 1000;
 
 /// Why nobody can tell who has counted a job.
 #[derive(Debug, Error)]
-pub enum Untold {
+pub enum QueryError {
     /// Somebody else is asking.
     #[error("the records are being read for somebody else: ask again")]
     Busy,
@@ -62,7 +62,7 @@ impl Contributions {
     }
 
     /// Who has counted a job, those with the most nodes first.
-    pub(crate) async fn of_job(&self, job: JobId) -> Result<Arc<[Contribution]>, Untold> {
+    pub(crate) async fn of_job(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
         let kept = self.kept.clone();
         let known = |now| {
             let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ impl Contributions {
             return Ok(known);
         }
         let Some(records) = self.records.clone() else { return Ok(Arc::default()) };
-        let permit = self.jobs.clone().try_acquire_owned().map_err(|_| Untold::Busy)?;
+        let permit = self.jobs.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         let kept = self.kept.clone();
         in_background(move || {
             let _permit = permit;
@@ -90,9 +90,9 @@ impl Contributions {
     }
 
     /// Who has counted a cross of a job.
-    pub(crate) async fn of_cross(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, Untold> {
+    pub(crate) async fn of_cross(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
-        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| Untold::Busy)?;
+        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         in_background(move || {
             let _permit = permit;
             Ok(read(&*records, job, Some(cross))?)
@@ -103,9 +103,9 @@ impl Contributions {
 
 impl Contributions {
     /// What was decided about spans of a job, without so many at the beginning.
-    pub(crate) async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, Untold> {
+    pub(crate) async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
-        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| Untold::Busy)?;
+        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         in_background(move || {
             let _permit = permit;
             Ok(records.verdicts(job, offset, MOST_VERDICTS)?)
@@ -122,8 +122,8 @@ fn read(records: &dyn Records, job: JobId, cross: Option<u32>) -> Result<Vec<Con
 
 /// Runs it on a thread that may wait for the disk.
 async fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Untold> + Send + 'static,
-) -> Result<T, Untold> {
+    work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
+) -> Result<T, QueryError> {
     let failed = |_| StoreError::Failed("a thread that reads records has failed".to_owned());
     tokio::task::spawn_blocking(work).await.map_err(failed)?
 }

@@ -118,7 +118,8 @@ fn prepare(
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(event_loop.counters(), snapshots.clone()));
-    let (pulse, curves) = (event_loop.pulse(), historian.curves());
-    let handle = Handle { commands, snapshots, metrics, pulse, contributions, exports, curves, store: kind };
+    let (loop_monitor, curves) = (event_loop.loop_monitor(), historian.curves());
+    let handle =
+        Handle { commands, snapshots, metrics, loop_monitor, contributions, exports, curves, store: kind };
     Ok((handle, event_loop, historian))
 }

@@ -23,17 +23,17 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, debug_span, error, info, warn};
 
 use crate::command::Command;
+use crate::event_log::EventLog;
+use crate::event_text;
 use crate::history::{self, Historian};
-use crate::journal::Journal;
+use crate::log_throttle::LogThrottle;
+use crate::loop_monitor::{LoopMonitor, SLOW};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
-use crate::publisher::{Publisher, Sources};
-use crate::pulse::{Pulse, SLOW};
-use crate::seldom::Seldom;
 use crate::snapshot::Snapshot;
-use crate::telling;
+use crate::snapshot_publisher::{Publisher, Sources};
+use crate::symmetric_counts::SymmetricCounts;
 use crate::traces::Traces;
-use crate::turns::Turns;
 
 /// Commands made durable in one transaction, at most.
 const BATCH: usize = 1024;
@@ -54,7 +54,7 @@ pub(crate) struct EventLoop {
     store: Box<dyn Archive>,
     queue: mpsc::Receiver<Command>,
     planners: Planners,
-    turns: Turns,
+    turns: SymmetricCounts,
     /// Where to send what is to be sent in a session.
     to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
     answers: Vec<WaitingAnswer>,
@@ -65,10 +65,10 @@ pub(crate) struct EventLoop {
     /// When the reports came that are not durable yet.
     reports: Vec<Instant>,
     started: Instant,
-    pulse: Pulse,
-    slow_steps: Seldom,
+    loop_monitor: LoopMonitor,
+    slow_steps: LogThrottle,
     publisher: Publisher,
-    journal: Journal,
+    event_log: EventLog,
     stop: CancellationToken,
 }
 
@@ -82,18 +82,22 @@ impl EventLoop {
         commands: mpsc::WeakSender<Command>,
         stop: CancellationToken,
     ) -> (Self, Historian) {
-        let (counters, pulse) = (Counters::new(), Pulse::new());
+        let (counters, loop_monitor) = (Counters::new(), LoopMonitor::new());
         let jobs = core.ledger().jobs();
         let (history, past) = history::open(&*store, &jobs);
-        let mut journal = Journal::after(&past.events);
-        journal.add(EventKind::Store, None, "coordinator started".to_owned());
+        let mut event_log = EventLog::after(&past.events);
+        event_log.add(EventKind::Store, None, "coordinator started".to_owned());
         for job in jobs.iter().filter(|job| job.state == JobState::Damaged) {
-            telling::damaged(job.id, job.failure.as_deref().unwrap_or_default(), &mut journal);
+            event_text::damaged(job.id, job.failure.as_deref().unwrap_or_default(), &mut event_log);
         }
         let planners = Planners::new(n_threads, commands.clone());
-        let mut turns = Turns::new(commands);
-        let sources =
-            Sources { ledger: core.ledger(), planners: &planners, turns: &mut turns, journal: &mut journal };
+        let mut turns = SymmetricCounts::new(commands);
+        let sources = Sources {
+            ledger: core.ledger(),
+            planners: &planners,
+            turns: &mut turns,
+            event_log: &mut event_log,
+        };
         let publisher = Publisher::new(sources, counters.clone());
         let historian = Historian::new(history, past, publisher.subscribe());
         let event_loop = Self {
@@ -109,10 +113,10 @@ impl EventLoop {
             traces: Traces::default(),
             reports: Vec::new(),
             started: Instant::now(),
-            pulse,
-            slow_steps: Seldom::default(),
+            loop_monitor,
+            slow_steps: LogThrottle::default(),
             publisher,
-            journal,
+            event_log,
             stop,
         };
         (event_loop, historian)
@@ -128,8 +132,8 @@ impl EventLoop {
     }
 
     /// Whether it keeps up.
-    pub(crate) fn pulse(&self) -> Pulse {
-        self.pulse.clone()
+    pub(crate) fn loop_monitor(&self) -> LoopMonitor {
+        self.loop_monitor.clone()
     }
 
     /// Runs it on a thread of its own.
@@ -150,7 +154,7 @@ impl EventLoop {
         if matches!(damage, StoreError::Fenced(_)) {
             warn!(%damage, "the lead is lost");
         } else {
-            self.journal.add(EventKind::Store, None, damage.to_string());
+            self.event_log.add(EventKind::Store, None, damage.to_string());
             self.say_store_error(Some(&damage));
             self.publisher.amend(|snapshot| snapshot.damage = Some(damage.to_string()));
         }
@@ -189,7 +193,7 @@ impl EventLoop {
             () = tokio::time::sleep_until(tick_at), if next_tick.is_some() => None,
             () = std::future::ready(()), if self.planners.is_ready() => None,
         };
-        self.pulse.begin();
+        self.loop_monitor.begin();
         let woke = self.time();
         self.core.wake(woke, is_busy, unix_ms());
         for n_taken in 1.. {
@@ -211,12 +215,12 @@ impl EventLoop {
 
     /// Has people told if everybody had to wait for a step.
     fn end_step(&mut self) {
-        let took = self.pulse.end();
+        let took = self.loop_monitor.end();
         self.counters.stepped_in(took);
         if took >= SLOW
             && let Some(left_out) = self.slow_steps.allows()
         {
-            telling::was_slow(took, left_out, &mut self.journal);
+            event_text::was_slow(took, left_out, &mut self.event_log);
         }
     }
 
@@ -352,7 +356,7 @@ impl EventLoop {
                 Note::Planned { job, .. } => self.traces.planned(*job),
                 _ => {}
             }
-            telling::tell(&note, &mut self.journal);
+            event_text::tell(&note, &mut self.event_log);
         }
     }
 
@@ -366,7 +370,7 @@ impl EventLoop {
         };
         let failed = self.time();
         let mut complained: Option<(Instant, String)> = None;
-        self.journal.add(EventKind::Store, None, error.to_string());
+        self.event_log.add(EventKind::Store, None, error.to_string());
         loop {
             // Another reason may be the one that helps.
             let reason = error.to_string();
@@ -375,12 +379,12 @@ impl EventLoop {
                 error!(%error, "nothing is acknowledged until the store can be written again");
             }
             self.say_store_error(Some(&error));
-            self.pulse.end();
+            self.loop_monitor.end();
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(None),
                 () = tokio::time::sleep(RETRY) => {}
             }
-            self.pulse.begin();
+            self.loop_monitor.begin();
             match self.commit(batch.writes()) {
                 Ok(()) => break,
                 Err(again) if again.may_heal() => error = again,
@@ -389,14 +393,14 @@ impl EventLoop {
         }
         let written = self.time();
         self.core.stood_still(written);
-        self.journal.add(EventKind::Store, None, "the store can be written again".to_owned());
+        self.event_log.add(EventKind::Store, None, "the store can be written again".to_owned());
         self.say_store_error(None);
         info!(seconds = (written - failed).as_secs(), "the store can be written again");
         Ok(Some(batch.written()))
     }
 
     fn say_store_error(&mut self, error: Option<&StoreError>) {
-        let (error, events) = (error.map(ToString::to_string), self.journal.events());
+        let (error, events) = (error.map(ToString::to_string), self.event_log.events());
         self.publisher.amend(|snapshot| (snapshot.store_error, snapshot.events) = (error, events));
     }
 
@@ -434,7 +438,7 @@ impl EventLoop {
     fn publish(&mut self, with_workers: bool) {
         let ledger = self.core.ledger();
         self.traces.keep(|job| ledger.is_open(job), |lease| ledger.is_held(lease));
-        let (planners, turns, journal) = (&self.planners, &mut self.turns, &mut self.journal);
-        self.publisher.publish(Sources { ledger, planners, turns, journal }, with_workers);
+        let (planners, turns, event_log) = (&self.planners, &mut self.turns, &mut self.event_log);
+        self.publisher.publish(Sources { ledger, planners, turns, event_log }, with_workers);
     }
 }

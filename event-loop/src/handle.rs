@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
 use queens_messages::{
-    Contribution, CoordinatorStatus, Course, JobId, JobStatus, Name, Party, Submission, ToCoordinator,
-    ToWorker, VerdictStatus,
+    Contribution, CoordinatorStatus, JobId, JobStatus, Name, Party, ProgressHistory, Submission,
+    ToCoordinator, ToWorker, VerdictStatus,
 };
 use queens_proto::Link;
 use queens_store::unix_ms;
@@ -14,16 +14,16 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::audit_action::AuditAction;
 use crate::command::Command;
-use crate::contributions::{Contributions, Untold};
-use crate::course;
-use crate::deed::Deed;
+use crate::contributions::{Contributions, QueryError};
 use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedCurves;
+use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
-use crate::publisher::DETAILS_AGE;
-use crate::pulse::Pulse;
+use crate::progress_history;
 use crate::snapshot::{Details, Snapshot};
+use crate::snapshot_publisher::DETAILS_AGE;
 use crate::status;
 
 /// How long to wait for the details of a job that nobody has looked at lately.
@@ -40,7 +40,7 @@ pub struct Handle {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) pulse: Pulse,
+    pub(crate) loop_monitor: LoopMonitor,
     pub(crate) contributions: Arc<Contributions>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) curves: SharedCurves,
@@ -104,16 +104,16 @@ impl Handle {
         what: impl FnOnce() -> String,
         command: impl FnOnce(oneshot::Sender<Result<T, E>>) -> Command,
     ) -> Result<Result<T, E>, Stopped> {
-        let (deed, (reply, answer)) = (Deed::present(), oneshot::channel());
-        deed.decides(what);
+        let (audit_action, (reply, answer)) = (AuditAction::current(), oneshot::channel());
+        audit_action.record_action(what);
         let sent = self.send(command(reply)).await;
         if sent.is_err() {
-            deed.ended(&sent);
+            audit_action.record_outcome(&sent);
         }
         sent?;
         // Whoever stops in between may have carried it out: then there is no outcome.
         let answer = answer.await.map_err(|_| Stopped)?;
-        deed.ended(&answer);
+        audit_action.record_outcome(&answer);
         Ok(answer)
     }
 
@@ -132,7 +132,7 @@ impl Handle {
     /// How the coordinator itself stands.
     #[must_use]
     pub fn status(&self) -> CoordinatorStatus {
-        status::of_coordinator(&self.snapshot(), self.store, &self.pulse)
+        status::of_coordinator(&self.snapshot(), self.store, &self.loop_monitor)
     }
 
     /// Its numbers for Prometheus.
@@ -147,13 +147,13 @@ impl Handle {
 
     /// For how long the coordinator has been busy with one step, if that is so long that others notice.
     pub fn busy(&self) -> Option<Duration> {
-        self.pulse.busy()
+        self.loop_monitor.busy()
     }
 
     /// For how long no worker has said anything, or the coordinator has run.
     #[must_use]
-    pub fn unheard(&self) -> Duration {
-        self.pulse.unheard()
+    pub fn since_worker_contact(&self) -> Duration {
+        self.loop_monitor.since_worker_contact()
     }
 
     /// Whether the coordinator has stopped.
@@ -184,14 +184,14 @@ impl Handle {
     }
 
     /// How a job has gone so far, in so many rates and so many groups of its parts at most; 0 for none.
-    pub async fn course(&self, job: &JobStatus, rates: usize, groups: usize) -> Course {
-        let course = match rates {
-            0 => Course::default(),
-            most => course::rates(job, &self.curves, unix_ms(), most),
+    pub async fn progress_history(&self, job: &JobStatus, rates: usize, groups: usize) -> ProgressHistory {
+        let progress_history = match rates {
+            0 => ProgressHistory::default(),
+            most => progress_history::rates(job, &self.curves, unix_ms(), most),
         };
         let details = if groups > 0 { self.details(job.id).await } else { None };
-        let groups = details.map(|details| course::groups(job, &details, groups));
-        Course { groups: groups.unwrap_or_default(), ..course }
+        let groups = details.map(|details| progress_history::groups(job, &details, groups));
+        ProgressHistory { groups: groups.unwrap_or_default(), ..progress_history }
     }
 
     /// What was decided about spans of a job of which there were different counts, in the order of the spans: 1000 at
@@ -199,7 +199,7 @@ impl Handle {
     ///
     /// # Errors
     /// As with [`contributions`](Self::contributions).
-    pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, Untold> {
+    pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
         self.contributions.verdicts(job, offset).await
     }
 
@@ -208,7 +208,7 @@ impl Handle {
     ///
     /// # Errors
     /// If the records can't be read, or not now.
-    pub async fn contributions(&self, job: JobId) -> Result<Arc<[Contribution]>, Untold> {
+    pub async fn contributions(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
         self.contributions.of_job(job).await
     }
 
@@ -216,28 +216,28 @@ impl Handle {
     ///
     /// # Errors
     /// As with [`contributions`](Self::contributions).
-    pub async fn contributions_to(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, Untold> {
+    pub async fn contributions_to(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, QueryError> {
         self.contributions.of_cross(job, cross).await
     }
 
     /// A certificate of a job that is done, piece by piece. When all of it is sent to somebody who `decides`, the job
     /// counts as exported: nothing of it is doubted any more.
-    pub fn export(&self, job: JobId, decides: bool) -> Result<Pieces, NoExport> {
-        let deed = if decides { Deed::present() } else { Deed::default() };
-        deed.decides(|| format!("export job {job}"));
-        let (handle, of_end) = (self.clone(), deed.clone());
+    pub fn export(&self, job: JobId, record_action: bool) -> Result<Pieces, NoExport> {
+        let audit_action = if record_action { AuditAction::current() } else { AuditAction::default() };
+        audit_action.record_action(|| format!("export job {job}"));
+        let (handle, of_end) = (self.clone(), audit_action.clone());
         let begun = self.exports.begin(job, async move |made| {
-            if made.is_ok() && decides {
+            if made.is_ok() && record_action {
                 let (reply, answer) = oneshot::channel();
                 // If the coordinator is stopping, the job is exported another time.
                 if handle.send(Command::Exported { job, reply }).await.is_err() || answer.await.is_err() {
                     return;
                 }
             }
-            of_end.ended(made);
+            of_end.record_outcome(made);
         });
         if begun.is_err() {
-            deed.ended(&begun);
+            audit_action.record_outcome(&begun);
         }
         begun
     }
@@ -266,7 +266,7 @@ impl Handle {
         let Ok(session) = answer.await else { return Ok(()) };
         let session = session?;
         let end = loop {
-            self.pulse.hear();
+            self.loop_monitor.hear();
             let (reply, answer) = oneshot::channel();
             let command = match receiver.recv().await {
                 Some(ToCoordinator::Report(report)) => {

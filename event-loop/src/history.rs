@@ -4,9 +4,9 @@
 //! if there is anything new, it has that stored; a crash costs what is newer.
 
 mod curves;
+mod resolution;
 #[cfg(test)]
 mod tests;
-mod whole;
 #[cfg(test)]
 mod year;
 
@@ -28,7 +28,7 @@ use crate::snapshot::Snapshot;
 use queens_store::history::{Change, History, NotKept, Past, Subject};
 
 pub use self::curves::{Curves, Speeds, mean};
-pub use self::whole::{begins, whole};
+pub use self::resolution::{begins, whole};
 
 /// For how long what is new may wait to be stored.
 const INTERVAL: Duration = Duration::from_secs(10);

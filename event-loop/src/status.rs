@@ -3,18 +3,22 @@
 use queens_ledger::{MOST_OPEN_JOBS, MOST_THREADS_IN_ALL, TooManyJobs};
 use queens_messages::{CoordinatorStatus, JobState, Name};
 
-use crate::pulse::Pulse;
+use crate::loop_monitor::LoopMonitor;
 use crate::snapshot::Snapshot;
 
 /// The status of a coordinator with this snapshot, this kind of store and this pulse.
-pub(crate) fn of_coordinator(snapshot: &Snapshot, store: &str, pulse: &Pulse) -> CoordinatorStatus {
+pub(crate) fn of_coordinator(
+    snapshot: &Snapshot,
+    store: &str,
+    loop_monitor: &LoopMonitor,
+) -> CoordinatorStatus {
     CoordinatorStatus {
         version: Name::of_any(queens_process::VERSION),
-        uptime: pulse.uptime(),
+        uptime: loop_monitor.uptime(),
         store: Name::of_any(store),
         store_error: snapshot.store_error.clone(),
         refuses: refuses(snapshot),
-        slowest_step: pulse.slowest(),
+        slowest_step: loop_monitor.slowest(),
     }
 }
 
@@ -67,7 +71,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_told() {
-        let of = |snapshot: &Snapshot| of_coordinator(snapshot, "memory", &Pulse::new()).refuses;
+        let of = |snapshot: &Snapshot| of_coordinator(snapshot, "memory", &LoopMonitor::new()).refuses;
         assert_eq!(of(&Snapshot::default()), [""; 0]);
         let n = BoardSize::new(8).expect("a board size");
         let job = |id: usize, state| JobStatus::new(JobId(id as u64), n, Method::Search, state);

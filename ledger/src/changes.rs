@@ -7,7 +7,7 @@ use queens_messages::{JobId, Party, ToWorker, WorkerId};
 use queens_solver::Choice;
 
 use crate::effects::{Comparison, Effects, Finding, Loss, WantedPlan};
-use crate::jobs::register::Jobs;
+use crate::jobs::job_table::Jobs;
 use crate::store::draw::Draw;
 use crate::store::{Block, Record, SecondCount, Verdict, Write};
 

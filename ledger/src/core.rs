@@ -11,18 +11,18 @@ use std::time::Duration;
 use queens_messages::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
 use queens_solver::Plan;
 
-use crate::attendance::{Attendance, Session};
 use crate::clock::Clock;
 use crate::effects::{Comparison, Effects, WantedPlan};
+use crate::event::Note;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::SpanOutcome;
 use crate::events::submissions::SubmissionRefusal;
 use crate::jobs::restore::RestoreError;
 use crate::ledger::Ledger;
-use crate::note::Note;
 use crate::reporting::Reporting;
 use crate::run::Run;
+use crate::sessions::{Session, Sessions};
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Stored, Write};
 
@@ -31,7 +31,7 @@ use crate::store::{Stored, Write};
 pub struct Core {
     ledger: Ledger,
     clock: Clock,
-    attendance: Attendance,
+    sessions: Sessions,
     notes: Vec<Note>,
     /// The time of the calendar in milliseconds since 1970.
     date_ms: u64,
@@ -105,7 +105,7 @@ impl Core {
         Ok(Self {
             ledger: Ledger::restore(stored, run)?,
             clock: Clock::default(),
-            attendance: Attendance::default(),
+            sessions: Sessions::default(),
             notes: Vec::new(),
             date_ms: 0,
         })
@@ -159,7 +159,7 @@ impl Core {
         self.clock.tick();
         for worker in self.ledger.tick(self.now()) {
             // If it lives, it is to notice: something on its connection is stuck.
-            self.attendance.close_of(worker);
+            self.sessions.close_of(worker);
             self.notes.push(Note::Silent { worker });
         }
     }
@@ -229,13 +229,13 @@ impl Core {
         let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
         self.ledger.connect(self.now(), hello, party)?;
         self.notes.push(Note::Joined { worker, name, kernel });
-        Ok(self.attendance.open(worker))
+        Ok(self.sessions.open(worker))
     }
 
     /// The open session of a worker.
     #[must_use]
     pub fn session(&self, worker: WorkerId) -> Option<Session> {
-        self.attendance.session(worker)
+        self.sessions.session(worker)
     }
 
     /// A worker reports.
@@ -266,7 +266,7 @@ impl Core {
 
     /// A worker leaves. It is told that this was heard when all that came before is durable.
     pub fn goodbye(&mut self, session: Session) {
-        if self.attendance.leave(session) {
+        if self.sessions.leave(session) {
             let worker = session.worker();
             self.notes.push(Note::Left { worker, name: self.ledger.worker_name(worker).cloned() });
             self.ledger.goodbye(self.now(), worker);
@@ -284,7 +284,7 @@ impl Core {
     /// The same where nobody need be told, as when both ends of a session are in one process that ends. Returns whether
     /// the session was open.
     pub fn hang_up(&mut self, session: Session) -> bool {
-        let is_open = self.attendance.close(session);
+        let is_open = self.sessions.close(session);
         if is_open {
             self.ledger.disconnect(self.now(), session.worker());
         }
@@ -292,7 +292,7 @@ impl Core {
     }
 
     fn is_open(&self, session: Session) -> Result<(), WorkerRefusal> {
-        if self.attendance.is_open(session) { Ok(()) } else { Err(WorkerRefusal::Unknown(session.worker())) }
+        if self.sessions.is_open(session) { Ok(()) } else { Err(WorkerRefusal::Unknown(session.worker())) }
     }
 
     /// What is to be written since the last batch, and what follows. No other is taken until that one is written.
@@ -301,7 +301,7 @@ impl Core {
             self.ledger.take_effects();
         self.notes.extend(losses.into_iter().map(Note::Lost));
         self.notes.extend(findings.into_iter().map(Note::Found));
-        let farewells = self.attendance.take_left();
+        let farewells = self.sessions.take_left();
         Batch { writes, due: Due { durable: Durable(()), messages, farewells, plans, comparisons, draws } }
     }
 
@@ -324,7 +324,7 @@ impl Core {
     /// The sessions that are closed since the last call: nothing more is to be sent in them. Those that ended with a
     /// goodbye are not among them.
     pub fn take_closed(&mut self) -> Vec<Session> {
-        self.attendance.take_closed()
+        self.sessions.take_closed()
     }
 
     /// What people may want to know of what has happened since the last call.

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use queens_messages::{JobId, TimeLeft};
 
-use crate::book::Book;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
+use crate::state::State;
 
 /// Time between two looks: the least, and what each worker of the cluster adds to it.
 const LOOK_SECONDS: f64 = 0.2;
@@ -94,21 +94,21 @@ impl Team {
 
 impl Paces {
     /// Looks at what was counted since the last look, if that is long enough ago.
-    pub(crate) fn look(&mut self, book: &Book) {
-        let seconds = book.now().saturating_sub(self.looked).as_secs_f64();
-        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * book.workers().len() as f64 {
+    pub(crate) fn look(&mut self, state: &State) {
+        let seconds = state.now().saturating_sub(self.looked).as_secs_f64();
+        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * state.workers().len() as f64 {
             return;
         }
-        self.looked = book.now();
-        self.of_jobs.retain(|&id, _| book.jobs().get(id).is_some_and(Job::is_active));
-        let teams = teams(book);
+        self.looked = state.now();
+        self.of_jobs.retain(|&id, _| state.jobs().get(id).is_some_and(Job::is_active));
+        let teams = teams(state);
         for (&id, pace) in &mut self.of_jobs {
             if !teams.contains_key(&id) {
                 pace.pause();
             }
         }
         for (id, team) in teams {
-            let Some(counting) = book.jobs().get(id).filter(|job| job.is_active()).and_then(Job::counting)
+            let Some(counting) = state.jobs().get(id).filter(|job| job.is_active()).and_then(Job::counting)
             else {
                 continue;
             };
@@ -122,17 +122,17 @@ impl Paces {
     }
 }
 
-fn teams(book: &Book) -> BTreeMap<JobId, Team> {
+fn teams(state: &State) -> BTreeMap<JobId, Team> {
     let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
-    for (_, worker) in book.workers().iter().filter(|(_, worker)| worker.is_connected()) {
-        for (job, share) in worker.hand().shares().filter(|(_, share)| share.n_running() > 0) {
-            let counted = book.method(job).and_then(|method| worker.counted(method));
+    for (_, worker) in state.workers().iter().filter(|(_, worker)| worker.is_connected()) {
+        for (job, share) in worker.held_leases().shares().filter(|(_, share)| share.n_running() > 0) {
+            let counted = state.method(job).and_then(|method| worker.counted(method));
             let Some(counted) = counted else { continue };
             let speed = counted.measured().unwrap_or_else(|| counted.nodes_per_second());
             let team = teams.entry(job).or_default();
             let n_threads = f64::from(share.n_running());
             let longest = LONGEST_SILENCE_SECONDS + worker.extra_interval().as_secs_f64();
-            let silent = share.silent_seconds(book.now()).min(longest * n_threads);
+            let silent = share.silent_seconds(state.now()).min(longest * n_threads);
             team.speed += speed * n_threads;
             team.guessed += if counted.is_guess() { speed * n_threads } else { 0.0 };
             team.in_hand += (speed * silent).min(share.running_work() as f64);

@@ -9,17 +9,17 @@ use queens_messages::{
 };
 use queens_solver::{Method, Plan};
 
-use crate::book::Book;
 use crate::events::notices;
+use crate::jobs::agreement_of_counts::may_count;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
 use crate::jobs::recounts::Recount;
-use crate::jobs::standing::may_count;
 use crate::pace::Paces;
+use crate::state::State;
 use crate::store::{Coverage, Phase};
-use crate::workers::register::Holding;
 use crate::workers::worker::Worker;
+use crate::workers::worker_table::Holding;
 
 /// What is recorded of one cross of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub struct CrossStatus {
 }
 
 /// What is told of a worker.
-pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> WorkerStatus {
-    let blocked_for = notices::reason_of_block(book.workers(), worker);
+pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> WorkerStatus {
+    let blocked_for = notices::reason_of_block(state.workers(), worker);
     WorkerStatus {
         id,
         name: worker.name().clone(),
@@ -43,19 +43,19 @@ pub(crate) fn worker_status(book: &Book, id: WorkerId, worker: &Worker) -> Worke
         methods: Method::ALL.into_iter().filter(|method| worker.can_count(*method)).collect(),
         n_threads: worker.n_threads(),
         connected: worker.is_connected(),
-        silent: book.now().saturating_sub(worker.heard()),
+        silent: state.now().saturating_sub(worker.heard()),
         speed: worker.told_speed(),
-        n_leases: u32::try_from(worker.hand().n_leases()).unwrap_or(u32::MAX),
+        n_leases: u32::try_from(worker.held_leases().n_leases()).unwrap_or(u32::MAX),
         n_recorded: worker.n_recorded(),
         state: worker_state(worker),
         failure: worker.failures().reason().map(ToOwned::to_owned).or(blocked_for),
-        counting: counted_by(book, worker),
+        counting: counted_by(state, worker),
     }
 }
 
 /// What the first of a worker's threads is at.
-fn counted_by(book: &Book, worker: &Worker) -> Option<InHand> {
-    let lease = book.leases().get(worker.hand().running().next()?)?;
+fn counted_by(state: &State, worker: &Worker) -> Option<InHand> {
+    let lease = state.leases().get(worker.held_leases().running().next()?)?;
     Some(InHand { job: lease.job(), method: lease.method(), span: lease.spans().first()? })
 }
 
@@ -74,8 +74,8 @@ fn worker_state(worker: &Worker) -> WorkerState {
 }
 
 /// The plan of a job, and what is recorded of each of its crosses, if the plan is made.
-pub(crate) fn crosses(book: &Book, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
-    let counting = book.counting(job)?;
+pub(crate) fn crosses(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
+    let counting = state.counting(job)?;
     let status = |coverage: &Coverage| CrossStatus {
         n_recorded: coverage.recorded.len(),
         solutions: coverage.solutions,
@@ -85,17 +85,17 @@ pub(crate) fn crosses(book: &Book, job: JobId) -> Option<(Arc<Plan>, Vec<CrossSt
 }
 
 /// What is told of a job.
-pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
+pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
     let (id, entry) = (job.id(), job.entry());
-    let n_workers = book.workers().holding(id).map_or(0, |holding| holding.holders().len());
-    let state = match job.phase() {
+    let n_workers = state.workers().holding(id).map_or(0, |holding| holding.holders().len());
+    let job_state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if job.is_complete() && (is_disputed(book, job) || is_doubted(book, job)) => {
+        Phase::Active if job.is_complete() && (is_disputed(state, job) || is_doubted(state, job)) => {
             JobState::Disputed
         }
         Phase::Active if job.is_complete() => JobState::Verifying,
-        Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(book, c)) => {
+        Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(state, c)) => {
             JobState::Failed
         }
         Phase::Active if n_workers == 0 => JobState::Queued,
@@ -104,16 +104,16 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         Phase::Cancelled => JobState::Cancelled,
         Phase::Damaged => JobState::Damaged,
     };
-    let waits_for = match state {
-        JobState::Queued => Some(waits_for(book, job.method())),
+    let waits_for = match job_state {
+        JobState::Queued => Some(waits_for(state, job.method())),
         JobState::Verifying | JobState::Disputed => {
-            waits_for_whom(book, job, n_workers == 0).or_else(|| who_holds_back(book, job))
+            waits_for_whom(state, job, n_workers == 0).or_else(|| who_holds_back(state, job))
         }
-        JobState::Running => who_holds_back(book, job),
+        JobState::Running => who_holds_back(state, job),
         _ => None,
     };
     let failed = job.counting().map(Counting::failed);
-    let time_left = match state {
+    let time_left = match job_state {
         JobState::Done => Some(TimeLeft::default()),
         JobState::Running => paces.time_left(id),
         _ => None,
@@ -122,7 +122,7 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         identity: Some(job.identity()),
         waits_for,
         progress: job.progress(),
-        active: job.active(book.now()),
+        active: job.active(state.now()),
         time_left,
         n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
         n_verified: entry.n_verified,
@@ -133,19 +133,19 @@ pub(crate) fn job_status(book: &Book, paces: &Paces, job: &Job) -> JobStatus {
         finished_ms: entry.finished_ms,
         priority: entry.priority,
         n_failed: failed.map_or(0, |failed| failed.len() as u64),
-        n_given_up: failed.map_or(0, |failed| n_given_up(book, job.method(), failed)),
+        n_given_up: failed.map_or(0, |failed| n_given_up(state, job.method(), failed)),
         failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
         doubt: (!job.doubt().is_nothing()).then(|| job.doubt().to_string()),
         n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
-        ..JobStatus::new(id, entry.n, entry.method, state)
+        ..JobStatus::new(id, entry.n, entry.method, job_state)
     }
 }
 
 /// What a job waits for that is there to be counted and that nobody counts.
-fn waits_for(book: &Book, method: Method) -> String {
-    let of = |method| book.workers().readiness(method);
+fn waits_for(state: &State, method: Method) -> String {
+    let of = |method| state.workers().readiness(method);
     if Method::ALL.into_iter().all(|method| of(method).power().is_none()) {
         "a worker: none is connected".to_owned()
     } else if of(method).power().is_none() {
@@ -167,17 +167,17 @@ const HOLDS_BACK_SECONDS: f64 = 5.0;
 
 /// The worker that others wait for, if nothing of a job is left for them and nothing comes from it. Told in tens of
 /// seconds, as what is told is sent to all who look whenever it changes.
-fn who_holds_back(book: &Book, job: &Job) -> Option<String> {
+fn who_holds_back(state: &State, job: &Job) -> Option<String> {
     let is_all_held = job.counting().is_some_and(|counting| !counting.has_free());
-    let holders = book.workers().holding(job.id()).map(Holding::holders)?;
-    let readiness = book.workers().readiness(job.method());
+    let holders = state.workers().holding(job.id()).map(Holding::holders)?;
+    let readiness = state.workers().readiness(job.method());
     if !is_all_held || holders.len() > MOST_HOLDERS || readiness.first_idle().is_none() {
         return None;
     }
     let silent = |id: &WorkerId| {
-        let worker = book.workers().get(*id)?;
-        let share = worker.hand().share(job.id()).filter(|share| share.n_running() > 0)?;
-        let seconds = share.silent_seconds(book.now()) / f64::from(share.n_running());
+        let worker = state.workers().get(*id)?;
+        let share = worker.held_leases().share(job.id()).filter(|share| share.n_running() > 0)?;
+        let seconds = share.silent_seconds(state.now()) / f64::from(share.n_running());
         let usual = HOLDS_BACK_SECONDS + worker.extra_interval().as_secs_f64();
         (seconds >= usual).then(|| (seconds, worker.name(), share.n_leases()))
     };
@@ -211,49 +211,51 @@ fn recounting(job: &Job) -> Recounting {
 const MOST_LOOKS: usize = 64;
 
 /// Whether there is a span of which all counts differ, three at least, and nobody here who could count it again.
-fn is_disputed(book: &Book, job: &Job) -> bool {
-    let useful = book.workers().readiness(job.method()).useful_parties();
+fn is_disputed(state: &State, job: &Job) -> bool {
+    let useful = state.workers().readiness(job.method()).useful_parties();
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    let can_nobody =
-        |barred: &BTreeSet<Party>| !useful.keys().any(|party| may_count(barred, *party, job.arbiter()));
-    cases.any(|case| case.n_different() > 2 && can_nobody(&case.barred()))
+    let can_nobody = |excluded_names: &BTreeSet<Party>| {
+        !useful.keys().any(|party| may_count(excluded_names, *party, job.arbiter()))
+    };
+    cases.any(|case| case.n_different() > 2 && can_nobody(&case.excluded_names()))
 }
 
 /// The other pass of a job, if it has one in which something is left to be counted, or counted again.
-fn unchecked_pass<'a>(book: &'a Book, job: &Job) -> Option<&'a Job> {
-    let other = book.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
-    let other = other.and_then(|pass| book.jobs().get(pass));
+fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
+    let other = state.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = other.and_then(|pass| state.jobs().get(pass));
     other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
 }
 
 /// Whether the passes of a job differ, and nothing is left to be counted again that might change that.
-fn is_doubted(book: &Book, job: &Job) -> bool {
-    !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(book, job).is_none()
+fn is_doubted(state: &State, job: &Job) -> bool {
+    !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(state, job).is_none()
 }
 
 /// Groups of parties that are looked at for one of which nobody can count what they may not.
 const MOST_GROUPS: usize = 64;
 
 /// Whom or what a job waits for that is checked and that nobody works on, or of which some can't go on as things are.
-fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
-    if let Some(other) = unchecked_pass(book, job).filter(|_| is_idle && job.recounts().are_done()) {
+fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
+    if let Some(other) = unchecked_pass(state, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         let is_damaged = if other.damage().is_some() { ", which is damaged" } else { "" };
         return Some(format!("its {which} pass, job {}{is_damaged}", other.id()));
     }
-    if is_doubted(book, job) {
+    if is_doubted(state, job) {
         return Some(
             "somebody who finds out why the passes differ, though two parties agree on each record of what they \
              differ in: parties that are one and the same can do that, and so can a fault of a program"
                 .to_owned(),
         );
     }
-    let useful = book.workers().readiness(job.method()).useful_parties();
-    let can_nobody =
-        |barred: &BTreeSet<Party>| !useful.keys().any(|party| may_count(barred, *party, job.arbiter()));
+    let useful = state.workers().readiness(job.method()).useful_parties();
+    let can_nobody = |excluded_names: &BTreeSet<Party>| {
+        !useful.keys().any(|party| may_count(excluded_names, *party, job.arbiter()))
+    };
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.barred())) {
-        let (another, who) = another_than(&case.names(), &case.barred());
+    if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.excluded_names())) {
+        let (another, who) = another_than(&case.names(), &case.excluded_names());
         return Some(format!(
             "{another} than {}: their counts of {} all differ, and two {who} have to agree; look whether the machines are \
              sound, and start a worker of another",
@@ -261,17 +263,19 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
             case.span()
         ));
     }
-    let groups = job.recounts().barred().take(MOST_GROUPS);
-    if let Some((barred, first)) = groups.into_iter().find(|(barred, _)| can_nobody(barred)) {
-        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !barred.contains(&it.party)) {
+    let groups = job.recounts().excluded_names().take(MOST_GROUPS);
+    if let Some((excluded_names, first)) =
+        groups.into_iter().find(|(excluded_names, _)| can_nobody(excluded_names))
+    {
+        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !excluded_names.contains(&it.party)) {
             return Some(format!(
                 "a worker of {arbiter} that can count by {}: nobody else counts this job again (--recount-by)",
                 job.method()
             ));
         }
         let names = first.map(Recount::names).unwrap_or_default();
-        let (another, who) = another_than(&names, barred);
-        let why = match (job.recounts().n_cases(), barred.len()) {
+        let (another, who) = another_than(&names, excluded_names);
+        let why = match (job.recounts().n_cases(), excluded_names.len()) {
             (0, 1) if who == INVITATIONS => {
                 "nobody's count is confirmed by the same person under another name: a second invitation is needed"
             }
@@ -280,7 +284,7 @@ fn waits_for_whom(book: &Book, job: &Job, is_idle: bool) -> Option<String> {
         };
         return Some(format!("{another} than {} that can count by {}: {why}", any_of(&names), job.method()));
     }
-    job.recounts().barred().next().filter(|_| is_idle)?;
+    job.recounts().excluded_names().next().filter(|_| is_idle)?;
     Some("its turn: the workers that can count it again are at other jobs".to_owned())
 }
 
@@ -289,8 +293,8 @@ const INVITATIONS: &str = "invitations";
 
 /// What a job needs that these parties have counted by these names, and what parties are called: where each name is a
 /// party, another name is enough.
-fn another_than(names: &BTreeSet<&Name>, barred: &BTreeSet<Party>) -> (&'static str, &'static str) {
-    if names.iter().all(|name| barred.contains(&Party::of_name(name))) {
+fn another_than(names: &BTreeSet<&Name>, excluded_names: &BTreeSet<Party>) -> (&'static str, &'static str) {
+    if names.iter().all(|name| excluded_names.contains(&Party::of_name(name))) {
         ("a worker under another name", "names")
     } else {
         ("a worker of another invitation", INVITATIONS)
@@ -311,8 +315,8 @@ fn any_of(names: &BTreeSet<&Name>) -> String {
 }
 
 /// Whether what is left of a job that nobody works on has failed on all who could count it.
-fn has_failed(book: &Book, counting: &Counting) -> bool {
-    let (failed, readiness) = (counting.failed(), book.workers().readiness(counting.plan().method()));
+fn has_failed(state: &State, counting: &Counting) -> bool {
+    let (failed, readiness) = (counting.failed(), state.workers().readiness(counting.plan().method()));
     if failed.is_empty() {
         return false;
     }
@@ -324,15 +328,15 @@ fn has_failed(book: &Book, counting: &Counting) -> bool {
         // What a party may still try has failed on two of its workers at most.
         let mut few = members.iter().take(3);
         few.any(|&id| {
-            book.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
+            state.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
         })
     });
     !can && !readiness.able().is_empty()
 }
 
 /// How many failed spans nobody who is here may try any more.
-fn n_given_up(book: &Book, method: Method, failed: &FailedSpans) -> u64 {
-    let useful = book.workers().readiness(method).useful_parties();
+fn n_given_up(state: &State, method: Method, failed: &FailedSpans) -> u64 {
+    let useful = state.workers().readiness(method).useful_parties();
     let parties: BTreeSet<Party> = useful.keys().take(MOST_GROUPS).copied().collect();
     failed.n_given_up(|closed| parties.is_subset(closed)) as u64
 }

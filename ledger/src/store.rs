@@ -65,12 +65,12 @@ pub trait Store: Send {
 pub enum StoreError {
     /// Another process has it open.
     #[error("{0} is in use by another process")]
-    InUse(Place),
+    InUse(StoreName),
     /// Another coordinator leads, which alone may use it.
     #[error("the coordinator at {leader} leads: it alone may use {place}")]
     Led {
         /// Where it is.
-        place: Place,
+        place: StoreName,
         /// Where the other is reached.
         leader: String,
     },
@@ -78,7 +78,7 @@ pub enum StoreError {
     #[error("cannot use {place}: {reason}")]
     Unusable {
         /// Where it is.
-        place: Place,
+        place: StoreName,
         /// What the system said.
         reason: String,
     },
@@ -86,7 +86,7 @@ pub enum StoreError {
     #[error("{place} was written by another version: {reason}")]
     Version {
         /// Where it is.
-        place: Place,
+        place: StoreName,
         /// Which version, and which is understood.
         reason: String,
     },
@@ -94,7 +94,7 @@ pub enum StoreError {
     #[error("{place} is damaged: {reason}: {}", place.remedy())]
     Damaged {
         /// Where it is.
-        place: Place,
+        place: StoreName,
         /// What is wrong.
         reason: String,
     },
@@ -120,14 +120,14 @@ pub enum StoreError {
 
 /// Where a store keeps what it is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StoreName {
     /// A data directory.
     Directory(PathBuf),
     /// A database on a server, as people call it.
     Database(String),
 }
 
-impl Place {
+impl StoreName {
     /// Says what to do about damage.
     fn remedy(&self) -> String {
         let from = match self {
@@ -141,7 +141,7 @@ impl Place {
     }
 }
 
-impl Display for Place {
+impl Display for StoreName {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(path) => write!(formatter, "data directory '{}'", path.display()),
@@ -150,7 +150,7 @@ impl Display for Place {
     }
 }
 
-impl From<&Path> for Place {
+impl From<&Path> for StoreName {
     fn from(path: &Path) -> Self {
         Self::Directory(path.to_owned())
     }

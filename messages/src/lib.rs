@@ -5,7 +5,6 @@
 
 mod address;
 mod checking;
-mod course;
 mod date;
 mod decision;
 mod fraction;
@@ -15,6 +14,7 @@ mod name;
 mod party;
 pub mod plain;
 mod priority;
+mod progress_history;
 mod recounting;
 mod report_interval;
 mod rounded;
@@ -25,7 +25,6 @@ mod terms;
 mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
-pub use course::{Course, MOST_OF_COURSE, PartGroup};
 pub use date::date;
 pub use decision::Decision;
 pub use fraction::{Fraction, InvalidFraction};
@@ -37,6 +36,7 @@ pub use message::{
 pub use name::{InvalidName, Name};
 pub use party::{InvalidParty, Party};
 pub use priority::{InvalidPriority, Priority};
+pub use progress_history::{MOST_OF_COURSE, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
 pub use rounded::{TimeUnit, YEAR, grouped, two_digits};

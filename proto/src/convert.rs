@@ -5,10 +5,10 @@
 
 mod check;
 mod coordinator;
-mod course;
 mod decision;
 mod event;
 mod job;
+mod progress_history;
 mod session;
 mod terms;
 mod verdict;

@@ -27,7 +27,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// How long the last spans may take to reach the collector.
-const FAREWELL: Duration = Duration::from_secs(3);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Whose spans are sent.
 const OWN: [&str; 4] = ["queens_coordinator", "queens_counting", "queens_event_loop", "queens_worker"];
@@ -153,7 +153,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Complaining {
 impl Drop for Logs {
     fn drop(&mut self) {
         if let Some((provider, runtime)) = self.0.take() {
-            if let Err(error) = provider.shutdown_with_timeout(FAREWELL) {
+            if let Err(error) = provider.shutdown_with_timeout(DRAIN_TIMEOUT) {
                 complain(&format!("the last traces are lost: {error}"));
             }
             runtime.shutdown_background();

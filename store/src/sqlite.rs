@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
-use queens_ledger::store::{Place, Store, StoreError, Stored, Write};
+use queens_ledger::store::{Store, StoreError, StoreName, Stored, Write};
 use queens_messages::JobId;
 use queens_solver::Span;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -36,8 +36,8 @@ use super::archive::{Archive, Records};
 use super::history::History;
 use super::sql::database::{Database, Views};
 use super::sql::fault::Fault;
-use super::sql::movable::Movable;
 use super::sql::records::SqlRecords;
+use super::sql::store_copy::StoreCopy;
 use super::sql::tables::Tables;
 
 pub use self::backup::{BackupError, Restoring, backup, restore};
@@ -148,7 +148,7 @@ impl Store for SqliteStore {
     }
 }
 
-impl Movable for SqliteStore {
+impl StoreCopy for SqliteStore {
     fn view(&self) -> Result<Box<dyn Database>, StoreError> {
         let views = SqliteViews { dir: self.directory.path().to_owned() };
         views.view().map_err(|fault| fault.of(self.directory.path()))
@@ -158,7 +158,7 @@ impl Movable for SqliteStore {
         self.transact(|transaction, _| work(&**transaction))
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> StoreName {
         self.directory.path().into()
     }
 }

@@ -2,6 +2,6 @@
 //!
 //! What counts is in [`queens_counting`].
 
+mod backoff;
 pub mod http;
-mod patience;
 pub mod remote;

@@ -19,7 +19,7 @@ use tracing::{info, warn};
 
 use queens_counting::{Departure, End, Worker};
 
-pub use crate::patience::Pauses;
+pub use crate::backoff::Backoff;
 
 /// A session that lasted this long was a good one: the next attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ const GOOD_SESSION: Duration = Duration::from_secs(30);
 const GOOD_SESSION_OF_SEVERAL: Duration = Duration::from_secs(5);
 
 /// How long the coordinator may take to end a session after the worker has.
-const FAREWELL: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a worker whose version a coordinator can't use offers what it has counted, before it ends.
 const VERSION_PATIENCE: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ async fn serve_by(
     let are_several = routes.are_several();
     let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
     let mut search = Search::new(routes);
-    let (mut pauses, mut since) = (Pauses::new(are_several), Instant::now());
+    let (mut pauses, mut since) = (Backoff::new(are_several), Instant::now());
     let mut refusals = Refusals::default();
     // What has come of the attempts of this round.
     let mut in_vain: Vec<(Route, Lost)> = Vec::new();
@@ -130,7 +130,7 @@ async fn serve_by(
         }
         search.failed(&route, &lost.problem());
         if began.elapsed() >= good_session {
-            (pauses, since) = (Pauses::new(are_several), Instant::now());
+            (pauses, since) = (Backoff::new(are_several), Instant::now());
             if are_several {
                 refusals = Refusals::default();
                 in_vain.clear();
@@ -292,7 +292,7 @@ async fn session(
             answer = &mut opening => break answer.map_err(Lost::from),
             () = &mut too_late => break Err(Problem::Silent.into()),
             end = &mut serving, if ended.is_none() => ended = Some(end),
-            () = tokio::time::sleep(FAREWELL), if ended.is_some() => return Err(Lost::NoFarewell),
+            () = tokio::time::sleep(DRAIN_TIMEOUT), if ended.is_some() => return Err(Lost::NoFarewell),
         }
     };
     let incoming = match answer {
@@ -301,7 +301,7 @@ async fn session(
             drop(coordinator_end.sender);
             if ended.is_none() {
                 // It may wait for room on a link that nobody reads.
-                _ = tokio::time::timeout(FAREWELL, serving).await;
+                _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
             }
             return Err(problem);
         }
@@ -325,7 +325,7 @@ async fn session(
         End::Left(departure) => Ok(departure),
         End::LinkLost => Err(match received {
             Some(lost) => lost,
-            None => tokio::time::timeout(FAREWELL, receiving).await.unwrap_or(Lost::NoFarewell),
+            None => tokio::time::timeout(DRAIN_TIMEOUT, receiving).await.unwrap_or(Lost::NoFarewell),
         }),
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct AnimateArgs {
 
     /// What to draw [default: by the name of FILE; svg for '-']
     #[arg(long, requires = "file")]
-    format: Option<Film>,
+    format: Option<Animation>,
 
     /// Width of a square in pixels, 4 to 400
     #[arg(long, value_name = "P", default_value = "48", value_parser = tile_px, requires = "file",
@@ -61,7 +61,7 @@ pub(crate) struct AnimateArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Film {
+enum Animation {
     Gif,
     Svg,
 }
@@ -89,14 +89,14 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let scale = Scale { tile: args.tile_size };
     let shown: Vec<Frame> = frames.by_ref().take(MOST_FRAMES).collect();
     let bytes = match film {
-        Film::Svg => {
+        Animation::Svg => {
             let svg = animation::svg(n, &shown, scale, timing);
             if !confirm_file(svg.len(), args.large.yes)? {
                 return Ok(ExitCode::FAILURE);
             }
             svg.into_bytes()
         }
-        Film::Gif => {
+        Animation::Gif => {
             raster::check_size((scale.board(n), scale.board(n)))?;
             let first = &shown[..shown.len().min(SAMPLE)];
             let estimate = gif(n, first, scale, timing)?.len() * shown.len() / first.len().max(1);
@@ -118,13 +118,13 @@ fn tell_cut(is_cut: bool) {
     }
 }
 
-fn film(path: &Path, asked: Option<Film>) -> Result<Film, String> {
+fn film(path: &Path, asked: Option<Animation>) -> Result<Animation, String> {
     let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     match (asked, extension.as_deref()) {
         (Some(film), _) => Ok(film),
-        (None, Some("gif")) => Ok(Film::Gif),
-        (None, Some("svg")) => Ok(Film::Svg),
-        (None, _) if path == Path::new("-") => Ok(Film::Svg),
+        (None, Some("gif")) => Ok(Animation::Gif),
+        (None, Some("svg")) => Ok(Animation::Svg),
+        (None, _) if path == Path::new("-") => Ok(Animation::Svg),
         (None, _) => Err(format!(
             "what to draw into '{}' is not known: its name has to end in .gif or .svg, or --format has to say it",
             path.display()

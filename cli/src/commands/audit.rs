@@ -48,8 +48,8 @@ fn decisions_table(decisions: &[Decision]) -> Table<6> {
     let mut table = Table::new([
         Column::text("WHEN"),
         Column::name("WHO"),
-        Column::text("ROLE").goes(2),
-        Column::text("FROM").goes(1),
+        Column::text("ROLE").drop_order(2),
+        Column::text("FROM").drop_order(1),
         Column::name("WHAT"),
         Column::name("OUTCOME"),
     ]);

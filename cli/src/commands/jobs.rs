@@ -68,13 +68,13 @@ fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
     let mut table = Table::new([
         Column::number("JOB"),
         Column::number("N"),
-        Column::text("METHOD").goes(2),
-        Column::number("PRIORITY").goes(1),
+        Column::text("METHOD").drop_order(2),
+        Column::number("PRIORITY").drop_order(1),
         Column::text("STATE"),
         Column::number("DONE"),
-        Column::number("SOLUTIONS SO FAR").goes(4),
-        Column::number("LEFT").goes(5),
-        Column::number("WORKERS").goes(3),
+        Column::number("SOLUTIONS SO FAR").drop_order(4),
+        Column::number("LEFT").drop_order(5),
+        Column::number("WORKERS").drop_order(3),
     ]);
     for job in jobs {
         let provisional = if job.is_provisional() { "provisional " } else { "" };

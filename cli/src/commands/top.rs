@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::flags::CoordinatorArgs;
 use crate::present::progress::TakenScreen;
-use crate::top::asking::ask;
+use crate::top::poller::ask;
 use crate::top::screen::{Pressed, Screen};
 use crate::top::view::{self, Palette};
 

@@ -42,13 +42,13 @@ fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
     let mut table = Table::new([
         Column::text("SPAN"),
         Column::number("SOLUTIONS"),
-        Column::number("WORK").goes(3),
+        Column::number("WORK").drop_order(3),
         Column::name("BY"),
         Column::number("LOST"),
-        Column::number("WORK").goes(4),
+        Column::number("WORK").drop_order(4),
         Column::name("BY"),
-        Column::text("KERNEL").goes(2),
-        Column::text("FOUND").goes(1),
+        Column::text("KERNEL").drop_order(2),
+        Column::text("FOUND").drop_order(1),
     ]);
     for it in verdicts {
         table.add_row([

@@ -101,14 +101,14 @@ fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
     let mut table = Table::new([
         Column::name("NAME"),
         Column::text("STATE"),
-        Column::text("KERNEL").goes(4),
-        Column::number("THREADS").goes(5),
-        Column::number("SPEED").goes(8),
-        Column::number("LEASES").goes(2),
-        Column::text("COUNTING").goes(6),
-        Column::number("RECORDED").goes(3),
-        Column::text("HEARD OF").goes(7),
-        Column::name("BUILD").goes(1),
+        Column::text("KERNEL").drop_order(4),
+        Column::number("THREADS").drop_order(5),
+        Column::number("SPEED").drop_order(8),
+        Column::number("LEASES").drop_order(2),
+        Column::text("COUNTING").drop_order(6),
+        Column::number("RECORDED").drop_order(3),
+        Column::text("HEARD OF").drop_order(7),
+        Column::name("BUILD").drop_order(1),
     ]);
     for worker in workers {
         let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));

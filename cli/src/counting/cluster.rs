@@ -48,7 +48,7 @@ pub(crate) async fn count(
             progress.clear();
             let url = operator.coordinator();
             say(&format!(
-                "job {id} goes on: 'queens watch {id} --coordinator {url}' follows it, \
+                "job {id} drop_order on: 'queens watch {id} --coordinator {url}' follows it, \
                  'queens cancel {id} --coordinator {url}' gives it up"
             ));
             return Ok(None);

@@ -10,9 +10,9 @@ pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
     let all = contributions.iter().map(|it| it.nodes as f64).sum::<f64>().max(1.0);
     let mut table = Table::new([
         Column::name("WORKER"),
-        Column::text("KERNEL").goes(2),
-        Column::number("SPANS").goes(1),
-        Column::number("WORK").goes(3),
+        Column::text("KERNEL").drop_order(2),
+        Column::number("SPANS").drop_order(1),
+        Column::number("WORK").drop_order(3),
         Column::number("CORE-HOURS"),
         Column::number("SHARE"),
     ]);

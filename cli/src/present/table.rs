@@ -27,26 +27,26 @@ pub(crate) struct Column {
     alignment: Alignment,
     may_be_cut: bool,
     /// The lowest is left out first; those that have none stay.
-    goes: Option<u8>,
+    drop_order: Option<u8>,
 }
 
 impl Column {
     pub(crate) const fn text(heading: &'static str) -> Self {
-        Self { heading, alignment: Alignment::Left, may_be_cut: false, goes: None }
+        Self { heading, alignment: Alignment::Left, may_be_cut: false, drop_order: None }
     }
 
     pub(crate) const fn number(heading: &'static str) -> Self {
-        Self { heading, alignment: Alignment::Right, may_be_cut: false, goes: None }
+        Self { heading, alignment: Alignment::Right, may_be_cut: false, drop_order: None }
     }
 
     /// Names and other texts that say enough by how they begin.
     pub(crate) const fn name(heading: &'static str) -> Self {
-        Self { heading, alignment: Alignment::Left, may_be_cut: true, goes: None }
+        Self { heading, alignment: Alignment::Left, may_be_cut: true, drop_order: None }
     }
 
     /// The same, to be left out before all of a higher number.
-    pub(crate) const fn goes(self, order: u8) -> Self {
-        Self { goes: Some(order), ..self }
+    pub(crate) const fn drop_order(self, order: u8) -> Self {
+        Self { drop_order: Some(order), ..self }
     }
 }
 
@@ -86,9 +86,9 @@ impl<const N: usize> Table<N> {
             let least =
                 |i: usize| if self.columns[i].may_be_cut { natural[i].min(ENOUGH) } else { natural[i] };
             while length(shown.iter().map(|&i| least(i))) > width {
-                let goes = |i: usize| self.columns[i].goes;
+                let drop_order = |i: usize| self.columns[i].drop_order;
                 let Some(first) =
-                    shown.iter().copied().filter(|&i| goes(i).is_some()).min_by_key(|&i| goes(i))
+                    shown.iter().copied().filter(|&i| drop_order(i).is_some()).min_by_key(|&i| drop_order(i))
                 else {
                     break;
                 };
@@ -145,8 +145,8 @@ mod tests {
     fn check(width: Option<usize>, expected: &[&str], left_out: &[&str]) {
         let columns = [
             Column::name("NAME"),
-            Column::number("N").goes(2),
-            Column::text("KERNEL").goes(1),
+            Column::number("N").drop_order(2),
+            Column::text("KERNEL").drop_order(1),
             Column::text("STATE"),
         ];
         let mut table = Table::new(columns);

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use queens_messages::{
-    Contribution, Course, Event, FleetSpeed, JobId, JobStatus, Name, VerdictStatus, WorkerStatus,
+    Contribution, Event, FleetSpeed, JobId, JobStatus, Name, ProgressHistory, VerdictStatus, WorkerStatus,
 };
 use queens_proto::client::{Greeting, Problem};
 
@@ -74,7 +74,7 @@ pub(crate) struct JobNews {
     pub(super) id: JobId,
     /// Asked for if the job has the whole screen.
     pub(super) status: Option<JobStatus>,
-    pub(super) course: Course,
+    pub(super) progress_history: ProgressHistory,
     /// Who has counted it and what was decided about it: asked for now and then.
     pub(super) counters: Option<Counters>,
 }

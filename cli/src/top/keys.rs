@@ -2,7 +2,7 @@
 
 /// Where a key does something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum View {
     Jobs,
     Workers,
     /// One job on the whole screen.
@@ -17,7 +17,7 @@ pub(super) struct Key {
     pub(super) short: &'static str,
     /// For help.
     pub(super) long: &'static str,
-    pub(super) places: &'static [Place],
+    pub(super) places: &'static [View],
     /// Whether it changes something, which takes an operator.
     pub(super) decides: bool,
     /// Those of the highest rank go first when the last line has no room.
@@ -25,17 +25,17 @@ pub(super) struct Key {
 }
 
 const fn key(key: &'static str, short: &'static str, long: &'static str) -> Key {
-    Key { key, short, long, places: &[Place::Jobs, Place::Workers, Place::Page], decides: false, rank: 0 }
+    Key { key, short, long, places: &[View::Jobs, View::Workers, View::Page], decides: false, rank: 0 }
 }
 
-const fn of(places: &'static [Place], rank: u8, decides: bool, key: Key) -> Key {
+const fn of(places: &'static [View], rank: u8, decides: bool, key: Key) -> Key {
     Key { places, rank, decides, ..key }
 }
 
-const TABLES: &[Place] = &[Place::Jobs, Place::Workers];
-const JOBS: &[Place] = &[Place::Jobs, Place::Page];
-const WORKERS: &[Place] = &[Place::Workers];
-const PAGE: &[Place] = &[Place::Page];
+const TABLES: &[View] = &[View::Jobs, View::Workers];
+const JOBS: &[View] = &[View::Jobs, View::Page];
+const WORKERS: &[View] = &[View::Workers];
+const PAGE: &[View] = &[View::Page];
 
 /// All of them.
 pub(super) const KEYS: [Key; 14] = [
@@ -48,7 +48,7 @@ pub(super) const KEYS: [Key; 14] = [
     of(WORKERS, 2, true, key("d", "drain", "send the workers of this name home")),
     of(WORKERS, 2, true, key("b", "block/unblock", "block the workers of this name, or unblock them")),
     of(TABLES, 6, false, key("/", "filter", "show only what these words are found in")),
-    of(&[Place::Jobs], 7, false, key("Tab", "workers", "go to the other table (also ← →)")),
+    of(&[View::Jobs], 7, false, key("Tab", "workers", "go to the other table (also ← →)")),
     of(WORKERS, 7, false, key("Tab", "jobs", "")),
     key("↑ ↓", "", "choose (also j k, PgUp PgDn, Home End)"),
     key("?", "help", "these keys"),

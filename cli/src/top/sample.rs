@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use queens_messages::{
-    Contribution, CoordinatorStatus, Course, Event, EventKind, Fraction, InHand, JobId, JobState, JobStatus,
-    MethodSpeeds, Name, PartGroup, Progress, TimeLeft, WorkerId, WorkerState, WorkerStatus,
+    Contribution, CoordinatorStatus, Event, EventKind, Fraction, InHand, JobId, JobState, JobStatus,
+    MethodSpeeds, Name, PartGroup, Progress, ProgressHistory, TimeLeft, WorkerId, WorkerState, WorkerStatus,
 };
 use queens_proto::client::Greeting;
 use queens_solver::{BoardSize, Method, Span};
@@ -97,7 +97,7 @@ pub(super) fn news(role: Option<&str>) -> FromCoordinator {
 }
 
 /// How job 2 has gone, of which 100 parts are done and 50 begun, in so many groups.
-pub(super) fn course(n_groups: u32, status: Option<JobStatus>) -> FromCoordinator {
+pub(super) fn progress_history(n_groups: u32, status: Option<JobStatus>) -> FromCoordinator {
     let per_group = 300 / n_groups;
     let group = |at: u32| {
         let (done, begun) = match at * 300 / n_groups {
@@ -110,7 +110,7 @@ pub(super) fn course(n_groups: u32, status: Option<JobStatus>) -> FromCoordinato
         PartGroup { n_parts: per_group, n_done: done, n_begun: begun, fraction }
     };
     let rates = (1..=8_u32).map(|rate| Some((rate * 100_000_000).into())).collect();
-    let course = Course {
+    let progress_history = ProgressHistory {
         span: Duration::from_secs(480),
         rates,
         now: Some(750_000_000.into()),
@@ -125,7 +125,7 @@ pub(super) fn course(n_groups: u32, status: Option<JobStatus>) -> FromCoordinato
     };
     let contributions = vec![contribution("alpha", 3_000_000), contribution("beta", 1_000_000)];
     let counters = status.is_some().then(|| Counters { contributions, verdicts: Vec::new() });
-    FromCoordinator::Job(Box::new(JobNews { id: JobId(2), status, course, counters }))
+    FromCoordinator::Job(Box::new(JobNews { id: JobId(2), status, progress_history, counters }))
 }
 
 /// A screen that knows three jobs, of which the second runs, and two workers.
@@ -134,7 +134,7 @@ pub(super) fn screen() -> Screen {
     let jobs = vec![job(1, 14, JobState::Done), job(2, 21, JobState::Running), job(3, 18, JobState::Queued)];
     let workers = vec![worker(1, "alpha"), worker(2, "a-worker-with-a-rather-long-name-in-rack-12")];
     screen.hear(lists(jobs, workers));
-    screen.hear(course(1, None));
+    screen.hear(progress_history(1, None));
     screen.hear(news(None));
     screen
 }

@@ -13,7 +13,7 @@ use crate::top::action::OperatorAction;
 use crate::top::cluster::{Counters, FromCoordinator, JobNews, Lists, News, Wanted};
 use crate::top::filter::Filter;
 use crate::top::form::{Filled, Form};
-use crate::top::keys::Place;
+use crate::top::keys::View;
 use crate::top::selection::Selection;
 use crate::worker_action::WorkerAction;
 
@@ -151,12 +151,13 @@ impl Screen {
             page.counters = news.counters.take().or_else(|| page.counters.take());
         }
         // A busy coordinator may not tell how far parts are: then what it told last is shown.
-        let before = self.job.take().filter(|before| before.id == news.id).map(|before| before.course);
+        let before =
+            self.job.take().filter(|before| before.id == news.id).map(|before| before.progress_history);
         if let Some(before) = before
-            && news.course.groups.is_empty()
+            && news.progress_history.groups.is_empty()
             && self.page.is_some()
         {
-            news.course.groups = before.groups;
+            news.progress_history.groups = before.groups;
         }
         self.job = Some(news);
     }
@@ -184,11 +185,11 @@ impl Screen {
     }
 
     /// Where keys go.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> View {
         match (&self.page, self.is_at_workers) {
-            (Some(_), _) => Place::Page,
-            (None, true) => Place::Workers,
-            (None, false) => Place::Jobs,
+            (Some(_), _) => View::Page,
+            (None, true) => View::Workers,
+            (None, false) => View::Jobs,
         }
     }
 
@@ -208,9 +209,9 @@ impl Screen {
     /// The job that keys are about: the one that has the whole screen, or the selected one.
     pub(super) fn job_at_hand(&self) -> Option<&JobStatus> {
         match self.place() {
-            Place::Page => self.page.as_ref()?.status.as_ref(),
-            Place::Jobs => self.selected_job(),
-            Place::Workers => None,
+            View::Page => self.page.as_ref()?.status.as_ref(),
+            View::Jobs => self.selected_job(),
+            View::Workers => None,
         }
     }
 
@@ -357,7 +358,7 @@ impl Screen {
 
     /// Drains the workers of the selected one's name, or blocks or unblocks them.
     fn worker_action(&self, block: bool) -> Option<OperatorAction> {
-        let lists = self.lists.as_ref().filter(|_| self.place() == Place::Workers)?;
+        let lists = self.lists.as_ref().filter(|_| self.place() == View::Workers)?;
         let name = self.selected_worker()?.name.clone();
         let action = match block {
             false => WorkerAction::Drain,

@@ -1,18 +1,18 @@
 //! How `queens top` looks.
 
-mod columns;
+mod column_layout;
 mod curve;
+mod details;
 mod events;
-mod facts;
-mod fit;
-mod foot;
-mod front;
-mod head;
+mod footer;
+mod header;
+mod job_page;
 mod jobs;
-mod page;
+mod overlay;
 mod palette;
 mod parts;
 mod title;
+mod truncate;
 mod workers;
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ use crate::top::screen::{Front, Screen};
 /// Draws what is known, into whatever room there is. O(cells of the screen + what is told of one job and of events).
 pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
     match screen.page {
-        Some(_) => page::draw(frame, screen, palette),
+        Some(_) => job_page::draw(frame, screen, palette),
         None => draw_tables(frame, screen, palette),
     }
     if screen.away.is_some() {
@@ -39,21 +39,21 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette)
         frame.buffer_mut().set_style(old, Modifier::DIM);
     }
     match &mut screen.front {
-        Some(Front::Help(first)) => *first = front::draw_help(frame, *first),
-        Some(Front::Form(form)) => front::draw_form(frame, form, palette),
+        Some(Front::Help(first)) => *first = overlay::draw_help(frame, *first),
+        Some(Front::Form(form)) => overlay::draw_form(frame, form, palette),
         Some(Front::Question(..) | Front::Filter(_)) | None => {}
     }
 }
 
 /// Jobs and workers, the curve of the selected job between them, and what has happened.
 fn draw_tables(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
-    let [head, coordinator, jobs, curve, workers, events, foot] = areas(frame.area(), screen);
-    head::draw_cluster(frame, head, screen, palette);
-    head::draw_coordinator(frame, coordinator, screen, palette);
+    let [header, coordinator, jobs, curve, workers, events, footer] = areas(frame.area(), screen);
+    header::draw_cluster(frame, header, screen, palette);
+    header::draw_coordinator(frame, coordinator, screen, palette);
     jobs::draw(frame, jobs, screen, palette);
     workers::draw(frame, workers, screen, palette);
     events::draw(frame, events, screen, None);
-    foot::draw(frame, foot, screen, palette);
+    footer::draw(frame, footer, screen, palette);
     screen.room = (curve.width.into(), 0);
     if curve.height > 0
         && let Some(job) = screen.selected_job()

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::{Invitation, NotAdmitted, Pin, Proof, Role, TlsError, new_private_file};
-use queens_coordinator::access::{Book, BookError, Place, Wanted};
-use queens_coordinator::store::Whereabouts;
+use queens_access::{Invitation, InvitationError, Pin, Proof, Role, TlsError, new_private_file};
+use queens_coordinator::access::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
+use queens_coordinator::store::StoreLocation;
 use queens_messages::{CoordinatorUrl, Name, Party};
 use queens_process::{print, say};
 
@@ -29,28 +29,28 @@ pub(crate) struct BookArgs {
 
 impl BookArgs {
     /// The book that is there.
-    pub(crate) fn open(&self) -> anyhow::Result<Book> {
-        Ok(Book::open_existing(&self.whereabouts()?)?)
+    pub(crate) fn open(&self) -> anyhow::Result<InvitationStore> {
+        Ok(InvitationStore::open_existing(&self.whereabouts()?)?)
     }
 
     /// Where it is.
-    pub(crate) fn whereabouts(&self) -> anyhow::Result<Whereabouts> {
+    pub(crate) fn whereabouts(&self) -> anyhow::Result<StoreLocation> {
         self.store.whereabouts(&self.data_dir)
     }
 
     /// The book, if it is there.
-    pub(crate) fn open_if_there(&self) -> anyhow::Result<Option<Book>> {
-        match Book::open_existing(&self.whereabouts()?) {
-            Err(BookError::Absent(_)) => Ok(None),
+    pub(crate) fn open_if_there(&self) -> anyhow::Result<Option<InvitationStore>> {
+        match InvitationStore::open_existing(&self.whereabouts()?) {
+            Err(InvitationStoreError::Absent(_)) => Ok(None),
             opened => Ok(Some(opened?)),
         }
     }
 
     /// The book, which is made if it is not there, and where coordinators are reached, as far as that is known.
-    fn make(&self) -> anyhow::Result<(Book, Vec<Place>)> {
-        let mut book = Book::open(&self.whereabouts()?)?;
-        let places = book.places()?;
-        Ok((book, places))
+    fn make(&self) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
+        let mut store = InvitationStore::open(&self.whereabouts()?)?;
+        let places = store.places()?;
+        Ok((store, places))
     }
 }
 
@@ -107,27 +107,27 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Invites somebody, and prints what they have to run.
-pub(crate) fn invite(args: &InviteArgs, book: &BookArgs) -> anyhow::Result<()> {
+pub(crate) fn invite(args: &InviteArgs, store: &BookArgs) -> anyhow::Result<()> {
     if args.role != Role::Worker && args.uses != 1 {
         bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
     }
     let key =
         args.certificate.as_deref().map(|path| Ok::<_, TlsError>((path, Pin::of_file(path)?))).transpose()?;
-    let (mut book, places) = if args.new { book.make()? } else { wait_for_places(book)? };
+    let (mut store, places) = if args.new { store.make()? } else { wait_for_places(store)? };
     if args.url.is_none() && places.iter().all(|place| place.url.is_none()) {
         say(
             "HOST is where others reach the coordinator: it does not know that itself, unless --url tells it",
         );
     }
     let now_ms = now_ms();
-    let wanted = Wanted {
+    let wanted = NewInvitation {
         role: args.role,
         label: args.name.clone(),
         expires_ms: args.expires.map(|lasts| now_ms.saturating_add(milliseconds(lasts))),
         n_names: args.uses,
     };
     if let Some((path, pin)) = key {
-        let number = book.invite_key(&wanted, pin, now_ms)?;
+        let number = store.invite_key(&wanted, pin, now_ms)?;
         say(&format!(
             "invitation {number} is for {}, who has the key of '{}':",
             describe(args),
@@ -143,7 +143,7 @@ pub(crate) fn invite(args: &InviteArgs, book: &BookArgs) -> anyhow::Result<()> {
         made.map(|file| (path, file))
     });
     let file = file.transpose()?;
-    let token = book.invite(&wanted, now_ms)?;
+    let token = store.invite(&wanted, now_ms)?;
     let line = match &file {
         Some((path, _)) => command_line(args, &places, &format!(" --token-file '{}'", path.display())),
         None => format!(" QUEENS_TOKEN={}{}", token.secret(), command_line(args, &places, "")),
@@ -169,20 +169,21 @@ pub(crate) fn invite(args: &InviteArgs, book: &BookArgs) -> anyhow::Result<()> {
 
 /// The book, and where coordinators are reached, one of which at least is started, or has been. A directory that is there
 /// may be that of a coordinator that begins.
-fn wait_for_places(args: &BookArgs) -> anyhow::Result<(Book, Vec<Place>)> {
+fn wait_for_places(args: &BookArgs) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
     let whereabouts = args.store.whereabouts(&args.data_dir)?;
     let began = Instant::now();
     let mut is_waiting = false;
     loop {
         let is_over = began.elapsed() >= PATIENCE;
-        match Book::open_existing(&whereabouts).and_then(|mut book| Ok((book.places()?, book))) {
-            Ok((places, book)) if !places.is_empty() => return Ok((book, places)),
+        match InvitationStore::open_existing(&whereabouts).and_then(|mut store| Ok((store.places()?, store)))
+        {
+            Ok((places, store)) if !places.is_empty() => return Ok((store, places)),
             Ok(_) if is_over => bail!(
                 "nobody is invited: in {} s no coordinator has noted where it is reached. Start one that lets in only who \
                  is invited, by --tls-cert and --tls-key or --require-tokens; --new invites before that",
                 PATIENCE.as_secs()
             ),
-            Err(BookError::Absent(dir)) if dir.is_dir() && !is_over => {}
+            Err(InvitationStoreError::Absent(dir)) if dir.is_dir() && !is_over => {}
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
@@ -204,7 +205,7 @@ fn describe(args: &InviteArgs) -> String {
 
 /// What turns a fresh machine into one that is let in. Begins with a space: shells that are told to (HISTCONTROL)
 /// don't keep such lines.
-fn command_line(args: &InviteArgs, places: &[Place], shown: &str) -> String {
+fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> String {
     let told = args.url.as_ref().map(|url| url.as_str().to_owned());
     let mut urls: Vec<String> =
         told.map_or_else(|| places.iter().filter_map(|place| place.url.clone()).collect(), |url| vec![url]);
@@ -233,13 +234,13 @@ fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// Lists who was invited.
-pub(crate) fn invitations(mut book: Book) -> anyhow::Result<()> {
-    let all = book.invitations()?;
+pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
+    let all = store.invitations()?;
     if all.is_empty() {
         return print("nobody is invited").context("failed to write the answer");
     }
     let mut names: HashMap<Party, BTreeSet<Name>> = HashMap::new();
-    for (name, party) in book.names()? {
+    for (name, party) in store.names()? {
         names.entry(party).or_default().insert(name);
     }
     let now_ms = now_ms();
@@ -255,7 +256,7 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     };
     let label = label.as_ref().map(|label| format!("  '{label}'")).unwrap_or_default();
     let state = match (invitation.is_open(now_ms), expires_ms) {
-        (Err(NotAdmitted::Revoked), _) => "revoked".to_owned(),
+        (Err(InvitationError::Revoked), _) => "revoked".to_owned(),
         (Err(_), _) => "expired".to_owned(),
         (Ok(()), Some(end)) => format!("open for {} h", end.saturating_sub(now_ms).div_ceil(3_600_000)),
         (Ok(()), None) => "open".to_owned(),
@@ -272,16 +273,16 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
 }
 
 /// Ends an invitation, or all of them.
-pub(crate) fn revoke(number: Option<u64>, mut book: Book) -> anyhow::Result<()> {
-    let Some(number) = number else { return revoke_all(&mut book) };
-    book.revoke(number)?;
+pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow::Result<()> {
+    let Some(number) = number else { return revoke_all(&mut store) };
+    store.revoke(number)?;
     print(&format!("invitation {number} is revoked: whoever came with it is put out within seconds"))
         .context("failed to write the answer")
 }
 
 /// Ends all invitations, and says which. Those that were made after a copy of the database are not in it.
-pub(crate) fn revoke_all(book: &mut Book) -> anyhow::Result<()> {
-    let ended = book.revoke_all(now_ms())?;
+pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
+    let ended = store.revoke_all(now_ms())?;
     let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
     ended.iter().try_for_each(line).context("failed to write the answer")?;
     let n = ended.len();

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use queens_coordinator::store::{Restored, Whereabouts, restore};
+use queens_coordinator::store::{Restored, StoreLocation, restore};
 use queens_process::say;
 
-use super::audits::show;
+use super::audit_jobs::show;
 use super::invite::{BookArgs, revoke_all};
 
 #[derive(Debug, Args)]
@@ -22,15 +22,15 @@ pub(crate) struct RestoreArgs {
     keep_invitations: bool,
 
     #[command(flatten)]
-    book: BookArgs,
+    store: BookArgs,
 }
 
 /// Ends all invitations in a copy, proves what is there, and puts it in place.
 pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
     let kept =
         "whoever was invited when the copy was made is let in: 'queens-coordinator invitations' lists them";
-    match (&args.copy, args.book.whereabouts()?) {
-        (Some(copy), Whereabouts::Directory(dir)) => {
+    match (&args.copy, args.store.whereabouts()?) {
+        (Some(copy), StoreLocation::Directory(dir)) => {
             let Restored { audits, n_ended } = restore(copy, &dir, args.keep_invitations)?;
             match n_ended {
                 _ if args.keep_invitations => say(kept),
@@ -40,7 +40,7 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
             }
             show(&audits)
         }
-        (Some(_), Whereabouts::Server(_)) => bail!(
+        (Some(_), StoreLocation::Server(_)) => bail!(
             "a copy is restored into a directory, and --store names a database: have its own tools put the copy there, \
              and name none here"
         ),
@@ -48,8 +48,8 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
             // First, so that nobody is let in whatever comes of the rest.
             if args.keep_invitations {
                 say(kept);
-            } else if let Some(mut book) = args.book.open_if_there()? {
-                revoke_all(&mut book)?;
+            } else if let Some(mut store) = args.store.open_if_there()? {
+                revoke_all(&mut store)?;
             }
             show(&whereabouts.audit()?)
         }

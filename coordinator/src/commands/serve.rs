@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use queens_certificate::Key;
-use queens_coordinator::store::Whereabouts;
-use queens_coordinator::store::postgres::{Candidate, Tenure};
+use queens_coordinator::store::StoreLocation;
+use queens_coordinator::store::postgres::{LeaderCandidate, LeaderLease};
 use queens_coordinator::{Standing, grpc};
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
@@ -20,14 +20,14 @@ use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::door::DoorArgs;
-use super::limits::LimitArgs;
-use super::ports::Ports;
-use super::standing_by::{NOT_YET, StandingBy, wait_to_lead};
+use super::auth_setup::DoorArgs;
+use super::listeners::Ports;
+use super::quota_args::LimitArgs;
+use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 
 /// How long sessions may take to end after a signal, and when another coordinator leads, which waits for nobody.
-const FAREWELL: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 const SHORT_FAREWELL: Duration = Duration::from_millis(500);
 
 /// A coordinator that has heard of no worker for so long, while some ask others, lets another lead.
@@ -107,15 +107,15 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         return lead(args, &ports, coordinator, None, &stop).map(drop);
     };
     let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
-    args.door.note_place(Whereabouts::Server(server.clone()), place, stop.clone())?;
+    args.door.note_place(StoreLocation::Server(server.clone()), place, stop.clone())?;
     let own = ports.contact(&args.door)?;
-    let mut candidate = Candidate::new(server, own.clone(), &args.data_dir);
+    let mut candidate = LeaderCandidate::new(server, own.clone(), &args.data_dir);
     let (mut standing_by, mut not_before) = (None, Instant::now());
     while let Some((store, stood_by)) =
         wait_to_lead(&mut candidate, &own, &ports, standing_by.take(), not_before, &stop)?
     {
         make_key(args);
-        let tenure = store.tenure();
+        let lease = store.lease();
         let coordinator = match start(args, Box::new(store)) {
             Ok(coordinator) => coordinator,
             Err(StartError::Store(error)) if error.may_heal() || matches!(error, StoreError::Fenced(_)) => {
@@ -126,7 +126,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
             Err(error) => return Err(error).context("failed to go on with what is kept"),
         };
         drop(stood_by);
-        not_before = match lead(args, &ports, coordinator, Some(&tenure), &stop)? {
+        not_before = match lead(args, &ports, coordinator, Some(&lease), &stop)? {
             End::Told => return Ok(()),
             End::Superseded => Instant::now(),
             End::Unattended => Instant::now() + REST,
@@ -159,13 +159,13 @@ fn lead(
     args: &ServeArgs,
     ports: &Ports,
     coordinator: Coordinator,
-    tenure: Option<&Tenure>,
+    lease: Option<&LeaderLease>,
     stop: &CancellationToken,
 ) -> anyhow::Result<End> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(serve_as_leader(args, ports, coordinator, tenure, stop));
+    let ended = runtime.block_on(serve_as_leader(args, ports, coordinator, lease, stop));
     let is_over = matches!(ended, Ok(End::Told) | Err(_));
-    runtime.shutdown_timeout(if is_over { FAREWELL } else { SHORT_FAREWELL });
+    runtime.shutdown_timeout(if is_over { DRAIN_TIMEOUT } else { SHORT_FAREWELL });
     ended
 }
 
@@ -173,30 +173,31 @@ async fn serve_as_leader(
     args: &ServeArgs,
     ports: &Ports,
     coordinator: Coordinator,
-    tenure: Option<&Tenure>,
+    lease: Option<&LeaderLease>,
     told: &CancellationToken,
 ) -> anyhow::Result<End> {
     let stop = told.child_token();
-    let book = args.store.whereabouts(&args.data_dir)?;
+    let store = args.store.whereabouts(&args.data_dir)?;
     let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
-    let admission = args.door.admission(&book, place, args.limits.quota(), stop.clone())?;
+    let authenticator = args.door.authenticator(&store, place, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &ports.tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;
         info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
     }
     info!(address = %ports.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let handle = coordinator.handle();
-    let server = grpc::serve_invited(ports.for_workers()?, handle.clone(), admission.clone(), stop.clone());
+    let server =
+        grpc::serve_invited(ports.for_workers()?, handle.clone(), authenticator.clone(), stop.clone());
     let server = tokio::spawn(server);
     let site = ports
         .for_pages()?
-        .map(|(site, limits)| tokio::spawn(site.serve(limits, handle.clone(), admission, stop.clone())));
+        .map(|(site, limits)| tokio::spawn(site.serve(limits, handle.clone(), authenticator, stop.clone())));
     ready();
     let end = tokio::select! {
         () = told.cancelled() => Ok(End::Told),
-        end = tenure_ended(tenure, &handle) => Ok(end),
-        () = coordinator.stopped() => match tenure {
-            Some(tenure) if tenure.has_ended() => Ok(End::Superseded),
+        end = tenure_ended(lease, &handle) => Ok(end),
+        () = coordinator.stopped() => match lease {
+            Some(lease) if lease.has_ended() => Ok(End::Superseded),
             _ => Err("the ledger's thread has ended".to_owned()),
         },
     };
@@ -213,7 +214,7 @@ async fn serve_as_leader(
         }
         Ok(End::Told) | Err(_) => {
             info!("stopping");
-            FAREWELL
+            DRAIN_TIMEOUT
         }
     };
     stop.cancel();
@@ -236,24 +237,24 @@ async fn serve_as_leader(
 }
 
 /// Returns when the lead has ended, or should.
-async fn tenure_ended(tenure: Option<&Tenure>, handle: &Handle) -> End {
-    let Some(tenure) = tenure else { return std::future::pending().await };
+async fn tenure_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
+    let Some(lease) = lease else { return std::future::pending().await };
     let began = Instant::now();
     let is_unheard = || {
-        let unheard = handle.unheard();
-        unheard >= if unheard < began.elapsed() { UNHEARD } else { NEVER_HEARD }
+        let since_worker_contact = handle.since_worker_contact();
+        since_worker_contact >= if since_worker_contact < began.elapsed() { UNHEARD } else { NEVER_HEARD }
     };
     let unattended = async {
-        while !(tenure.is_knocked() && is_unheard()) {
+        while !(lease.is_knocked() && is_unheard()) {
             tokio::time::sleep(SHORT_FAREWELL).await;
         }
     };
     tokio::select! {
         // First: who was stopped for a while has heard of nobody either.
         biased;
-        () = tenure.ended() => End::Superseded,
+        () = lease.ended() => End::Superseded,
         () = unattended => {
-            tenure.end();
+            lease.end();
             End::Unattended
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use queens_coordinator::store::postgres::{self, Server};
-use queens_coordinator::store::{Moved, Whereabouts, move_all};
+use queens_coordinator::store::{Moved, StoreLocation, move_all};
 use queens_process::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
@@ -62,9 +62,9 @@ impl StoreArgs {
     }
 
     /// Where jobs and invitations are kept.
-    pub(crate) fn whereabouts(&self, data_dir: &Path) -> anyhow::Result<Whereabouts> {
+    pub(crate) fn whereabouts(&self, data_dir: &Path) -> anyhow::Result<StoreLocation> {
         let server = self.server()?;
-        Ok(server.map_or_else(|| Whereabouts::Directory(data_dir.to_owned()), Whereabouts::Server))
+        Ok(server.map_or_else(|| StoreLocation::Directory(data_dir.to_owned()), StoreLocation::Server))
     }
 
     /// Proves what the store says of its jobs; or what a path does, if one is given.
@@ -90,11 +90,11 @@ impl ReachArgs {
         server.context("the store can't be used")
     }
 
-    pub(crate) fn whereabouts(&self, text: &str) -> anyhow::Result<Whereabouts> {
+    pub(crate) fn whereabouts(&self, text: &str) -> anyhow::Result<StoreLocation> {
         Ok(if text.contains("://") {
-            Whereabouts::Server(self.server(text)?)
+            StoreLocation::Server(self.server(text)?)
         } else {
-            Whereabouts::Directory(text.into())
+            StoreLocation::Directory(text.into())
         })
     }
 }

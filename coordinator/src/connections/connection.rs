@@ -11,7 +11,7 @@ use tokio::time::Sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
-use super::caller::{Caller, Place};
+use super::peer::{ConnectionSlot, Peer};
 use super::stream::Stream;
 
 /// How long the other end may not read while something is to be sent to it.
@@ -25,18 +25,18 @@ pub struct Connection {
     /// While nothing can be written because the other end does not read: ends when that is too long.
     unread: Option<Pin<Box<Sleep>>>,
     /// Given back after the stream is closed.
-    place: Place,
+    place: ConnectionSlot,
 }
 
 impl Connection {
     /// One that goes when `close` is cancelled, and gives its place back then.
-    pub(super) fn new(stream: Stream, close: CancellationToken, place: Place) -> Self {
+    pub(super) fn new(stream: Stream, close: CancellationToken, place: ConnectionSlot) -> Self {
         Self { stream, closed: Box::pin(close.cancelled_owned()), unread: None, place }
     }
 
     /// Who is at the other end.
-    pub(super) fn caller(&self) -> &Caller {
-        self.place.caller()
+    pub(super) fn peer(&self) -> &Peer {
+        self.place.peer()
     }
 
     /// Fails if the connection has to go.
@@ -55,7 +55,7 @@ impl Connection {
         }
         let unread = self.unread.get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
         ready!(unread.as_mut().poll(context));
-        self.caller().say_unread();
+        self.peer().say_unread();
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -106,9 +106,9 @@ impl AsyncWrite for Connection {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = ConnectInfo<Caller>;
+    type ConnectInfo = ConnectInfo<Peer>;
 
-    fn connect_info(&self) -> ConnectInfo<Caller> {
-        ConnectInfo(self.caller().clone())
+    fn connect_info(&self) -> ConnectInfo<Peer> {
+        ConnectInfo(self.peer().clone())
     }
 }

@@ -18,12 +18,12 @@ use tonic::{Request, Response, Status};
 use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::watch::watch;
-use crate::access::{Admission, Pass};
+use crate::access::{AuthContext, Authenticator};
 
 /// The service that operators ask.
 pub(super) struct JobsService {
     handle: Handle,
-    admission: Admission,
+    authenticator: Authenticator,
 }
 
 /// The job with this id.
@@ -166,19 +166,19 @@ impl Jobs for JobsService {
         Ok(Response::new(pb::ListVerdictsResponse { verdicts }))
     }
 
-    async fn get_course(
+    async fn get_progress_history(
         &self,
-        request: Request<pb::GetCourseRequest>,
-    ) -> Result<Response<pb::Course>, Status> {
-        let pb::GetCourseRequest { job, rates, groups } = request.into_inner();
+        request: Request<pb::GetProgressHistoryRequest>,
+    ) -> Result<Response<pb::ProgressHistory>, Status> {
+        let pb::GetProgressHistoryRequest { job, rates, groups } = request.into_inner();
         let job = find(&self.handle.snapshot(), JobId(job))?.clone();
         let [rates, groups] = [rates, groups]
             .map(|asked| usize::try_from(asked).map_or(MOST_OF_COURSE, |asked| asked.min(MOST_OF_COURSE)));
-        Ok(Response::new(self.handle.course(&job, rates, groups).await.into()))
+        Ok(Response::new(self.handle.progress_history(&job, rates, groups).await.into()))
     }
 
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {
-        let decides = request.extensions().get().is_none_or(Pass::decides);
+        let decides = request.extensions().get().is_none_or(AuthContext::decides);
         let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
         let mut pieces = self.handle.export(job, decides).map_err(|error| not_exported(&error))?;
         // What can't be begun is refused before anything is sent.
@@ -204,7 +204,8 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
         let pb::ListDecisionsRequest { before, no_refusals } = request.into_inner();
         let before = Some(before).filter(|before| *before > 0);
-        let decisions = self.admission.decisions(before, !no_refusals).await.map_err(Status::unavailable)?;
+        let decisions =
+            self.authenticator.decisions(before, !no_refusals).await.map_err(Status::unavailable)?;
         let decisions = decisions.into_iter().map(pb::Decision::from).collect();
         Ok(Response::new(pb::ListDecisionsResponse { decisions }))
     }
@@ -213,7 +214,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::GetCoordinatorRequest>,
     ) -> Result<Response<pb::Coordinator>, Status> {
-        let role = request.extensions().get().and_then(Pass::role).map(Role::name);
+        let role = request.extensions().get().and_then(AuthContext::role).map(Role::name);
         Ok(Response::new(pb::Coordinator {
             now_ms: unix_ms(),
             role: role.unwrap_or_default().to_owned(),
@@ -223,14 +224,14 @@ impl Jobs for JobsService {
 }
 
 impl JobsService {
-    pub(super) fn new(handle: Handle, admission: Admission) -> Self {
-        Self { handle, admission }
+    pub(super) fn new(handle: Handle, authenticator: Authenticator) -> Self {
+        Self { handle, authenticator }
     }
 
     /// Who alone counts again, if that is said.
     fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, Status> {
         let text = Some(text).filter(|text| !text.is_empty());
-        text.map(|text| self.admission.arbiter(text)).transpose().map_err(Status::invalid_argument)
+        text.map(|text| self.authenticator.arbiter(text)).transpose().map_err(Status::invalid_argument)
     }
 
     async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {

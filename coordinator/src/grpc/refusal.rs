@@ -10,11 +10,11 @@ use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;
 use tonic::Status;
 
-use crate::connections::Caller;
+use crate::connections::Peer;
 
 /// The address of who is at the other end of a connection, for the log.
-pub(super) fn caller(info: Option<&ConnectInfo<Caller>>) -> String {
-    info.map_or_else(|| "unknown".to_owned(), |ConnectInfo(caller)| caller.peer().to_string())
+pub(super) fn peer(info: Option<&ConnectInfo<Peer>>) -> String {
+    info.map_or_else(|| "unknown".to_owned(), |ConnectInfo(peer)| peer.address().to_string())
 }
 
 pub(super) fn unknown_page(unknown: UnknownPage) -> Status {

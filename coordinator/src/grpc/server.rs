@@ -9,7 +9,7 @@ use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
 use queens_event_loop::Handle;
-use queens_event_loop::Seldom;
+use queens_event_loop::LogThrottle;
 use queens_proto::codec::LARGEST_OF_WORKER;
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::JobsServer;
@@ -23,11 +23,11 @@ use tonic::transport::server::Connected;
 use tonic::{Code, Status};
 use tracing::warn;
 
-use super::gate;
+use super::authorize;
 use super::jobs::JobsService;
-use super::refusal::caller;
+use super::refusal::peer;
 use super::session::WorkersService;
-use crate::access::Admission;
+use crate::access::Authenticator;
 use crate::connections::{REQUEST, TooLate, attend};
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
@@ -53,17 +53,17 @@ pub async fn serve<C>(
 where
     C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
 {
-    serve_invited(incoming, handle, Admission::of_everybody(None), stop).await
+    serve_invited(incoming, handle, Authenticator::open_to_all(None), stop).await
 }
 
-/// The same for those whom `admission` lets in.
+/// The same for those whom `authenticator` lets in.
 ///
 /// # Errors
 /// If the server fails.
 pub async fn serve_invited<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
-    admission: Admission,
+    authenticator: Authenticator,
     stop: CancellationToken,
 ) -> Result<(), tonic::transport::Error>
 where
@@ -83,12 +83,12 @@ where
             None
         }
     };
-    let refusals = Arc::new(Seldom::default());
+    let refusals = Arc::new(LogThrottle::default());
     let workers = WorkersService::new(handle.clone(), refusals.clone());
     let mut routes = Routes::new(health_service.max_decoding_message_size(LARGEST_OF_ANYBODY))
         .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_OF_WORKER))
         .add_service(
-            JobsServer::new(JobsService::new(handle, admission.clone()))
+            JobsServer::new(JobsService::new(handle, authenticator.clone()))
                 .max_decoding_message_size(LARGEST_REQUEST),
         );
     if let Some(reflection) = reflection {
@@ -96,7 +96,7 @@ where
     }
     let router = routes
         .into_axum_router()
-        .layer(from_fn_with_state(admission, gate::let_in))
+        .layer(from_fn_with_state(authenticator, authorize::authorize))
         .layer(from_fn(move |request, next| say_too_large(refusals.clone(), request, next)));
     serve_router(router, incoming, stop).await
 }
@@ -125,15 +125,15 @@ where
 }
 
 /// Logs requests that were refused because they are too large. Whoever sent them is told so by the server itself.
-async fn say_too_large(refusals: Arc<Seldom>, request: HttpRequest, next: Next) -> HttpResponse {
-    let caller = caller(request.extensions().get());
+async fn say_too_large(refusals: Arc<LogThrottle>, request: HttpRequest, next: Next) -> HttpResponse {
+    let peer = peer(request.extensions().get());
     let path = request.uri().path().to_owned();
     let response = next.run(request).await;
     if let Some(status) = Status::from_header_map(response.headers())
         && status.code() == Code::OutOfRange
         && let Some(left_out) = refusals.allows()
     {
-        warn!(caller, path, reason = status.message(), left_out, "request refused");
+        warn!(peer, path, reason = status.message(), left_out, "request refused");
     }
     response
 }

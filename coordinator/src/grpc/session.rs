@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use queens_event_loop::Handle;
-use queens_event_loop::Seldom;
+use queens_event_loop::LogThrottle;
 use queens_ledger::WorkerRefusal;
 use queens_messages::{ToCoordinator, ToWorker};
 use queens_proto::pb::workers_server::Workers;
@@ -16,15 +16,15 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
-use super::refusal::{caller, invalid_message};
-use crate::access::{NotBound, OVER, Pass};
+use super::refusal::{invalid_message, peer};
+use crate::access::{AuthContext, NameError, REVOKED};
 use crate::connections::{NotYetAtWork, Visit};
 
 /// Messages to a worker that may wait for its connection to take them.
 const OUTGOING: usize = 64;
 
 /// How long a session whose connection is gone may take to end.
-const FAREWELL: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long a session counts as one of its invitation's after it has ended.
 const LINGER: Duration = Duration::from_secs(5);
@@ -35,11 +35,11 @@ const HELLO: Duration = Duration::from_secs(10);
 /// The service that workers open their sessions with.
 pub(super) struct WorkersService {
     handle: Handle,
-    refusals: Arc<Seldom>,
+    refusals: Arc<LogThrottle>,
 }
 
 impl WorkersService {
-    pub(super) fn new(handle: Handle, refusals: Arc<Seldom>) -> Self {
+    pub(super) fn new(handle: Handle, refusals: Arc<LogThrottle>) -> Self {
         Self { handle, refusals }
     }
 }
@@ -53,31 +53,31 @@ impl Workers for WorkersService {
         request: Request<Streaming<pb::WorkerMessage>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
         let (outgoing, stream) = mpsc::channel(OUTGOING);
-        let caller = caller(request.extensions().get());
+        let peer = peer(request.extensions().get());
         let worker = Arc::new(OnceLock::new());
         let heard = Heard {
             visit: request.extensions().get().cloned(),
-            pass: request.extensions().get().cloned(),
+            auth: request.extensions().get().cloned(),
             name: worker.clone(),
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
-        let pass = heard.pass.clone();
+        let auth = heard.auth.clone();
         tokio::spawn(async move {
             let ended = run_session(handle, request.into_inner(), heard, outgoing).await;
-            if let Some(pass) = pass.filter(|_| worker.get().is_some()) {
+            if let Some(auth) = auth.filter(|_| worker.get().is_some()) {
                 // The ledger keeps what such a worker has for a while: nobody comes and goes to have more than a share.
                 tokio::spawn(async move {
                     tokio::time::sleep(LINGER).await;
-                    drop(pass);
+                    drop(auth);
                 });
             }
             let Some(status) = ended else { return };
             let worker = worker.get().map_or("unknown", String::as_str);
             // A connection that broke is no surprise, and said by the event loop.
             if status.source().is_some() {
-                debug!(caller, worker, reason = status.message(), "session broke off");
+                debug!(peer, worker, reason = status.message(), "session broke off");
             } else if let Some(left_out) = refusals.allows() {
-                warn!(caller, worker, reason = status.message(), left_out, "session ended");
+                warn!(peer, worker, reason = status.message(), left_out, "session ended");
             }
         });
         let mut response = Response::new(ReceiverStream::new(stream));
@@ -91,7 +91,7 @@ struct Heard {
     /// The session's request; at work from the Hello on.
     visit: Option<Visit>,
     /// Under which names its worker may report.
-    pass: Option<Pass>,
+    auth: Option<AuthContext>,
     /// The worker's name, when it has said it.
     name: Arc<OnceLock<String>>,
 }
@@ -104,20 +104,20 @@ async fn run_session(
     outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
 ) -> Option<Status> {
     let (worker_end, coordinator_end) = link();
-    let party = heard.pass.as_ref().and_then(Pass::party);
+    let party = heard.auth.as_ref().and_then(AuthContext::party);
     let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
     let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
     let mut served = None;
-    let pass = heard.pass.clone();
+    let auth = heard.auth.clone();
     let put_out = async {
-        match &pass {
-            Some(pass) => pass.ended().await,
+        match &auth {
+            Some(auth) => auth.ended().await,
             None => std::future::pending().await,
         }
     };
     let reason = tokio::select! {
         // Whatever becomes of the answers, which may wait for somebody who does not read them.
-        () = put_out => Some(Status::permission_denied(OVER)),
+        () = put_out => Some(Status::permission_denied(REVOKED)),
         // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
         received = receive(incoming, heard, worker_end.sender) => received.err(),
         () = outgoing.closed() => None,
@@ -126,13 +126,13 @@ async fn run_session(
             let refusal = refusal(end);
             if refusal.is_none() {
                 // The worker has said goodbye: what is still to be sent to it ends with the answer to that.
-                _ = tokio::time::timeout(FAREWELL, &mut forwarding).await;
+                _ = tokio::time::timeout(DRAIN_TIMEOUT, &mut forwarding).await;
             }
             refusal
         }
         // The event loop has closed the session, if it has not refused the worker, which is about to be known.
         _ = &mut forwarding => {
-            let end = tokio::time::timeout(FAREWELL, &mut serving).await;
+            let end = tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await;
             served = end.is_ok().then_some(());
             let closed = || Status::aborted("the coordinator has closed this session");
             Some(end.ok().and_then(refusal).unwrap_or_else(closed))
@@ -140,12 +140,12 @@ async fn run_session(
     };
     if let Some(status) = &reason {
         // Who does not read what was sent before would not read this either.
-        _ = tokio::time::timeout(FAREWELL, outgoing.send(Err(status.clone()))).await;
+        _ = tokio::time::timeout(DRAIN_TIMEOUT, outgoing.send(Err(status.clone()))).await;
     }
     forwarding.abort();
     // While nothing can be recorded, it waits for its turn; sessions that were given up must not pile up meanwhile. The
     // event loop learns it when it next sends something.
-    if served.is_none() && tokio::time::timeout(FAREWELL, &mut serving).await.is_err() {
+    if served.is_none() && tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
         serving.abort();
     }
     reason
@@ -173,27 +173,29 @@ async fn receive(
             _ = heard.name.set(hello.name.to_string());
             // Before its name is bound, which takes a while where thousands come at once.
             heard.visit.iter().for_each(Visit::begin_work);
-            if let Some(pass) = &heard.pass {
-                pass.use_name(&hello.name).await.map_err(not_bound)?;
+            if let Some(auth) = &heard.auth {
+                auth.use_name(&hello.name).await.map_err(not_bound)?;
             }
         }
         if to_coordinator.send(message).await.is_err() {
             return Ok(());
         }
-        if let Some(helping) = heard.pass.as_ref().and_then(Pass::helping).filter(|it| it.is_taken()) {
+        if let Some(session_budget) =
+            heard.auth.as_ref().and_then(AuthContext::session_budget).filter(|it| it.is_taken())
+        {
             // Nothing waits any more, this message included.
             _ = to_coordinator.reserve_many(to_coordinator.max_capacity()).await;
-            helping.give_back();
+            session_budget.give_back();
         }
         next = incoming.message().await?;
     }
     Ok(())
 }
 
-fn not_bound(reason: NotBound) -> Status {
+fn not_bound(reason: NameError) -> Status {
     match reason {
-        NotBound::Refused(reason) => Status::permission_denied(reason),
-        NotBound::Unknown(reason) => Status::unavailable(reason),
+        NameError::Refused(reason) => Status::permission_denied(reason),
+        NameError::Unknown(reason) => Status::unavailable(reason),
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::app::App;
+use super::state::App;
 
 /// Whether the process answers.
 #[cfg_attr(test, utoipa::path(

@@ -7,14 +7,14 @@ use axum::extract::{Query, State};
 use queens_messages::{JobState, JobStatus};
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, Page, Queried};
-use super::app::App;
-use super::live::served;
+use super::handlers::{Answer, Page, Queried};
+use super::job_json::Job;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::Senseless;
-use super::view::Job;
-use super::words::Words;
+use super::search_terms::Words;
+use super::state::App;
+use super::summaries::served;
 
 /// The order in which jobs are listed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

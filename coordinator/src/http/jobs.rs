@@ -11,13 +11,13 @@ use queens_messages::{Arbiter, InvalidCrosses, InvalidShare, Priority, Submissio
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, Body, Page, Queried, carried_out};
-use super::app::{App, find, job_id};
-use super::object::Object;
+use super::handlers::{Answer, Body, Page, Queried, carried_out};
+use super::job_json::Job;
+use super::json_object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
-use super::view::Job;
+use super::state::{App, find, job_id};
 
 /// A job.
 #[cfg_attr(test, utoipa::path(
@@ -224,7 +224,7 @@ pub(super) async fn verify_more(
 /// Who alone counts again, if that is said.
 fn arbiter(app: &App, text: Option<String>) -> Result<Option<Arbiter>, RequestRefusal> {
     let text = text.filter(|text| !text.is_empty());
-    let found = text.map(|text| app.admission.arbiter(&text)).transpose();
+    let found = text.map(|text| app.authenticator.arbiter(&text)).transpose();
     found.map_err(RequestRefusal::bad_request)
 }
 

@@ -8,16 +8,16 @@ use axum::{Extension, Json};
 use queens_access::{Role, Token};
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, Body};
-use super::app::App;
-use super::gate;
+use super::authorize;
+use super::handlers::{Answer, Body};
 use super::jobs::EmptyBody;
-use super::object::Object;
+use super::json_object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;
-use crate::access::{COOKIE, NotLetIn, Pass, SESSION};
-use crate::connections::Caller;
+use super::state::App;
+use crate::access::{AuthContext, AuthError, COOKIE, SESSION};
+use crate::connections::Peer;
 
 /// Who one is.
 #[derive(Debug, Serialize)]
@@ -30,8 +30,8 @@ pub(super) struct Me {
 }
 
 impl Me {
-    fn of(pass: &Pass) -> Self {
-        Self { who: pass.to_string(), role: pass.role().map(Role::name) }
+    fn of(auth: &AuthContext) -> Self {
+        Self { who: auth.to_string(), role: auth.role().map(Role::name) }
     }
 }
 
@@ -53,20 +53,20 @@ pub(super) struct LogIn {
 ))]
 pub(super) async fn log_in(
     State(app): State<App>,
-    caller: Option<Extension<ConnectInfo<Caller>>>,
+    peer: Option<Extension<ConnectInfo<Peer>>>,
     body: Body<LogIn>,
 ) -> Result<Response, Response> {
     let Json(Object(LogIn { token })) = body.map_err(|error| RequestRefusal::from(error).into_response())?;
-    let peer = caller.map(|Extension(ConnectInfo(caller))| caller.peer());
+    let peer = peer.map(|Extension(ConnectInfo(peer))| peer.address());
     let token: Result<Token, _> = token.trim().parse();
-    let logged_in = app.admission.log_in(token.map_err(|_| NotLetIn::NoSuchThing), peer).await;
-    let (pass, secret) = logged_in.map_err(gate::refused)?;
+    let logged_in = app.authenticator.log_in(token.map_err(|_| AuthError::MalformedToken), peer).await;
+    let (auth, secret) = logged_in.map_err(authorize::refused)?;
     let cookie = match secret {
         Some(secret) => set_cookie(&secret.reveal(), SESSION.as_secs()),
         // Nobody has to.
         None => set_cookie("", 0),
     };
-    Ok(with_cookie(cookie, Json(Me::of(&pass)).into_response()))
+    Ok(with_cookie(cookie, Json(Me::of(&auth)).into_response()))
 }
 
 /// Logs out.
@@ -82,7 +82,7 @@ pub(super) async fn log_out(
     body: Body<EmptyBody>,
 ) -> Result<Response, RequestRefusal> {
     let Json(Object(EmptyBody {})) = body?;
-    app.admission.log_out(&headers);
+    app.authenticator.log_out(&headers);
     Ok(with_cookie(set_cookie("", 0), StatusCode::NO_CONTENT.into_response()))
 }
 
@@ -92,8 +92,8 @@ pub(super) async fn log_out(
     path = "/api/v1/me",
     responses((status = 200, description = "The answer.", body = Me)),
 ))]
-pub(super) async fn me(Extension(pass): Extension<Pass>) -> Answer<Me> {
-    Ok(Json(Me::of(&pass)))
+pub(super) async fn me(Extension(auth): Extension<AuthContext>) -> Answer<Me> {
+    Ok(Json(Me::of(&auth)))
 }
 
 fn set_cookie(value: &str, seconds: u64) -> String {

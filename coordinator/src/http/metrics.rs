@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use queens_service::metrics::exposition;
 
-use super::app::App;
+use super::state::App;
 
 /// Numbers for Prometheus, in its text format, or in that of OpenMetrics if the header Accept names it.
 #[cfg_attr(test, utoipa::path(

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use queens_boards::picture::{self, Scale};
 
-use super::app::{App, find, job_id};
-use super::missing;
+use super::not_found;
+use super::state::{App, find, job_id};
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -78,7 +78,7 @@ fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     let snapshot = app.handle.snapshot();
     match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
         Ok(()) => ([(CONTENT_TYPE, HTML)], page).into_response(),
-        Err(_) => missing::no_job(),
+        Err(_) => not_found::no_job(),
     }
 }
 
@@ -90,5 +90,5 @@ async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
     if is_here || snapshot.blocked.iter().any(|blocked| blocked.as_str() == name) {
         return ([(CONTENT_TYPE, HTML)], include_str!("../../web/worker.html")).into_response();
     }
-    missing::no_worker()
+    not_found::no_worker()
 }

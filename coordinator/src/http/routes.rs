@@ -2,10 +2,10 @@
 
 use axum::routing::{MethodRouter, get, post};
 
-use super::app::App;
+use super::state::App;
 use super::{
-    board, cells, crosses, document, explain, health, histories, job_list, jobs, log_in, metrics, news,
-    pages, spread, worker_list, workers,
+    document, event_stream, health, history, job_list, jobs, log_in, metrics, pages, part_map, part_text,
+    parts, search_steps, solution_map, worker_list, workers,
 };
 
 /// Each method and path.
@@ -15,28 +15,28 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/readyz", get(health::readiness)),
         ("GET", "/metrics", get(metrics::metrics)),
         ("GET", "/api/v1/openapi.json", get(document::document)),
-        ("GET", "/api/v1/live", get(news::follow)),
-        ("GET", "/api/v1/coordinator", get(news::coordinator)),
+        ("GET", "/api/v1/live", get(event_stream::follow)),
+        ("GET", "/api/v1/coordinator", get(event_stream::coordinator)),
         ("GET", "/api/v1/jobs", get(job_list::list_jobs)),
         ("POST", "/api/v1/jobs", post(jobs::submit)),
         ("GET", "/api/v1/jobs/{job}", get(jobs::job)),
-        ("GET", "/api/v1/jobs/{job}/history", get(histories::history)),
+        ("GET", "/api/v1/jobs/{job}/history", get(history::history)),
         ("GET", "/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
         ("GET", "/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
-        ("GET", "/api/v1/jobs/{job}/cells", get(cells::cells)),
-        ("GET", "/api/v1/jobs/{job}/count.svg", get(spread::draw_count)),
-        ("GET", "/api/v1/jobs/{job}/crosses", get(crosses::list_crosses)),
-        ("GET", "/api/v1/jobs/{job}/crosses/{cross}", get(explain::explain)),
-        ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(explain::draw)),
-        ("GET", "/api/v1/board/{n}", get(board::search)),
-        ("GET", "/api/v1/events", get(news::events)),
-        ("GET", "/api/v1/history", get(histories::fleet_history)),
+        ("GET", "/api/v1/jobs/{job}/cells", get(part_map::cells)),
+        ("GET", "/api/v1/jobs/{job}/count.svg", get(solution_map::draw_count)),
+        ("GET", "/api/v1/jobs/{job}/crosses", get(parts::list_crosses)),
+        ("GET", "/api/v1/jobs/{job}/crosses/{cross}", get(part_text::explain)),
+        ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", get(part_text::draw)),
+        ("GET", "/api/v1/board/{n}", get(search_steps::search)),
+        ("GET", "/api/v1/events", get(event_stream::events)),
+        ("GET", "/api/v1/history", get(history::fleet_history)),
         ("POST", "/api/v1/jobs/{job}/pause", post(jobs::pause)),
         ("POST", "/api/v1/jobs/{job}/resume", post(jobs::resume)),
         ("POST", "/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
         ("POST", "/api/v1/jobs/{job}/priority", post(jobs::set_priority)),
         ("POST", "/api/v1/jobs/{job}/verify-more", post(jobs::verify_more)),
-        ("GET", "/api/v1/decisions", get(news::decisions)),
+        ("GET", "/api/v1/decisions", get(event_stream::decisions)),
         ("POST", "/api/v1/login", post(log_in::log_in)),
         ("POST", "/api/v1/logout", post(log_in::log_out)),
         ("GET", "/api/v1/me", get(log_in::me)),

@@ -14,11 +14,11 @@ use prometheus_client::registry::Registry;
 use queens_event_loop::metrics::register_leading;
 use queens_service::metrics::exposition;
 
-use super::guard::{self, Hosts};
 use super::health;
-use super::missing::{self, is_of_a_person};
+use super::not_found::{self, is_of_a_person};
 use super::pages;
 use super::refusal::RequestRefusal;
+use super::security_headers::{self, Hosts};
 use crate::standby::{Standby, Standing};
 
 /// Everything that is served meanwhile.
@@ -33,8 +33,8 @@ pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
         .route("/metrics", get(metrics))
         .fallback(send_on)
         .with_state(standby)
-        .layer(from_fn_with_state(hosts, guard::admit))
-        .layer(from_fn(guard::secure))
+        .layer(from_fn_with_state(hosts, security_headers::authorize))
+        .layer(from_fn(security_headers::secure))
 }
 
 async fn readiness(State(standby): State<Standby>) -> (StatusCode, String) {
@@ -68,7 +68,7 @@ async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
             let text = "This coordinator stands by, and has no pages of its own. At present it knows of none that leads \
                         and has pages. If that one is gone, another takes its place within seconds. \
                         <a href=\"\">Try again</a>.";
-            missing::page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
+            not_found::page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
         }
         None => RequestRefusal::unavailable(standing.to_string()).into_response(),
     };

@@ -8,12 +8,12 @@ use queens_json::Worker;
 use queens_messages::{Name, WorkerState, WorkerStatus};
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, Page, Queried};
-use super::app::App;
+use super::handlers::{Answer, Page, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::Senseless;
-use super::words::Words;
+use super::search_terms::Words;
+use super::state::App;
 
 /// What workers are called whose connection is broken and who may come back, whatever else their state is.
 const LOST: &str = "lost";

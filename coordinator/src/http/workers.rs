@@ -6,12 +6,12 @@ use queens_ledger::WorkerChange;
 use queens_proto::convert::worker_name;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, Body, carried_out};
-use super::app::App;
-use super::object::Object;
+use super::handlers::{Answer, Body, carried_out};
+use super::json_object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoSuchWorker, NotDecided};
+use super::state::App;
 
 /// All workers of a name.
 #[derive(Debug, Deserialize)]

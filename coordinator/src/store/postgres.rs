@@ -3,24 +3,24 @@
 //! The same tables as in SQLite (`postgres/schema.sql`), in a schema of their own, `queens`. One coordinator at a time
 //! may write (`lead.rs`); others stand by until they lead (`candidate.rs`).
 
-mod candidate;
+mod atomic_write;
 mod connect;
 mod fault;
 mod history;
-mod lead;
+mod leader_candidate;
+mod leader_election;
+mod leader_lease;
+mod read_only;
 mod row;
 pub(crate) mod schema;
 mod server;
 pub(crate) mod session;
-mod single;
 mod store;
-mod tenure;
-mod views;
-mod waiting;
+mod write_buffer;
 
-pub use self::candidate::Candidate;
-pub use self::lead::Contact;
+pub use self::leader_candidate::LeaderCandidate;
+pub use self::leader_election::Contact;
+pub use self::leader_lease::LeaderLease;
 pub use self::server::{Server, ServerError};
 pub(crate) use self::store::recover;
 pub use self::store::{PostgresStore, audit};
-pub use self::tenure::Tenure;

@@ -215,9 +215,9 @@ async fn it_is_stored_once_in_ten_seconds_and_not_while_nothing_happens() {
 async fn what_could_not_be_stored_is_stored_later() {
     let (kept, snapshots) = (Kept::default(), watch::Sender::new(Arc::<Snapshot>::default()));
     let past = kept.clone().load();
-    let mut journal = crate::journal::Journal::default();
-    journal.add(EventKind::Store, None, "coordinator started".to_owned());
-    snapshots.send_replace(Arc::new(Snapshot { events: journal.events(), ..Snapshot::default() }));
+    let mut event_log = crate::event_log::EventLog::default();
+    event_log.add(EventKind::Store, None, "coordinator started".to_owned());
+    snapshots.send_replace(Arc::new(Snapshot { events: event_log.events(), ..Snapshot::default() }));
     let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
     let running = tokio::spawn(historian.run());
     let nodes = |changes: &[Change]| -> Vec<u64> {

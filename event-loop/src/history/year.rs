@@ -10,7 +10,7 @@ use queens_store::sqlite::{HISTORY, SqliteStore};
 
 use super::tests::{job, worker};
 use super::*;
-use crate::journal::Journal;
+use crate::event_log::EventLog;
 
 /// What a year of running may take.
 const MOST_BYTES: u64 = 10_000_000;
@@ -26,7 +26,7 @@ const BEGINNING: u64 = 20_000 * DAY;
 struct World {
     historian: Historian,
     snapshots: watch::Sender<Arc<Snapshot>>,
-    journal: Journal,
+    event_log: EventLog,
     /// In seconds since 1970.
     now: u64,
     nodes: u128,
@@ -39,7 +39,14 @@ impl World {
         let past = history.load();
         let snapshots = watch::Sender::new(Arc::default());
         let historian = Historian::new(Some(history), past, snapshots.subscribe());
-        Self { historian, snapshots, journal: Journal::default(), now: BEGINNING, nodes: 0, next_job: 1000 }
+        Self {
+            historian,
+            snapshots,
+            event_log: EventLog::default(),
+            now: BEGINNING,
+            nodes: 0,
+            next_job: 1000,
+        }
     }
 
     /// Four long jobs, one of them by halves, and one that lasts a second are counted, 10^13 nodes a second each, while
@@ -51,7 +58,7 @@ impl World {
             let long = (1..=3).map(|id| job(id, JobState::Running, self.nodes));
             let halves = JobStatus { method: Method::Halves, ..job(4, JobState::Running, self.nodes) };
             let jobs = long.chain([halves, job(short, state, nodes)]).collect();
-            let (events, workers) = (self.journal.events(), Arc::new(vec![worker(1, true)]));
+            let (events, workers) = (self.event_log.events(), Arc::new(vec![worker(1, true)]));
             self.snapshots.send_replace(Arc::new(Snapshot { jobs, events, workers, ..Snapshot::default() }));
             self.historian.look_at(Duration::from_secs(self.now), self.now * 1000);
             self.now += 1;
@@ -73,7 +80,7 @@ impl World {
             let (kind, job) =
                 if i % 2 == 0 { (EventKind::Worker, None) } else { (EventKind::Failure, Some(JobId(1))) };
             // As many of them are kept as there can be, with as many bytes.
-            self.journal.add(kind, job, "ж".repeat(50));
+            self.event_log.add(kind, job, "ж".repeat(50));
         }
     }
 }

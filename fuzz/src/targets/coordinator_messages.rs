@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prost::Message;
-use queens_desk::{AfterStep, Desk, Identity, WorkerSession};
+use queens_desk::{AfterStep, Identity, LeaseQueue, WorkerSession};
 use queens_messages::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId, plain};
 use queens_proto::checksum;
 use queens_proto::pb::{self, coordinator_message};
@@ -52,7 +52,7 @@ fn hear(message: pb::CoordinatorMessage) -> Option<ToWorker> {
 /// A worker that counts at once, and whose seconds are its messages.
 struct FedWorker {
     session: WorkerSession,
-    desk: Desk,
+    desk: LeaseQueue,
     now: Duration,
 }
 
@@ -69,7 +69,7 @@ impl FedWorker {
             halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
             machine: 1,
         });
-        let desk = Desk::default();
+        let desk = LeaseQueue::default();
         session.connect(Duration::ZERO, &desk);
         Self { session, desk, now: Duration::ZERO }
     }

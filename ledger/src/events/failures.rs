@@ -5,49 +5,49 @@ use std::time::Duration;
 
 use queens_messages::{Failure, JobId, WorkerId};
 
-use crate::book::Book;
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::check_span;
 use crate::jobs::job::Job;
-use crate::schedule::feed::feed;
+use crate::schedule::assign::assign;
+use crate::state::State;
 
 /// Returns the job, if that changes anything.
 pub(crate) fn fail(
-    book: &mut Book,
+    state: &mut State,
     now: Duration,
     worker: WorkerId,
     failure: &Failure,
 ) -> Result<Option<JobId>, WorkerRefusal> {
-    book.advance(now);
-    let now = book.now();
-    let source = Arc::clone(book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
+    state.advance(now);
+    let now = state.now();
+    let source = Arc::clone(state.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
     let &Failure { job, lease: id, span, ref reason } = failure;
-    check_span(book, job, span)?;
-    let Some(job) = book.jobs().identified(job).map(Job::id) else { return Ok(None) };
-    let Some(lease) = book.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
+    check_span(state, job, span)?;
+    let Some(job) = state.jobs().identified(job).map(Job::id) else { return Ok(None) };
+    let Some(lease) = state.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
         return Ok(None);
     };
     let tried = lease.tried().iter().copied().chain([worker]).collect();
-    let tried = book.still_there(&tried);
-    let Some(plan) = book.counting(job).map(|counting| counting.plan().clone()) else {
+    let tried = state.still_there(&tried);
+    let Some(plan) = state.counting(job).map(|counting| counting.plan().clone()) else {
         return Ok(Some(job));
     };
-    let failed = book.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
+    let failed = state.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
     if failed.is_empty() {
         return Ok(None);
     }
-    let again = book.change_lease(id, |lease| lease.give_up_again(span)).flatten();
-    let too_many_spans = book.change_job(job, |job| {
+    let again = state.change_lease(id, |lease| lease.give_up_again(span)).flatten();
+    let too_many_spans = state.change_job(job, |job| {
         let reason = format!("{} failed on {span}: {reason}", source.name);
         let (recounts, counting) = job.recounting_mut()?;
         again.into_iter().for_each(|record| recounts.fail(record, source.party));
         Some(counting.fail_on(worker, failed, &tried, reason))
     });
     let too_many_spans = too_many_spans.flatten().unwrap_or(false);
-    let is_useless = book.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
+    let is_useless = state.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
     if is_useless == Some(true) {
-        book.take_back_all(worker);
+        state.take_back_all(worker);
     }
-    feed(book);
+    assign(state);
     Ok(Some(job))
 }

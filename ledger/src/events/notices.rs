@@ -2,8 +2,8 @@
 
 use queens_messages::{Name, Party, ToWorker};
 
-use crate::workers::register::{Suspicion, Workers};
 use crate::workers::worker::Worker;
+use crate::workers::worker_table::{Suspicion, Workers};
 
 /// Why a worker is blocked, for people: nothing more than that if an operator has blocked its name.
 pub(crate) fn reason_of_block(workers: &Workers, worker: &Worker) -> Option<String> {

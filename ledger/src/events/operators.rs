@@ -7,16 +7,16 @@ use queens_messages::{Arbiter, JobId, Name, Priority, Share, ToWorker, WorkerId}
 use queens_solver::Method;
 use thiserror::Error;
 
-use crate::book::Book;
 use crate::events::jobs::{close, finish_if_complete};
 use crate::events::submissions::{NoSecondPass, TooManyJobs};
 use crate::events::{notices, recounts};
 use crate::jobs::job::Job;
-use crate::schedule::feed::feed;
+use crate::schedule::assign::assign;
 use crate::schedule::recall::{preempt, recall_what_is_in_the_way};
+use crate::state::State;
 use crate::store::{Block, Phase};
-use crate::workers::register::Suspicion;
 use crate::workers::worker::Worker;
+use crate::workers::worker_table::Suspicion;
 
 /// What an operator decides about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,135 +111,139 @@ impl JobRefusal {
 #[error("there is no worker named '{0}'")]
 pub struct UnknownWorker(pub Name);
 
-pub(crate) fn pause(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    book.advance(now);
-    for pass in change_open_job(book, id, Job::pause)? {
-        book.stop_counting(pass);
-        book.recall_all(&book.leases_of_job(pass));
+pub(crate) fn pause(state: &mut State, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+    state.advance(now);
+    for pass in change_open_job(state, id, Job::pause)? {
+        state.stop_counting(pass);
+        state.recall_all(&state.leases_of_job(pass));
     }
     Ok(())
 }
 
-pub(crate) fn resume(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    book.advance(now);
-    for pass in change_open_job(book, id, Job::resume)? {
-        if book.workers().holding(pass).is_some() {
-            book.start_counting(pass);
+pub(crate) fn resume(state: &mut State, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+    state.advance(now);
+    for pass in change_open_job(state, id, Job::resume)? {
+        if state.workers().holding(pass).is_some() {
+            state.start_counting(pass);
         }
     }
-    let workers: Vec<WorkerId> = book.workers().iter().map(|(worker, _)| worker).collect();
+    let workers: Vec<WorkerId> = state.workers().iter().map(|(worker, _)| worker).collect();
     for worker in workers {
-        book.change_worker(worker, Worker::forgive);
+        state.change_worker(worker, Worker::forgive);
     }
-    feed(book);
-    preempt(book);
+    assign(state);
+    preempt(state);
     Ok(())
 }
 
 pub(crate) fn set_priority(
-    book: &mut Book,
+    state: &mut State,
     now: Duration,
     id: JobId,
     priority: Priority,
 ) -> Result<(), JobRefusal> {
-    book.advance(now);
-    for pass in change_open_job(book, id, |job| job.set_priority(priority))? {
-        let holders = book.workers().holding(pass).map(|holding| holding.holders().clone());
-        holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(book, worker));
+    state.advance(now);
+    for pass in change_open_job(state, id, |job| job.set_priority(priority))? {
+        let holders = state.workers().holding(pass).map(|holding| holding.holders().clone());
+        holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(state, worker));
     }
-    feed(book);
-    preempt(book);
+    assign(state);
+    preempt(state);
     Ok(())
 }
 
-pub(crate) fn cancel(book: &mut Book, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    book.advance(now);
-    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+pub(crate) fn cancel(state: &mut State, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+    state.advance(now);
+    let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
     if matches!(job.phase(), Phase::Done | Phase::Damaged) {
         return Err(JobRefusal::over(job));
     }
     let first = job.first_pass();
     if job.is_open() {
         // Without the first pass nobody needs the second; without the second the first is what it is.
-        let passes = if first == id { book.jobs().passes(id) } else { vec![id] };
+        let passes = if first == id { state.jobs().passes(id) } else { vec![id] };
         for pass in passes {
-            close(book, pass, Phase::Cancelled);
+            close(state, pass, Phase::Cancelled);
         }
         if first != id {
-            book.change_job(first, |job| job.set_second(None));
-            finish_if_complete(book, first);
+            state.change_job(first, |job| job.set_second(None));
+            finish_if_complete(state, first);
         }
     }
     Ok(())
 }
 
 /// Changes a job, and the other pass with it, if there are two. Returns those that are changed.
-fn change_open_job(book: &mut Book, id: JobId, change: impl Fn(&mut Job)) -> Result<Vec<JobId>, JobRefusal> {
-    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+fn change_open_job(
+    state: &mut State,
+    id: JobId,
+    change: impl Fn(&mut Job),
+) -> Result<Vec<JobId>, JobRefusal> {
+    let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
     if !job.is_open() {
         return Err(JobRefusal::over(job));
     }
-    let mut passes = book.jobs().passes(id);
-    passes.retain(|pass| book.jobs().get(*pass).is_some_and(Job::is_open));
+    let mut passes = state.jobs().passes(id);
+    passes.retain(|pass| state.jobs().get(*pass).is_some_and(Job::is_open));
     for &pass in &passes {
-        book.change_job(pass, &change);
-        book.changes().change_entry(pass);
+        state.change_job(pass, &change);
+        state.changes().change_entry(pass);
     }
     Ok(passes)
 }
 
-pub(crate) fn drain(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
-    book.advance(now);
-    let named = book.workers().named(name);
+pub(crate) fn drain(state: &mut State, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
+    state.advance(now);
+    let named = state.workers().named(name);
     for &worker in &named {
-        book.change_worker(worker, Worker::drain);
-        book.recall_all(&book.leases_of(worker));
-        book.changes().send(worker, ToWorker::Drain);
+        state.change_worker(worker, Worker::drain);
+        state.recall_all(&state.leases_of(worker));
+        state.changes().send(worker, ToWorker::Drain);
     }
     if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
 }
 
-pub(crate) fn block(book: &mut Book, now: Duration, name: &Name) -> usize {
-    book.advance(now);
-    let named = book.workers().named(name);
-    if book.block(name) {
-        book.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
+pub(crate) fn block(state: &mut State, now: Duration, name: &Name) -> usize {
+    state.advance(now);
+    let named = state.workers().named(name);
+    if state.block(name) {
+        state.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
         for &worker in &named {
-            book.forget_failures_of(worker);
-            book.recall_all(&book.leases_of(worker));
-            book.changes().send(worker, notices::blocked(name));
+            state.forget_failures_of(worker);
+            state.recall_all(&state.leases_of(worker));
+            state.changes().send(worker, notices::blocked(name));
         }
-        feed(book);
+        assign(state);
     }
     named.len()
 }
 
 /// Takes back an operator's block of a name, and the suspicion against each party that the name means.
-pub(crate) fn unblock(book: &mut Book, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
-    book.advance(now);
-    let mut workers: BTreeSet<WorkerId> = book.workers().named(name).into_iter().collect();
-    let was_blocked = book.unblock(name);
+pub(crate) fn unblock(state: &mut State, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
+    state.advance(now);
+    let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();
+    let was_blocked = state.unblock(name);
     if was_blocked {
-        book.changes().block(Block { name: name.clone(), party: None }, None);
+        state.changes().block(Block { name: name.clone(), party: None }, None);
     }
-    let suspects = book.workers().suspects_of(name);
+    let suspects = state.workers().suspects_of(name);
     for &party in &suspects {
-        workers.extend(book.workers().of_party(party).into_iter().flatten());
-        if let Some(Suspicion { name, .. }) = book.clear(party) {
-            book.changes().block(Block { name, party: Some(party) }, None);
+        workers.extend(state.workers().of_party(party).into_iter().flatten());
+        if let Some(Suspicion { name, .. }) = state.clear(party) {
+            state.changes().block(Block { name, party: Some(party) }, None);
         }
     }
     if !suspects.is_empty() {
-        recounts::clear(book);
+        recounts::clear(state);
     }
     if was_blocked || !suspects.is_empty() {
         for &worker in &workers {
-            let of_worker = book.workers().get(worker).filter(|worker| !worker.is_blocked());
+            let of_worker = state.workers().get(worker).filter(|worker| !worker.is_blocked());
             if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
-                book.changes().send(worker, notice);
+                state.changes().send(worker, notice);
             }
         }
-        feed(book);
+        assign(state);
     } else if workers.is_empty() {
         return Err(UnknownWorker(name.clone()));
     }

@@ -7,17 +7,17 @@ use std::time::Duration;
 use queens_messages::{Delta, JobId, JobIdentity, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::Span;
 
-use crate::book::Book;
 use crate::effects::Comparison;
 use crate::events::jobs::finish_if_complete;
 use crate::events::recounts;
 use crate::events::refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::jobs::job::Job;
-use crate::leases::live::LiveLease;
+use crate::leases::live_lease::LiveLease;
 use crate::records::can_be_recorded;
-use crate::schedule::feed::feed;
+use crate::schedule::assign::assign;
 use crate::schedule::reporting::tell_interval;
+use crate::state::State;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
 use crate::workers::worker::Worker;
@@ -39,86 +39,87 @@ pub enum SpanOutcome {
 }
 
 pub(crate) fn report(
-    book: &mut Book,
+    state: &mut State,
     now: Duration,
     worker: WorkerId,
     report: &Report,
 ) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
-    book.advance(now);
-    let known = book.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?;
+    state.advance(now);
+    let known = state.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?;
     let (source, was_stuck, interval) = (known.source().clone(), known.is_stuck(), known.interval().get());
     if was_stuck && !report.deltas.is_empty() {
-        book.change_worker(worker, |worker| worker.set_stuck(false));
+        state.change_worker(worker, |worker| worker.set_stuck(false));
     }
-    report.deltas.iter().try_for_each(|delta| check(book, delta))?;
+    report.deltas.iter().try_for_each(|delta| check(state, delta))?;
     let outcomes: Vec<SpanOutcome> =
-        report.deltas.iter().map(|delta| record(book, (worker, interval), delta, &source)).collect();
+        report.deltas.iter().map(|delta| record(state, (worker, interval), delta, &source)).collect();
     if outcomes.iter().any(|it| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain)) {
-        book.change_worker(worker, |worker| worker.forgive());
+        state.change_worker(worker, |worker| worker.forgive());
     }
     for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
         let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans().is_empty();
-        if book.leases().get(id).is_some_and(is_over) {
-            book.end_lease(id);
+        if state.leases().get(id).is_some_and(is_over) {
+            state.end_lease(id);
         }
     }
     for &id in &report.finished {
-        finish(book, worker, id);
+        finish(state, worker, id);
     }
     if !report.is_empty() {
-        book.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+        state.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
     }
-    tell_interval(book, worker);
-    let touched: BTreeSet<JobId> = report.deltas.iter().filter_map(|delta| job_of(book, delta.job)).collect();
-    touched.into_iter().for_each(|job| finish_if_complete(book, job));
-    feed(book);
+    tell_interval(state, worker);
+    let touched: BTreeSet<JobId> =
+        report.deltas.iter().filter_map(|delta| job_of(state, delta.job)).collect();
+    touched.into_iter().for_each(|job| finish_if_complete(state, job));
+    assign(state);
     Ok(outcomes)
 }
 
-fn check(book: &Book, delta: &Delta) -> Result<(), WorkerRefusal> {
-    check_span(book, delta.job, delta.span)?;
+fn check(state: &State, delta: &Delta) -> Result<(), WorkerRefusal> {
+    check_span(state, delta.job, delta.span)?;
     let possible = can_be_recorded(delta.count, delta.duration);
     if possible { Ok(()) } else { Err(WorkerRefusal::Impossible(delta.span)) }
 }
 
 /// Whether there is such a span. Of a job that is not there, or has no plan, there is nothing to compare it with: the store
 /// may have gone back since the worker got its lease. What is said of that is dropped.
-pub(crate) fn check_span(book: &Book, identity: JobIdentity, span: Span) -> Result<(), WorkerRefusal> {
-    let job = book.jobs().identified(identity);
+pub(crate) fn check_span(state: &State, identity: JobIdentity, span: Span) -> Result<(), WorkerRefusal> {
+    let job = state.jobs().identified(identity);
     let Some((job, counting)) = job.and_then(|job| Some((job.id(), job.counting()?))) else { return Ok(()) };
     if counting.has(span) { Ok(()) } else { Err(WorkerRefusal::UnknownSpan { job, span }) }
 }
 
-fn job_of(book: &Book, identity: JobIdentity) -> Option<JobId> {
-    book.jobs().identified(identity).map(Job::id)
+fn job_of(state: &State, identity: JobIdentity) -> Option<JobId> {
+    state.jobs().identified(identity).map(Job::id)
 }
 
 /// Records one delta that was checked, of a worker that reports so often.
 fn record(
-    book: &mut Book,
+    state: &mut State,
     (worker, interval): (WorkerId, Duration),
     delta: &Delta,
     source: &Arc<Source>,
 ) -> SpanOutcome {
     let &Delta { job: identity, lease, span, .. } = delta;
-    let Some(job) = book.jobs().identified(identity) else { return SpanOutcome::Unleased };
+    let Some(job) = state.jobs().identified(identity) else { return SpanOutcome::Unleased };
     let (id, phase, Some(counting)) = (job.id(), job.phase(), job.counting()) else {
         return SpanOutcome::Unleased;
     };
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let method = job.method();
     // Looked up once: a report may have thousands of deltas.
-    let held = book.leases().get(lease);
+    let held = state.leases().get(lease);
     let is_again = held.is_some_and(LiveLease::counts_again);
     // The first that is heard of a lease shows that one more thread counts.
     let is_first = held.is_some_and(|lease| !lease.has_reported());
-    let is_timed = held.is_none_or(|lease| could_take(book.now(), interval, lease, delta));
-    let is_granted = report_on(book, worker, id, delta, work);
+    let is_timed = held.is_none_or(|lease| could_take(state.now(), interval, lease, delta));
+    let is_granted = report_on(state, worker, id, delta, work);
     if is_again && is_granted.is_some() {
         if is_first {
-            book.change_worker(worker, Worker::prove_thread);
+            state.change_worker(worker, Worker::prove_thread);
         }
-        recounts::count(book, worker, id, delta, source, is_timed);
+        recounts::count(state, worker, id, delta, source, is_timed);
         return SpanOutcome::CountedAgain;
     }
     if phase == Phase::Cancelled {
@@ -130,20 +131,20 @@ fn record(
         (None, _) => SpanOutcome::Unleased,
         (Some(given_back), Overlap::Partial) => {
             // The worker won't count it again. What is not recorded of it is free for others.
-            book.change_job(id, |job| {
+            state.change_job(id, |job| {
                 let Some(counting) = job.counting_mut() else { return };
                 given_back.into_iter().for_each(|span| counting.release(span));
             });
             SpanOutcome::Discarded
         }
         (Some(_), Overlap::Whole) => {
-            let (source, at_ms) = (Arc::clone(source), book.date_ms());
+            let (source, at_ms) = (Arc::clone(source), state.date_ms());
             let second = SecondCount { span, count: delta.count, duration: delta.duration, source, at_ms };
-            book.changes().compare(Comparison { job: id, second });
+            state.changes().compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
         (Some(_), Overlap::None) => {
-            book.change_job(id, |job| {
+            state.change_job(id, |job| {
                 let is_counted_twice = job.second().is_some();
                 let Some(counting) = job.counting_mut() else { return };
                 counting.record(span, delta.count);
@@ -152,7 +153,7 @@ fn record(
                 }
             });
             let (nodes, duration) = (delta.count.nodes, delta.duration);
-            book.change_worker(worker, |worker| {
+            state.change_worker(worker, |worker| {
                 if is_timed {
                     worker.note_counted(method, work, nodes, duration);
                 }
@@ -161,7 +162,7 @@ fn record(
                 }
                 worker.note_recorded();
             });
-            write_record(book, worker, id, delta, source);
+            write_record(state, worker, id, delta, source);
             SpanOutcome::Recorded
         }
     }
@@ -178,32 +179,38 @@ fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delt
 
 /// Notes that a span is reported. Returns what the lease still held of it, or `None` if this worker may not report it:
 /// it was not granted the span under this lease, or has reported it before.
-fn report_on(book: &mut Book, worker: WorkerId, job: JobId, delta: &Delta, work: u128) -> Option<Vec<Span>> {
+fn report_on(
+    state: &mut State,
+    worker: WorkerId,
+    job: JobId,
+    delta: &Delta,
+    work: u128,
+) -> Option<Vec<Span>> {
     let &Delta { lease: id, span, .. } = delta;
-    let now = book.now();
-    let Some(lease) = book.leases().get(id) else {
-        return book.report_former(id, worker, job, span).then(Vec::new);
+    let now = state.now();
+    let Some(lease) = state.leases().get(id) else {
+        return state.report_former(id, worker, job, span).then(Vec::new);
     };
     if !lease.is_of(worker, job) || !lease.may_report(span) {
         return None;
     }
-    book.change_lease(id, |lease| lease.report(now, span, work))
+    state.change_lease(id, |lease| lease.report(now, span, work))
 }
 
 /// Extends the lease's open record if the delta goes on where that ended, or begins a new one.
-fn write_record(book: &mut Book, worker: WorkerId, job: JobId, delta: &Delta, source: &Arc<Source>) {
+fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, source: &Arc<Source>) {
     let &Delta { lease, span, count, duration, .. } = delta;
     let mut record = Record { span, count, duration, lease, source: source.clone() };
-    if book.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
-        record = book.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
+    if state.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
+        record = state.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
     }
-    book.changes().record(job, record);
+    state.changes().record(job, record);
 }
 
 /// A worker is done with a lease: all that was counted of it is reported.
-fn finish(book: &mut Book, worker: WorkerId, id: LeaseId) {
-    if book.leases().get(id).is_some_and(|lease| lease.worker() == worker) {
-        book.end_lease(id);
+fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
+    if state.leases().get(id).is_some_and(|lease| lease.worker() == worker) {
+        state.end_lease(id);
     }
-    book.finish_former(id, worker);
+    state.finish_former(id, worker);
 }

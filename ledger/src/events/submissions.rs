@@ -6,9 +6,9 @@ use queens_messages::{Crosses, JobId, Submission, Terms, default_recount, price_
 use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
 
-use crate::book::Book;
 use crate::events::jobs::want_plan;
 use crate::jobs::job::Job;
+use crate::state::State;
 use crate::store::JobEntry;
 
 /// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,
@@ -86,54 +86,54 @@ pub(crate) fn check_second(
 
 /// Takes a job. `seed` is drawn at random.
 pub(crate) fn submit(
-    book: &mut Book,
+    state: &mut State,
     asked: &Submission,
     seed: u128,
     created_ms: u64,
 ) -> Result<JobId, SubmissionRefusal> {
-    check(book, asked)?;
-    let id = next_id(book);
+    check(state, asked)?;
+    let id = next_id(state);
     let &Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: _ } = asked;
-    let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(book), recount_by.is_some()));
+    let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(state), recount_by.is_some()));
     let terms = Terms { crosses, recount, recount_by, seed, ..Terms::default() };
-    add(book, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
+    add(state, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
     if let Some(method) = second_pass {
-        add_second(book, id, method, created_ms);
+        add_second(state, id, method, created_ms);
     }
     Ok(id)
 }
 
 /// How many parties have workers that may be given work.
-fn n_parties(book: &Book) -> usize {
-    let workers = book.workers().iter().filter(|(_, worker)| !worker.is_blocked());
+fn n_parties(state: &State) -> usize {
+    let workers = state.workers().iter().filter(|(_, worker)| !worker.is_blocked());
     workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 
 /// A job that counts what another counts a second time, by this method.
-pub(crate) fn add_second(book: &mut Book, first: JobId, method: Method, created_ms: u64) {
-    let id = next_id(book);
-    let Some(entry) = book.jobs().get(first).map(Job::entry) else { return };
+pub(crate) fn add_second(state: &mut State, first: JobId, method: Method, created_ms: u64) {
+    let id = next_id(state);
+    let Some(entry) = state.jobs().get(first).map(Job::entry) else { return };
     // Nothing of it is drawn by chance, but all have a seed.
     let seed = entry.terms.seed.rotate_left(u128::BITS / 2);
     let Terms { crosses, recount_by, .. } = entry.terms;
     let terms = Terms { crosses, recount_by, second_of: Some(first), seed, ..Terms::default() };
     let (priority, paused) = (entry.priority, entry.paused);
-    add(book, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
+    add(state, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
 }
 
-fn next_id(book: &Book) -> JobId {
-    JobId(book.jobs().last_id().map_or(1, |last| last.0 + 1))
+fn next_id(state: &State) -> JobId {
+    JobId(state.jobs().last_id().map_or(1, |last| last.0 + 1))
 }
 
-fn add(book: &mut Book, entry: JobEntry) {
+fn add(state: &mut State, entry: JobEntry) {
     let id = entry.id;
-    book.add_job(Job::new(entry.identified(), None));
-    book.changes().change_entry(id);
-    want_plan(book, id);
+    state.add_job(Job::new(entry.identified(), None));
+    state.changes().change_entry(id);
+    want_plan(state, id);
 }
 
-fn check(book: &Book, asked: &Submission) -> Result<(), SubmissionRefusal> {
-    if book.jobs().n_open() + usize::from(asked.second_pass.is_some()) >= MOST_OPEN_JOBS {
+fn check(state: &State, asked: &Submission) -> Result<(), SubmissionRefusal> {
+    if state.jobs().n_open() + usize::from(asked.second_pass.is_some()) >= MOST_OPEN_JOBS {
         return Err(TooManyJobs.into());
     }
     let &Submission { n, method, .. } = asked;

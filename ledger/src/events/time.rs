@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use queens_messages::WorkerId;
 
-use crate::book::Book;
 use crate::events::recounts::draw;
 use crate::events::sessions::give_up_silent;
-use crate::schedule::feed::feed;
+use crate::schedule::assign::assign;
 use crate::schedule::overdue::take_back_overdue;
 use crate::schedule::recall::preempt;
 use crate::schedule::reporting::hurry_for_tails;
 use crate::schedule::tails::share_tails;
+use crate::state::State;
 
 /// Returns the workers that were given up.
-pub(crate) fn tick(book: &mut Book, now: Duration) -> Vec<WorkerId> {
-    book.advance(now);
-    let silent = give_up_silent(book);
-    book.forget_old();
-    take_back_overdue(book);
-    draw(book);
-    feed(book);
-    preempt(book);
-    hurry_for_tails(book);
-    share_tails(book);
+pub(crate) fn tick(state: &mut State, now: Duration) -> Vec<WorkerId> {
+    state.advance(now);
+    let silent = give_up_silent(state);
+    state.forget_old();
+    take_back_overdue(state);
+    draw(state);
+    assign(state);
+    preempt(state);
+    hurry_for_tails(state);
+    share_tails(state);
     silent
 }

@@ -4,25 +4,25 @@ use std::time::Duration;
 
 use queens_messages::JobId;
 
-use crate::book::Book;
 use crate::events::jobs::finish_if_complete;
 use crate::events::operators::{JobRefusal, Verification};
 use crate::events::recounts;
 use crate::events::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
 use crate::jobs::job::Job;
-use crate::schedule::feed::feed;
+use crate::schedule::assign::assign;
+use crate::state::State;
 use crate::store::Phase;
 
 /// Raises what is agreed about a job. One that is done is open again until it is checked.
 pub(crate) fn verify_more(
-    book: &mut Book,
+    state: &mut State,
     now: Duration,
     id: JobId,
     more: Verification,
     created_ms: u64,
 ) -> Result<(), JobRefusal> {
-    book.advance(now);
-    let job = book.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+    state.advance(now);
+    let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
     let terms = job.entry().terms;
     if matches!(job.phase(), Phase::Cancelled | Phase::Damaged) {
         return Err(JobRefusal::over(job));
@@ -33,33 +33,33 @@ pub(crate) fn verify_more(
     if let Some(method) = more.second_pass {
         check_second(job.method(), method, terms.crosses)?;
         // One that is damaged will never be done: another takes its place.
-        if let Some(second) = job.second().filter(|&second| !book.jobs().is_damaged(second)) {
+        if let Some(second) = job.second().filter(|&second| !state.jobs().is_damaged(second)) {
             return Err(JobRefusal::HasSecond { job: id, second });
         }
-        if book.jobs().n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {
+        if state.jobs().n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {
             return Err(TooManyJobs.into());
         }
     }
     if more.recount_by.is_some() && more.recount_by != terms.recount_by {
-        for pass in book.jobs().passes(id) {
-            book.change_job(pass, |job| job.set_recount_by(more.recount_by));
-            book.changes().change_entry(pass);
-            recounts::look_again(book, pass);
+        for pass in state.jobs().passes(id) {
+            state.change_job(pass, |job| job.set_recount_by(more.recount_by));
+            state.changes().change_entry(pass);
+            recounts::look_again(state, pass);
         }
     }
     if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
-        book.change_job(id, |job| job.raise_recount(share));
-        recounts::look_again(book, id);
+        state.change_job(id, |job| job.raise_recount(share));
+        recounts::look_again(state, id);
     }
     if let Some(method) = more.second_pass {
-        if book.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
-            book.change_job(id, Job::reopen);
+        if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
+            state.change_job(id, Job::reopen);
         }
-        add_second(book, id, method, created_ms);
+        add_second(state, id, method, created_ms);
     }
-    book.changes().change_entry(id);
+    state.changes().change_entry(id);
     // There may be nothing to do that was not done before.
-    finish_if_complete(book, id);
-    feed(book);
+    finish_if_complete(state, id);
+    assign(state);
     Ok(())
 }

@@ -9,7 +9,7 @@ const MOST_TOLD: usize = 5;
 
 /// In what two complete passes over a board differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum PassMismatch {
     /// In nothing, or they are not both complete.
     #[default]
     Nothing,
@@ -19,7 +19,7 @@ pub(crate) enum Doubt {
     Total,
 }
 
-impl Doubt {
+impl PassMismatch {
     /// In what these passes differ, of which both are complete. By one method each cross has as many solutions in both;
     /// by two methods all together have. Looks at all crosses.
     pub(crate) fn between(first: &Counting, second: &Counting) -> Self {
@@ -47,7 +47,7 @@ impl Doubt {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for PassMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => Ok(()),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_messages::{Arbiter, JobId, JobIdentity, Party, Priority, Progress, Share};
 use queens_solver::{Choice, Method, Plan};
 
-use crate::jobs::agreement::Doubt;
+use crate::jobs::agreement::PassMismatch;
 use crate::jobs::counting::Counting;
 use crate::jobs::recounts::Recounts;
 use crate::store::{Coverage, JobEntry, Phase};
@@ -35,7 +35,7 @@ pub(crate) struct Job {
     /// The job that counts the same a second time, unless that is given up.
     second: Option<JobId>,
     /// In what the two differ, when both are complete.
-    doubt: Doubt,
+    doubt: PassMismatch,
     /// After how many changes of either that was found.
     compared: Option<(u64, u64)>,
     /// Whether earlier runs may have leased it.
@@ -47,7 +47,7 @@ pub(crate) struct Job {
 impl Job {
     /// A job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
-        let (recounts, second, doubt) = (Recounts::default(), None, Doubt::Nothing);
+        let (recounts, second, doubt) = (Recounts::default(), None, PassMismatch::Nothing);
         Self {
             entry,
             counting,
@@ -158,11 +158,11 @@ impl Job {
     /// Whoever counts it a second time now, nothing is known of how the two agree.
     pub(crate) fn set_second(&mut self, second: Option<JobId>) {
         self.second = second;
-        (self.doubt, self.compared) = (Doubt::Nothing, None);
+        (self.doubt, self.compared) = (PassMismatch::Nothing, None);
     }
 
     /// In what this and the other pass differ, when both are complete.
-    pub(crate) fn doubt(&self) -> &Doubt {
+    pub(crate) fn doubt(&self) -> &PassMismatch {
         &self.doubt
     }
 
@@ -171,7 +171,7 @@ impl Job {
         self.compared
     }
 
-    pub(crate) fn set_doubt(&mut self, doubt: Doubt, compared: (u64, u64)) {
+    pub(crate) fn set_doubt(&mut self, doubt: PassMismatch, compared: (u64, u64)) {
         self.doubt = doubt;
         self.compared = Some(compared);
     }

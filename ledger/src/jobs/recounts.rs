@@ -9,7 +9,7 @@ use std::sync::Arc;
 use queens_messages::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
-use crate::jobs::standing::{agreed, consistent, may_count};
+use crate::jobs::agreement_of_counts::{agreed, consistent, may_count};
 use crate::store::draw::{MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
 use crate::work::work_of;
@@ -80,7 +80,7 @@ impl Recount {
     }
 
     /// The parties that may not count it: they have done so, or failed.
-    pub(crate) fn barred(&self) -> BTreeSet<Party> {
+    pub(crate) fn excluded_names(&self) -> BTreeSet<Party> {
         let counted = counts(&self.recorded).map(|(source, _)| source.party);
         counted.chain(self.failed.iter().copied()).collect()
     }
@@ -217,13 +217,15 @@ impl Recounts {
     }
 
     /// Groups of parties that may not count some of those that wait, with one of those.
-    pub(crate) fn barred(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
-        self.waiting.iter().map(|(barred, keys)| (barred, keys.first().and_then(|key| self.all.get(key))))
+    pub(crate) fn excluded_names(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
+        self.waiting
+            .iter()
+            .map(|(excluded_names, keys)| (excluded_names, keys.first().and_then(|key| self.all.get(key))))
     }
 
     /// The parties that have counted what this party may count next.
     pub(crate) fn others(&self, party: Party, arbiter: Option<Party>) -> BTreeSet<Party> {
-        self.groups_for(party, arbiter).flat_map(|(barred, _)| barred).copied().collect()
+        self.groups_for(party, arbiter).flat_map(|(excluded_names, _)| excluded_names).copied().collect()
     }
 
     /// The first groups of those that wait and that this party may count.
@@ -232,7 +234,10 @@ impl Recounts {
         party: Party,
         arbiter: Option<Party>,
     ) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
-        self.waiting.iter().filter(move |(barred, _)| may_count(barred, party, arbiter)).take(MOST_LOOKS)
+        self.waiting
+            .iter()
+            .filter(move |(excluded_names, _)| may_count(excluded_names, party, arbiter))
+            .take(MOST_LOOKS)
     }
 }
 
@@ -310,9 +315,9 @@ impl Recounts {
         most_spans: usize,
         dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
     ) -> Vec<Span> {
-        let weighed = self.groups_for(party, arbiter).filter_map(|(barred, keys)| {
+        let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_names, keys)| {
             let first = self.all.get(keys.first()?)?;
-            Some((dislike(barred, &first.recorded), barred, keys))
+            Some((dislike(excluded_names, &first.recorded), excluded_names, keys))
         });
         let Some((.., keys)) = weighed.min_by_key(|(dislike, ..)| *dislike) else { return Vec::new() };
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
@@ -389,17 +394,17 @@ impl Recounts {
 
     fn wait(&mut self, key: Key) {
         if let Some(recount) = self.all.get(&key) {
-            self.waiting.entry(recount.barred()).or_default().insert(key);
+            self.waiting.entry(recount.excluded_names()).or_default().insert(key);
         }
     }
 
     fn unwait(&mut self, key: Key) {
         let Some(recount) = self.all.get(&key).filter(|recount| !recount.is_leased) else { return };
-        let barred = recount.barred();
-        if let Some(keys) = self.waiting.get_mut(&barred) {
+        let excluded_names = recount.excluded_names();
+        if let Some(keys) = self.waiting.get_mut(&excluded_names) {
             keys.remove(&key);
             if keys.is_empty() {
-                self.waiting.remove(&barred);
+                self.waiting.remove(&excluded_names);
             }
         }
     }

@@ -6,72 +6,72 @@ use std::collections::BTreeSet;
 use queens_messages::{JobId, LeaseId, Priority, WorkerId};
 use queens_solver::Method;
 
-use crate::book::Book;
 use crate::jobs::job::Rank;
-use crate::schedule::size::shortest_seconds;
+use crate::schedule::lease_size::shortest_seconds;
+use crate::state::State;
 use crate::workers::worker::Worker;
 
 /// Recalls all leases of a worker whose jobs are less urgent. Returns whether there were any.
-pub(crate) fn recall_less_urgent(book: &mut Book, worker: WorkerId, urgent: Priority) -> bool {
-    let Some(hand) = book.workers().get(worker).map(Worker::hand) else { return false };
-    let is_less = |job: JobId| book.jobs().get(job).is_some_and(|job| job.priority() < urgent);
-    let less = hand.shares().filter(|&(job, _)| is_less(job));
+pub(crate) fn recall_less_urgent(state: &mut State, worker: WorkerId, urgent: Priority) -> bool {
+    let Some(held_leases) = state.workers().get(worker).map(Worker::held_leases) else { return false };
+    let is_less = |job: JobId| state.jobs().get(job).is_some_and(|job| job.priority() < urgent);
+    let less = held_leases.shares().filter(|&(job, _)| is_less(job));
     let leases: Vec<LeaseId> = less.flat_map(|(_, share)| share.unrecalled().iter().copied()).collect();
-    book.recall_all(&leases);
+    state.recall_all(&leases);
     !leases.is_empty()
 }
 
 /// Recalls leases of a worker that keep more urgent ones of its waiting. Takes longer the more jobs a worker holds
 /// leases of, not the more leases.
-pub(crate) fn recall_what_is_in_the_way(book: &mut Book, worker: WorkerId) {
-    let Some(hand) = book.workers().get(worker).map(Worker::hand) else { return };
-    let priority_of = |job: JobId| book.jobs().get(job).map(|job| job.priority());
-    let waiting = hand.shares().filter_map(|(job, share)| {
+pub(crate) fn recall_what_is_in_the_way(state: &mut State, worker: WorkerId) {
+    let Some(held_leases) = state.workers().get(worker).map(Worker::held_leases) else { return };
+    let priority_of = |job: JobId| state.jobs().get(job).map(|job| job.priority());
+    let waiting = held_leases.shares().filter_map(|(job, share)| {
         let priority = priority_of(job)?;
         share.waiting().last().map(|&last| (priority, last))
     });
     let waiting: Vec<(Priority, LeaseId)> = waiting.collect();
     let mut recalled = Vec::new();
-    for (job, share) in hand.shares() {
+    for (job, share) in held_leases.shares() {
         let Some(priority) = priority_of(job) else { continue };
         let last = waiting.iter().filter(|(urgent, _)| *urgent > priority).map(|(_, last)| last).max();
         let Some(last) = last else { continue };
         recalled.extend(share.unrecalled().iter().copied().filter(|lease| lease < last));
     }
-    book.recall_all(&recalled);
+    state.recall_all(&recalled);
 }
 
 /// Recalls leases from workers that a more urgent job could use.
-pub(crate) fn preempt(book: &mut Book) {
-    if book.jobs().priorities().is_none_or(|(first, last)| first == last) {
+pub(crate) fn preempt(state: &mut State) {
+    if state.jobs().priorities().is_none_or(|(first, last)| first == last) {
         return;
     }
     let mut urgent: Vec<(Rank, Method)> = Vec::new();
     for method in Method::ALL {
-        urgent.extend(book.jobs().first_free(method).map(|rank| (rank, method)));
+        urgent.extend(state.jobs().first_free(method).map(|rank| (rank, method)));
     }
     urgent.sort_unstable();
     for (rank, method) in urgent {
-        preempt_for(book, rank, method);
+        preempt_for(state, rank, method);
     }
 }
 
 /// Recalls leases from workers that this job could use, which is the first of its method.
-fn preempt_for(book: &mut Book, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
-    let mut work_left = work_nobody_holds(book, job);
-    let shortest = shortest_seconds(book.workers().readiness(method).power());
-    let held = book.workers().held_jobs().filter_map(|job| Some(book.jobs().get(job)?.rank()));
+fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
+    let mut work_left = work_nobody_holds(state, job);
+    let shortest = shortest_seconds(state.workers().readiness(method).power());
+    let held = state.workers().held_jobs().filter_map(|job| Some(state.jobs().get(job)?.rank()));
     // The least urgent first.
     let less_urgent: BTreeSet<_> = held.filter(|rank| rank.priority.0 < urgent).collect();
     for Rank { job, .. } in less_urgent.into_iter().rev() {
-        let Some(holding) = book.workers().holding(job) else { continue };
+        let Some(holding) = state.workers().holding(job) else { continue };
         for worker in holding.unrecalled().clone() {
             if work_left <= 0.0 {
                 return;
             }
-            let useful = book.workers().get(worker).filter(|worker| worker.is_of_use());
+            let useful = state.workers().get(worker).filter(|worker| worker.is_of_use());
             let Some(speed) = useful.and_then(|worker| worker.whole_speed(method)) else { continue };
-            if recall_less_urgent(book, worker, urgent) {
+            if recall_less_urgent(state, worker, urgent) {
                 // A job that is almost done is not worth the disturbance of all.
                 work_left -= speed * shortest;
             }
@@ -80,8 +80,8 @@ fn preempt_for(book: &mut Book, Rank { priority: Reverse(urgent), job, .. }: Ran
 }
 
 /// The estimated work of a job that is neither recorded nor leased, in nodes.
-fn work_nobody_holds(book: &Book, job: JobId) -> f64 {
-    let Some(counting) = book.counting(job) else { return 0.0 };
-    let held = book.workers().holding(job).map_or(0, |holding| holding.work());
+fn work_nobody_holds(state: &State, job: JobId) -> f64 {
+    let Some(counting) = state.counting(job) else { return 0.0 };
+    let held = state.workers().holding(job).map_or(0, |holding| holding.work());
     counting.work_left().saturating_sub(held) as f64
 }

@@ -7,7 +7,7 @@
 use queens_messages::{ReportInterval, ToWorker, WorkerId};
 use queens_solver::Method;
 
-use crate::book::Book;
+use crate::state::State;
 use crate::workers::worker::Worker;
 
 /// Workers that one tick looks at. All of a large cluster are told within seconds.
@@ -17,32 +17,32 @@ const MOST_LOOKS: usize = 512;
 const WORTH_IT: f64 = 1.25;
 
 /// Tells a worker how often to report, if that is not what it was told.
-pub(crate) fn tell_interval(book: &mut Book, id: WorkerId) {
-    let Some(worker) = book.workers().get(id).filter(|worker| worker.is_connected()) else { return };
-    let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(book, worker, method));
-    let interval = book.workers().interval(is_hurried);
+pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
+    let Some(worker) = state.workers().get(id).filter(|worker| worker.is_connected()) else { return };
+    let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(state, worker, method));
+    let interval = state.workers().interval(is_hurried);
     if is_worth_it(worker.interval(), interval) {
-        book.tell_interval(id, interval);
-        book.changes().send(id, ToWorker::ReportEvery(interval));
+        state.tell_interval(id, interval);
+        state.changes().send(id, ToWorker::ReportEvery(interval));
     }
 }
 
 /// When no work of a method is free, has those who count by it report more often: tails are cut off where leases should
 /// be by then, and a worker that is slower than expected should not be taken for one that hangs.
-pub(crate) fn hurry_for_tails(book: &mut Book) {
+pub(crate) fn hurry_for_tails(state: &mut State) {
     for method in Method::ALL {
-        let is_tail = book.jobs().first_free(method).is_none() && !book.leases().is_empty();
-        for id in book.next_to_hurry(method, is_tail, MOST_LOOKS) {
-            if book.workers().get(id).is_some_and(|worker| is_tail_of(book, worker, method)) {
-                tell_interval(book, id);
+        let is_tail = state.jobs().first_free(method).is_none() && !state.leases().is_empty();
+        for id in state.next_to_hurry(method, is_tail, MOST_LOOKS) {
+            if state.workers().get(id).is_some_and(|worker| is_tail_of(state, worker, method)) {
+                tell_interval(state, id);
             }
         }
     }
 }
 
 /// Whether a worker counts what nobody else can begin, as all of it is held.
-fn is_tail_of(book: &Book, worker: &Worker, method: Method) -> bool {
-    worker.hand().n_running_by(method) > 0 && book.jobs().first_free(method).is_none()
+fn is_tail_of(state: &State, worker: &Worker, method: Method) -> bool {
+    worker.held_leases().n_running_by(method) > 0 && state.jobs().first_free(method).is_none()
 }
 
 fn is_worth_it(told: ReportInterval, interval: ReportInterval) -> bool {

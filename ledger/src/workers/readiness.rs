@@ -22,7 +22,7 @@ pub(crate) struct Readiness {
     able: BTreeSet<WorkerId>,
     useful: BTreeSet<WorkerId>,
     /// Useful workers that may hold more leases. Doubted workers are in a set of their own and are served last.
-    hungry: BTreeSet<WorkerId>,
+    has_capacity: BTreeSet<WorkerId>,
     doubted: BTreeSet<WorkerId>,
     /// Useful workers, and those of them that may hold more leases, by their parties.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
@@ -82,7 +82,7 @@ impl Readiness {
             method,
             able: BTreeSet::new(),
             useful: BTreeSet::new(),
-            hungry: BTreeSet::new(),
+            has_capacity: BTreeSet::new(),
             doubted: BTreeSet::new(),
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
@@ -104,8 +104,8 @@ impl Readiness {
     }
 
     /// Useful workers that may hold more leases: the doubted ones, or all others.
-    pub(crate) fn hungry(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
-        if is_doubted { &self.doubted } else { &self.hungry }
+    pub(crate) fn has_capacity(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
+        if is_doubted { &self.doubted } else { &self.has_capacity }
     }
 
     /// Useful workers by their parties, of which none is without a worker.
@@ -151,7 +151,7 @@ impl Readiness {
             false => Power::default(),
         };
         let queue_end = worker
-            .hand()
+            .held_leases()
             .largest_tail(self.method)
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
@@ -164,7 +164,7 @@ impl Readiness {
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),
-            (&mut self.hungry, is_hungry && !is_doubted),
+            (&mut self.has_capacity, is_hungry && !is_doubted),
             (&mut self.doubted, is_hungry && is_doubted),
         ];
         for (set, is_member) in memberships {
@@ -183,7 +183,7 @@ impl Readiness {
         set_member(&mut self.recounters, id, party, false);
         self.move_to(id, Keys::default());
         self.keys.remove(&id);
-        for set in [&mut self.able, &mut self.useful, &mut self.hungry, &mut self.doubted] {
+        for set in [&mut self.able, &mut self.useful, &mut self.has_capacity, &mut self.doubted] {
             set.remove(&id);
         }
     }

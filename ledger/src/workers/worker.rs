@@ -9,7 +9,7 @@ use queens_solver::Method;
 use crate::by_method::ByMethod;
 use crate::store::Source;
 use crate::workers::failures::Failures;
-use crate::workers::hand::Hand;
+use crate::workers::held_leases::HeldLeases;
 use crate::workers::speed::MeasuredSpeed;
 
 /// Leases a worker may hold for each of its threads: one that is counted and one that waits.
@@ -37,7 +37,7 @@ pub(crate) struct Worker {
     /// How often it was told to report, and when the next report should come at the latest.
     interval: ReportInterval,
     due: Duration,
-    hand: Hand,
+    held: HeldLeases,
     /// What it can count by, and how fast it is then. A node is not the same for different methods.
     skills: ByMethod<Option<Skill>>,
     /// Spans recorded from its reports.
@@ -109,8 +109,8 @@ impl Worker {
     }
 
     /// What it holds.
-    pub(crate) fn hand(&self) -> &Hand {
-        &self.hand
+    pub(crate) fn held_leases(&self) -> &HeldLeases {
+        &self.held
     }
 
     /// Whether it can count by this method at all.
@@ -161,12 +161,12 @@ impl Worker {
     /// Whether it holds all the leases it may.
     pub(crate) fn is_full(&self) -> bool {
         let believed = self.n_proven.saturating_mul(THREADS_FOR_A_PROVEN_ONE).max(UNPROVEN_THREADS);
-        self.hand.n_leases() >= LEASES_PER_THREAD * self.n_threads.min(believed) as usize
+        self.held.n_leases() >= LEASES_PER_THREAD * self.n_threads.min(believed) as usize
     }
 
     /// Whether each of its threads has a lease.
     pub(crate) fn is_busy(&self) -> bool {
-        self.hand.n_running() >= self.n_threads as usize
+        self.held.n_running() >= self.n_threads as usize
     }
 
     /// Whether it is served last, because its party has lapses that its own reports have not made up for.
@@ -197,8 +197,8 @@ impl Worker {
     /// What all its threads count together, in counted work: nothing if they have nothing to count, `None` if nobody has
     /// measured it.
     pub(crate) fn told_speed(&self) -> Option<MethodSpeeds> {
-        let (n_threads, n_running) = (f64::from(self.n_threads), self.hand.n_running() as f64);
-        let of = |method| match self.hand.n_running_by(method) {
+        let (n_threads, n_running) = (f64::from(self.n_threads), self.held.n_running() as f64);
+        let of = |method| match self.held.n_running_by(method) {
             0 => Some(Speed::ZERO),
             n => {
                 Speed::try_from(self.counted(method)?.measured()? * f64::from(n) / n_running * n_threads).ok()
@@ -209,12 +209,12 @@ impl Worker {
 
     /// The seconds that all its threads together take for what is counted now, from its beginning.
     fn running_seconds(&self) -> f64 {
-        self.seconds_for(|method| self.hand.running_work(method))
+        self.seconds_for(|method| self.held.running_work(method))
     }
 
     /// The seconds that all its threads together take for what waits.
     pub(crate) fn waiting_seconds(&self) -> f64 {
-        self.seconds_for(|method| self.hand.waiting_work(method))
+        self.seconds_for(|method| self.held.waiting_work(method))
     }
 
     fn seconds_for(&self, work: impl Fn(Method) -> u128) -> f64 {
@@ -224,7 +224,7 @@ impl Worker {
 
     /// The seconds until a thread of it is free for what waits, as far as is known.
     pub(crate) fn seconds_before_waiting(&self, now: Duration) -> f64 {
-        (self.running_seconds() - self.hand.silent_seconds(now)).max(0.0)
+        (self.running_seconds() - self.held.silent_seconds(now)).max(0.0)
     }
 }
 
@@ -259,7 +259,7 @@ impl Worker {
             heard: now,
             interval: ReportInterval::USUAL,
             due: now + ReportInterval::USUAL.get(),
-            hand: Hand::default(),
+            held: HeldLeases::default(),
             skills,
             n_recorded: known.map_or(0, |known| known.n_recorded),
             stuck: false,
@@ -289,8 +289,8 @@ impl Worker {
         self.heard = now;
     }
 
-    pub(crate) fn hand_mut(&mut self) -> &mut Hand {
-        &mut self.hand
+    pub(crate) fn hand_mut(&mut self) -> &mut HeldLeases {
+        &mut self.held
     }
 
     /// One of its threads took `duration` for so many nodes.

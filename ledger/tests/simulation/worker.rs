@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queens_desk::{AfterStep, Desk, Identity, LeaseToCount, SessionStep, WorkerSession};
+use queens_desk::{AfterStep, Identity, LeaseQueue, LeaseToCount, SessionStep, WorkerSession};
 use queens_messages::{
     Failure, HalvesSkill, JobIdentity, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker, WorkerId,
 };
@@ -18,7 +18,7 @@ pub(crate) struct Worker {
     pub(crate) speed: f64,
     /// The same of one that joins halves, if it can.
     pub(crate) halves_speed: Option<f64>,
-    desk: Desk,
+    desk: LeaseQueue,
     session: WorkerSession,
     threads: Vec<Option<Thread>>,
     pub(crate) watch: Watch,
@@ -70,7 +70,7 @@ impl Worker {
             id,
             speed,
             halves_speed,
-            desk: Desk::default(),
+            desk: LeaseQueue::default(),
             watch: Watch::new(identity.clone()),
             session: WorkerSession::new(identity),
             threads: (0..n_threads).map(|_| None).collect(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_messages::{
-    Contribution, Course, Decision, Event, JobId, JobStatus, Name, Priority, Share, Submission,
+    Contribution, Decision, Event, JobId, JobStatus, Name, Priority, ProgressHistory, Share, Submission,
     VerdictStatus, WorkerStatus,
 };
 use queens_solver::Method;
@@ -215,9 +215,14 @@ impl Operator {
     }
 
     /// How a job has gone so far, in so many rates and so many groups of parts at most.
-    pub async fn course(&self, job: JobId, rates: u32, groups: u32) -> Result<Course, ClientError> {
-        let request = pb::GetCourseRequest { job: job.0, rates, groups };
-        self.checked(self.answer(request, call!(get_course)).await?)
+    pub async fn progress_history(
+        &self,
+        job: JobId,
+        rates: u32,
+        groups: u32,
+    ) -> Result<ProgressHistory, ClientError> {
+        let request = pb::GetProgressHistoryRequest { job: job.0, rates, groups };
+        self.checked(self.answer(request, call!(get_progress_history)).await?)
     }
 
     /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there

@@ -705,7 +705,7 @@ pub struct Verdict {
 }
 /// Asks how a job has gone so far.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct GetCourseRequest {
+pub struct GetProgressHistoryRequest {
     /// The job's id.
     #[prost(uint64, tag = "1")]
     pub job: u64,
@@ -717,7 +717,7 @@ pub struct GetCourseRequest {
 }
 /// How a job has gone so far.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct Course {
+pub struct ProgressHistory {
     /// What the rates tell of, in milliseconds: from when it was first measured to when it was last measured.
     #[prost(uint64, tag = "1")]
     pub span_ms: u64,
@@ -1699,10 +1699,13 @@ pub mod jobs_client {
         }
         /// How a job has gone so far: how fast it was counted, and how far its parts are. NOT_FOUND if there is none with this
         /// id.
-        pub async fn get_course(
+        pub async fn get_progress_history(
             &mut self,
-            request: impl tonic::IntoRequest<super::GetCourseRequest>,
-        ) -> std::result::Result<tonic::Response<super::Course>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::GetProgressHistoryRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ProgressHistory>,
+            tonic::Status,
+        > {
             self.inner
                 .ready()
                 .await
@@ -1712,9 +1715,12 @@ pub mod jobs_client {
                     )
                 })?;
             let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/GetCourse");
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.Jobs/GetProgressHistory",
+            );
             let mut req = request.into_request();
-            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "GetCourse"));
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.Jobs", "GetProgressHistory"));
             self.inner.unary(req, path, codec).await
         }
         /// A certificate of a job that is done, piece by piece: all of them in order are the file (docs/CERTIFICATE.md). The job
@@ -2011,10 +2017,10 @@ pub mod jobs_server {
         >;
         /// How a job has gone so far: how fast it was counted, and how far its parts are. NOT_FOUND if there is none with this
         /// id.
-        async fn get_course(
+        async fn get_progress_history(
             &self,
-            request: tonic::Request<super::GetCourseRequest>,
-        ) -> std::result::Result<tonic::Response<super::Course>, tonic::Status>;
+            request: tonic::Request<super::GetProgressHistoryRequest>,
+        ) -> std::result::Result<tonic::Response<super::ProgressHistory>, tonic::Status>;
         /// Server streaming response type for the Export method.
         type ExportStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::CertificatePiece, tonic::Status>,
@@ -2628,23 +2634,25 @@ pub mod jobs_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.Jobs/GetCourse" => {
+                "/queens.v1.Jobs/GetProgressHistory" => {
                     #[allow(non_camel_case_types)]
-                    struct GetCourseSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::GetCourseRequest>
-                    for GetCourseSvc<T> {
-                        type Response = super::Course;
+                    struct GetProgressHistorySvc<T: Jobs>(pub Arc<T>);
+                    impl<
+                        T: Jobs,
+                    > tonic::server::UnaryService<super::GetProgressHistoryRequest>
+                    for GetProgressHistorySvc<T> {
+                        type Response = super::ProgressHistory;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::GetCourseRequest>,
+                            request: tonic::Request<super::GetProgressHistoryRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as Jobs>::get_course(&inner, request).await
+                                <T as Jobs>::get_progress_history(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2655,7 +2663,7 @@ pub mod jobs_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = GetCourseSvc(inner);
+                        let method = GetProgressHistorySvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

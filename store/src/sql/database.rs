@@ -5,7 +5,7 @@
 
 use std::fmt::{Debug, Display};
 
-use queens_ledger::store::Place;
+use queens_ledger::store::StoreName;
 use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{CachedStatement, Connection, ffi, params_from_iter};
 
@@ -44,7 +44,7 @@ pub trait Views: Debug + Send + Sync {
     fn view(&self) -> Result<Box<dyn Database>, Fault>;
 
     /// What people call it.
-    fn place(&self) -> Place;
+    fn place(&self) -> StoreName;
 }
 
 /// Whether more rows are wanted.

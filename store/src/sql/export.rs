@@ -18,12 +18,12 @@ use crate::certificate::ExportError;
 use crate::clock::unix_ms;
 
 /// Why a job can't be exported.
-enum Untold {
+enum QueryError {
     Told(ExportError),
     Fault(Fault),
 }
 
-impl From<Fault> for Untold {
+impl From<Fault> for QueryError {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
@@ -50,9 +50,9 @@ pub(crate) fn export(
     out: impl Write,
 ) -> Result<Exported, ExportError> {
     let of_store = |fault: Fault| ExportError::Store(fault.of_opening(views.place()));
-    let told = |untold: Untold| match untold {
-        Untold::Told(error) => error,
-        Untold::Fault(fault) => of_store(fault),
+    let told = |untold: QueryError| match untold {
+        QueryError::Told(error) => error,
+        QueryError::Fault(fault) => of_store(fault),
     };
     let view = views.view().map_err(of_store)?;
     let database = &*view;
@@ -87,11 +87,11 @@ pub(crate) fn export(
 }
 
 /// A job that is done, if it is there and no second pass of another.
-fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, Untold> {
-    let stored = read::stored_job(database, id)?.ok_or(Untold::Told(ExportError::Unknown(id)))?;
+fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, QueryError> {
+    let stored = read::stored_job(database, id)?.ok_or(QueryError::Told(ExportError::Unknown(id)))?;
     let (entry, choices) = (&stored.entry, stored.choices.as_ref());
     let Some(choices) = choices.filter(|_| entry.phase == Phase::Done) else {
-        return Err(Untold::Told(ExportError::NotDone { job: id }));
+        return Err(QueryError::Told(ExportError::NotDone { job: id }));
     };
     if entry.decomposition != entry.method.decomposition() {
         return Err(other_decomposition(id, entry.method, entry.decomposition).into());

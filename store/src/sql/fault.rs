@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use queens_ledger::store::lineage::OtherState;
-use queens_ledger::store::{Place, StoreError};
+use queens_ledger::store::{StoreError, StoreName};
 use queens_messages::JobId;
 use rusqlite::{ErrorCode, ffi};
 
@@ -106,7 +106,7 @@ impl Fault {
     }
 
     /// The error of a store that is in use.
-    pub fn of(self, place: impl Into<Place>) -> StoreError {
+    pub fn of(self, place: impl Into<StoreName>) -> StoreError {
         let place = place.into();
         match self {
             Self::Version(reason) => StoreError::Version { place, reason },
@@ -120,7 +120,7 @@ impl Fault {
     }
 
     /// The error of a store that can't be opened: trying again is no use.
-    pub fn of_opening(self, place: impl Into<Place>) -> StoreError {
+    pub fn of_opening(self, place: impl Into<StoreName>) -> StoreError {
         let place = place.into();
         match self.of(place.clone()) {
             StoreError::Failed(reason) | StoreError::Impossible(reason) => {

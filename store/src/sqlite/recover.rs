@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use queens_ledger::store::{Place, StoreError};
+use queens_ledger::store::{StoreError, StoreName};
 use queens_process::open_regular_file;
 use rusqlite::types::Value;
 use thiserror::Error;
@@ -30,7 +30,7 @@ pub enum RecoverError {
     Inside(PathBuf),
     /// No row proves itself.
     #[error("nothing in {0} proves itself: it is no database of this program; only a backup helps")]
-    Nothing(Place),
+    Nothing(StoreName),
     /// The new directory can't be written.
     #[error("failed to write '{}': {reason}", path.display())]
     Unwritable {
@@ -70,7 +70,11 @@ pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError
 /// # Errors
 /// If a table can't be read, nothing proves itself, or the new directory can't be written; then there is no database in
 /// it.
-pub fn recover_view(view: &dyn Database, damaged: &Place, new_dir: &Path) -> Result<Recovered, RecoverError> {
+pub fn recover_view(
+    view: &dyn Database,
+    damaged: &StoreName,
+    new_dir: &Path,
+) -> Result<Recovered, RecoverError> {
     recover_rows(damaged, new_dir, &mut |tables, found| {
         for table in tables {
             read::select(view, table, "", &[], |row| {
@@ -83,7 +87,7 @@ pub fn recover_view(view: &dyn Database, damaged: &Place, new_dir: &Path) -> Res
     })
 }
 
-fn recover_rows(damaged: &Place, new_dir: &Path, rows: &mut Rows<'_>) -> Result<Recovered, RecoverError> {
+fn recover_rows(damaged: &StoreName, new_dir: &Path, rows: &mut Rows<'_>) -> Result<Recovered, RecoverError> {
     let unwritable = |reason: String| RecoverError::Unwritable { path: new_dir.to_owned(), reason };
     fs::create_dir_all(new_dir).map_err(|error| unwritable(error.to_string()))?;
     let entry = fs::read_dir(new_dir).map_err(|error| unwritable(error.to_string()))?.next();

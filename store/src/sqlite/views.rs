@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use queens_ledger::store::Place;
+use queens_ledger::store::StoreName;
 
 use super::directory::{DATABASE, open_to_read};
 use super::schema::{self, VERSION};
@@ -27,7 +27,7 @@ impl Views for SqliteViews {
         Ok(Box::new(connection))
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> StoreName {
         self.dir.as_path().into()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::postgres::{Candidate, Contact, Server};
+use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
 use queens_ledger::store::{Block, Store, StoreError, Write};
 use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::postgres::{Postgres, proved};
@@ -146,7 +146,7 @@ fn what_was_cut_off_overtakes_nothing() {
     let address = proxy.url().replace("http://", "postgres://queens@") + "/pair";
     let server = Server::new(&address, None, None).expect("an address");
     let contact = Contact { url: "http://here:1".to_owned(), pages: None };
-    let mut store = Candidate::new(server, contact, Path::new(".")).lead().expect("opens");
+    let mut store = LeaderCandidate::new(server, contact, Path::new(".")).lead().expect("opens");
     let blocked = |blocked| {
         let block = Block { name: "anna".parse().expect("a name"), party: None };
         [Write::Blocked { block, blocked, reason: String::new() }]

@@ -189,12 +189,15 @@ impl Jobs for Liar {
         self.answer(pb::ListDecisionsResponse { decisions })
     }
 
-    async fn get_course(&self, _: Request<pb::GetCourseRequest>) -> Result<Response<pb::Course>, Status> {
+    async fn get_progress_history(
+        &self,
+        _: Request<pb::GetProgressHistoryRequest>,
+    ) -> Result<Response<pb::ProgressHistory>, Status> {
         let rate = |nodes_per_second| pb::Rate { nodes_per_second: Some(nodes_per_second) };
         let rates = vec![rate(f64::MAX), rate(0.0)];
         let group = pb::PartGroup { parts: u32::MAX, done: u32::MAX, begun: 0, fraction: 1.0 };
         let groups = vec![group; 4096];
-        self.answer(pb::Course { span_ms: u64::MAX, rates, now: Some(f64::MAX), groups })
+        self.answer(pb::ProgressHistory { span_ms: u64::MAX, rates, now: Some(f64::MAX), groups })
     }
 
     async fn list_verdicts(

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use queens_coordinator::store::postgres::{Candidate, Contact, PostgresStore, Server};
+use queens_coordinator::store::postgres::{Contact, LeaderCandidate, PostgresStore, Server};
 use queens_ledger::store::StoreError;
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
@@ -26,7 +26,7 @@ use self::steps::{any_steps, assert_same_records, play};
 fn try_open(address: &str, holder: &str) -> Result<PostgresStore, StoreError> {
     let server = Server::new(address, None, None).expect("an address");
     let contact = Contact { url: holder.to_owned(), pages: None };
-    Candidate::new(server, contact, Path::new(".")).lead()
+    LeaderCandidate::new(server, contact, Path::new(".")).lead()
 }
 
 #[test]

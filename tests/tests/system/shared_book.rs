@@ -6,9 +6,9 @@ use std::process::Command;
 use std::thread;
 
 use queens_access::{Pin, Proof, Role};
-use queens_coordinator::access::{Book, Place, Wanted};
-use queens_coordinator::store::Whereabouts;
-use queens_coordinator::store::postgres::{Candidate, Contact, Server};
+use queens_coordinator::access::{InvitationStore, NewInvitation, PublishedAddress};
+use queens_coordinator::store::StoreLocation;
+use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
 use queens_messages::{Decision, Name, Party};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
@@ -20,19 +20,19 @@ fn name(number: usize) -> Name {
     format!("w{number}").parse().expect("a name")
 }
 
-fn workers(n_names: u32) -> Wanted {
-    Wanted { role: Role::Worker, label: None, expires_ms: None, n_names }
+fn workers(n_names: u32) -> NewInvitation {
+    NewInvitation { role: Role::Worker, label: None, expires_ms: None, n_names }
 }
 
-fn server(address: &str) -> Whereabouts {
-    Whereabouts::Server(Server::new(address, None, None).expect("an address"))
+fn server(address: &str) -> StoreLocation {
+    StoreLocation::Server(Server::new(address, None, None).expect("an address"))
 }
 
 /// What has to be so of the book of a place, which is new.
-type Check = fn(&Whereabouts);
+type Check = fn(&StoreLocation);
 
-fn open(whereabouts: &Whereabouts) -> Book {
-    Book::open(whereabouts).expect("a book")
+fn open(whereabouts: &StoreLocation) -> InvitationStore {
+    InvitationStore::open(whereabouts).expect("a book")
 }
 
 /// Checks books of both kinds, new ones each time.
@@ -47,7 +47,7 @@ fn the_same_holds_of_a_directory_and_of_a_database() {
     ];
     for (_, check) in &checks {
         let dir = TempDir::new().expect("a temporary directory");
-        check(&Whereabouts::Directory(dir.path().to_owned()));
+        check(&StoreLocation::Directory(dir.path().to_owned()));
     }
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     for (name, check) in checks {
@@ -56,13 +56,13 @@ fn the_same_holds_of_a_directory_and_of_a_database() {
 }
 
 /// The party of an invitation.
-fn party(book: &mut Book, number: u64) -> Party {
+fn party(book: &mut InvitationStore, number: u64) -> Party {
     let all = book.invitations().expect("readable");
     all.iter().find(|invitation| invitation.number == number).expect("it is there").party
 }
 
 /// Whoever has read invitations and names learns that others have changed them, and is not told of what it did itself.
-fn check_versions(place: &Whereabouts) {
+fn check_versions(place: &StoreLocation) {
     let [mut one, mut other] = [(); 2].map(|()| open(place));
     let number = one.invite(&workers(2), 0).expect("invited").invitation();
     let known = [&mut one, &mut other].map(|book| book.version().expect("readable"));
@@ -80,9 +80,9 @@ fn check_versions(place: &Whereabouts) {
 }
 
 /// A name is bound to one invitation, and an invitation has so many.
-fn check_names(place: &Whereabouts) {
+fn check_names(place: &StoreLocation) {
     let book = &mut open(place);
-    let invite = |book: &mut Book, n| {
+    let invite = |book: &mut InvitationStore, n| {
         let number = book.invite(&workers(n), 0).expect("invited").invitation();
         party(book, number)
     };
@@ -92,7 +92,7 @@ fn check_names(place: &Whereabouts) {
     let bound = book.bind(&wanted).expect("writable");
     let refused: Vec<usize> = (0..wanted.len()).filter(|&at| bound[at].is_err()).collect();
     assert_eq!(refused, [13]);
-    let refused = |book: &mut Book, party, number| {
+    let refused = |book: &mut InvitationStore, party, number| {
         let bound = book.bind(&[(party, name(number))]).expect("writable");
         bound.into_iter().map(|one| one.expect_err("refused").to_string()).collect::<String>()
     };
@@ -115,16 +115,16 @@ fn check_names(place: &Whereabouts) {
 }
 
 /// A key is one person at a time.
-fn check_keys(place: &Whereabouts) {
+fn check_keys(place: &StoreLocation) {
     let book = &mut open(place);
     let [key, other] = ["0", "1"].map(|digit| format!("sha256:{}", digit.repeat(64)));
     let [key, other]: [Pin; 2] = [key, other].map(|text| text.parse().expect("a pin"));
-    let wanted = Wanted { role: Role::Viewer, label: None, expires_ms: Some(1000), n_names: 1 };
+    let wanted = NewInvitation { role: Role::Viewer, label: None, expires_ms: Some(1000), n_names: 1 };
     assert_eq!(book.invite_key(&wanted, key, 0).expect("invited"), 1);
     assert_eq!(book.invite_key(&wanted, other, 0).expect("invited"), 2);
     let refused = book.invite_key(&wanted, key, 999).expect_err("it goes on").to_string();
     assert!(refused.contains("invitation 1"), "{refused}");
-    let later = Wanted { expires_ms: None, ..wanted };
+    let later = NewInvitation { expires_ms: None, ..wanted };
     assert_eq!(book.invite_key(&later, key, 1000).expect("it has expired"), 3);
     book.revoke(3).expect("revoked");
     assert_eq!(book.invite_key(&later, key, 1000).expect("it was revoked"), 4);
@@ -134,23 +134,23 @@ fn check_keys(place: &Whereabouts) {
 }
 
 /// A name that is given goes to another invitation when the one that it was given to has ended, and a token is known.
-fn check_given(place: &Whereabouts) {
+fn check_given(place: &StoreLocation) {
     let book = &mut open(place);
     let label = Some("ann".parse().expect("a name"));
-    let wanted = Wanted { label, expires_ms: Some(1000), ..workers(1) };
+    let wanted = NewInvitation { label, expires_ms: Some(1000), ..workers(1) };
     let token = book.invite(&wanted, 0).expect("invited");
     let found = book.invitations().expect("readable");
-    assert!(found[0].admit(&token, 999).is_ok() && found[0].label == wanted.label, "{found:?}");
+    assert!(found[0].check_token(&token, 999).is_ok() && found[0].label == wanted.label, "{found:?}");
     let taken = book.invite(&wanted, 999).expect_err("it is hers").to_string();
     assert!(taken.contains("'ann' belongs to invitation 1"), "{taken}");
-    let later = Wanted { expires_ms: None, ..wanted };
+    let later = NewInvitation { expires_ms: None, ..wanted };
     let number = book.invite(&later, 1000).expect("it has expired").invitation();
     assert_eq!(book.names().expect("readable").into_values().collect::<Vec<_>>(), [party(book, number)]);
     assert_eq!(book.invitations().expect("readable").len(), 2);
 }
 
 /// The latest are kept of both kinds, however many of one kind there are.
-fn check_decisions(place: &Whereabouts) {
+fn check_decisions(place: &StoreLocation) {
     let book = &mut open(place);
     let some = |what: &str, is_refusal: bool| -> Vec<(bool, Decision)> {
         let one = |i| {
@@ -198,11 +198,11 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
     let jobs = || {
         let server = Server::new(&address, None, None).expect("an address");
         let contact = Contact { url: "here".to_owned(), pages: None };
-        drop(Candidate::new(server, contact, Path::new(".")).lead().expect("opens"));
+        drop(LeaderCandidate::new(server, contact, Path::new(".")).lead().expect("opens"));
     };
     jobs();
     let place = server(&address);
-    let at_once = |work: &(dyn Fn(&mut Book, usize) -> Vec<String> + Sync)| -> Vec<String> {
+    let at_once = |work: &(dyn Fn(&mut InvitationStore, usize) -> Vec<String> + Sync)| -> Vec<String> {
         thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|i| (i, open(&place)))
@@ -380,14 +380,14 @@ fn who_was_invited_is_moved_with_the_jobs() {
     let scratch = TempDir::new().expect("a temporary directory");
     let dir = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
     let (old, new) = (dir("old"), dir("new"));
-    let from = Whereabouts::Directory((&old).into());
+    let from = StoreLocation::Directory((&old).into());
     // A coordinator makes the directory.
     Coordinator::start(Path::new(&old)).stop();
     let mut book = open(&from);
     let token = book.invite(&workers(2), 5).expect("invited");
     let key = format!("sha256:{}", "b".repeat(64)).parse().expect("a pin");
     let label = Some("ann".parse().expect("a name"));
-    let wanted = Wanted { role: Role::Viewer, label, expires_ms: Some(u64::MAX >> 1), n_names: 1 };
+    let wanted = NewInvitation { role: Role::Viewer, label, expires_ms: Some(u64::MAX >> 1), n_names: 1 };
     book.invite_key(&wanted, key, 6).expect("invited");
     let of_first = party(&mut book, 1);
     assert!(book.bind(&[(of_first, name(1))]).expect("writable")[0].is_ok());
@@ -402,8 +402,9 @@ fn who_was_invited_is_moved_with_the_jobs() {
         outcome: "done".to_owned(),
     };
     book.note(&[(false, decision)]).expect("written");
-    book.note_place(&Place { url: Some("https://here:1".to_owned()), pin: None }).expect("written");
-    let contents = |whereabouts: &Whereabouts| {
+    book.note_place(&PublishedAddress { url: Some("https://here:1".to_owned()), pin: None })
+        .expect("written");
+    let contents = |whereabouts: &StoreLocation| {
         let mut book = open(whereabouts);
         let decisions = book.decisions(None, true).expect("readable");
         (book.invitations().expect("readable"), book.names().expect("readable"), decisions)
@@ -418,7 +419,7 @@ fn who_was_invited_is_moved_with_the_jobs() {
     assert_eq!(contents(&there), contents(&from));
     assert_eq!(open(&there).places().expect("readable"), [], "each coordinator notes its own");
     // Who came with it comes with it, and numbers go on.
-    assert!(contents(&there).0[0].admit(&token, 5).is_ok());
+    assert!(contents(&there).0[0].check_token(&token, 5).is_ok());
     assert!(
         open(&there)
             .bind(&[(of_first, name(1)), (of_first, name(2))])
@@ -432,7 +433,7 @@ fn who_was_invited_is_moved_with_the_jobs() {
     assert!(again.complaint(1).contains(&occupied), "{again:?}");
     let back = moved(&address, &new);
     assert!(back.stdout.contains("and 3 invitations are in"), "{back:?}");
-    let new_place = Whereabouts::Directory((&new).into());
+    let new_place = StoreLocation::Directory((&new).into());
     assert_eq!(contents(&new_place), contents(&there));
     assert_eq!(open(&new_place).invite(&workers(1), 0).expect("invited").invitation(), 4);
     // Who is not invited anywhere is not in the way.

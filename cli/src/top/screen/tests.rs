@@ -5,7 +5,7 @@ use queens_solver::BoardSize;
 use ratatui::crossterm::event::KeyCode;
 
 use super::*;
-use crate::top::sample::{course, job, lists, news, press, screen, typed, worker};
+use crate::top::sample::{job, lists, news, press, progress_history, screen, typed, worker};
 
 fn selected(screen: &Screen) -> Option<u64> {
     screen.selected_job().map(|job| job.id.0)
@@ -163,15 +163,15 @@ fn a_job_takes_the_whole_screen_and_goes_again() {
     press(&mut screen, &[KeyCode::Enter]);
     assert_eq!((screen.wanted().job, screen.wanted().is_page), (Some(JobId(2)), true));
     assert_eq!(screen.job_at_hand().map(|job| job.state), Some(JobState::Running));
-    screen.hear(course(10, Some(job(2, 21, JobState::Paused))));
+    screen.hear(progress_history(10, Some(job(2, 21, JobState::Paused))));
     assert_eq!(press(&mut screen, &typed("py")), Some(Pressed::Do(OperatorAction::Resume(JobId(2)))));
     // A busy coordinator does not tell how far parts are: what was told last stays.
-    let mut busy = course(10, None);
+    let mut busy = progress_history(10, None);
     if let FromCoordinator::Job(news) = &mut busy {
-        news.course.groups.clear();
+        news.progress_history.groups.clear();
     }
     screen.hear(busy);
-    let n_groups = |screen: &Screen| screen.job.as_ref().map(|news| news.course.groups.len());
+    let n_groups = |screen: &Screen| screen.job.as_ref().map(|news| news.progress_history.groups.len());
     assert_eq!(n_groups(&screen), Some(10));
     assert_eq!(press(&mut screen, &[KeyCode::Esc]), None);
     assert!(!screen.wanted().is_page);

@@ -1,14 +1,14 @@
 //! How fast a job was counted.
 
-use queens_messages::{Course, JobId, Speed};
+use queens_messages::{JobId, ProgressHistory, Speed};
 use queens_solver::Method;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Sparkline, SparklineBar};
 
-use super::fit::fit;
 use super::palette::Palette;
 use super::title::seconds;
+use super::truncate::truncate;
 use crate::present::work::speed;
 use crate::top::cluster::JobNews;
 
@@ -23,11 +23,11 @@ pub(super) fn draw(
     news: Option<&JobNews>,
     palette: Palette,
 ) {
-    let course = news.map(|news| &news.course);
-    let title = fit(&format!(" {} ", title(job, method, course)), area.width.into());
+    let progress_history = news.map(|news| &news.progress_history);
+    let title = truncate(&format!(" {} ", title(job, method, progress_history)), area.width.into());
     let block = Block::new().borders(Borders::TOP).title(title);
-    let rates = course.map_or(&[][..], |course| &course.rates);
-    let highest = course.map_or(0.0, most);
+    let rates = progress_history.map_or(&[][..], |progress_history| &progress_history.rates);
+    let highest = progress_history.map_or(0.0, most);
     let bars = stretched(rates, area.width.into()).map(|rate| match rate {
         Some(rate) => SparklineBar::from(height(rate, highest)),
         None => SparklineBar::from(None),
@@ -41,14 +41,19 @@ pub(super) fn draw(
     frame.render_widget(curve, area);
 }
 
-fn title(job: JobId, method: Method, course: Option<&Course>) -> String {
-    match course {
+fn title(job: JobId, method: Method, progress_history: Option<&ProgressHistory>) -> String {
+    match progress_history {
         None => format!("speed of job {job}"),
-        Some(course) if course.rates.is_empty() => format!("speed of job {job}: not measured yet"),
-        Some(course) => {
-            let now = course.now.map(|now| format!("now {}, ", speed(method, now.get()))).unwrap_or_default();
-            let most = speed(method, most(course));
-            format!("speed of job {job} over {}: {now}at most {most}", seconds(course.span))
+        Some(progress_history) if progress_history.rates.is_empty() => {
+            format!("speed of job {job}: not measured yet")
+        }
+        Some(progress_history) => {
+            let now = progress_history
+                .now
+                .map(|now| format!("now {}, ", speed(method, now.get())))
+                .unwrap_or_default();
+            let most = speed(method, most(progress_history));
+            format!("speed of job {job} over {}: {now}at most {most}", seconds(progress_history.span))
         }
     }
 }
@@ -60,8 +65,8 @@ fn stretched(rates: &[Option<Speed>], width: usize) -> impl Iterator<Item = Opti
 }
 
 /// The highest of the rates.
-fn most(course: &Course) -> f64 {
-    course.rates.iter().flatten().map(|rate| rate.get()).fold(0.0, f64::max)
+fn most(progress_history: &ProgressHistory) -> f64 {
+    progress_history.rates.iter().flatten().map(|rate| rate.get()).fold(0.0, f64::max)
 }
 
 /// The height of a bar if this is the highest rate: whatever a coordinator tells, no more than [`HIGHEST`].

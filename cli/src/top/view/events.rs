@@ -9,8 +9,8 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::fit::{cells, fit};
 use super::title::seconds;
+use super::truncate::{cells, truncate};
 use crate::top::screen::Screen;
 
 /// The events there is room for, the latest first: all of them, or those of one job. O(events that are told).
@@ -30,6 +30,6 @@ fn line(event: &Event, names_job: bool, width: usize) -> Line<'_> {
     let age = SystemTime::now().duration_since(at).unwrap_or_default();
     let age = format!("{:>11} ago  ", seconds(age));
     let job = event.job.filter(|_| names_job).map(|job| format!("job {job}: ")).unwrap_or_default();
-    let text = fit(&format!("{job}{}", event.text), width.saturating_sub(cells(&age)));
+    let text = truncate(&format!("{job}{}", event.text), width.saturating_sub(cells(&age)));
     Line::from(vec![Span::styled(age, Modifier::DIM), Span::raw(text)])
 }

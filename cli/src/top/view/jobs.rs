@@ -5,7 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::columns::{Column, Content, Entry, Titled, number, text, word};
+use super::column_layout::{Column, Content, Entry, Titled, number, text, word};
 use super::palette::Palette;
 use super::title::title;
 use crate::present::job::{ends, fault, time_left};

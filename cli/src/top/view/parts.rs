@@ -1,6 +1,6 @@
 //! How far the parts of a job are.
 
-use queens_messages::{Course, PartGroup};
+use queens_messages::{PartGroup, ProgressHistory};
 use queens_solver::Method;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -8,19 +8,19 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::fit::fit;
 use super::palette::Palette;
+use super::truncate::truncate;
 
 /// A cell for each group of parts, as they follow each other in the plan: full if all of it is recorded. O(cells).
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
     method: Method,
-    course: Option<&Course>,
+    progress_history: Option<&ProgressHistory>,
     palette: Palette,
 ) {
-    let groups = course.map_or(&[][..], |course| &course.groups);
-    let title = fit(&format!(" {} ", title(method, groups)), area.width.into());
+    let groups = progress_history.map_or(&[][..], |progress_history| &progress_history.groups);
+    let title = truncate(&format!(" {} ", title(method, groups)), area.width.into());
     let block = Block::new().borders(Borders::TOP).title(title);
     let cell = |group: &PartGroup| {
         let (sign, style) = sign(group, palette);

@@ -9,7 +9,7 @@ use ratatui::style::Modifier;
 
 use super::*;
 use crate::top::cluster::FromCoordinator;
-use crate::top::sample::{course, job, lists, press, screen, typed, worker};
+use crate::top::sample::{job, lists, press, progress_history, screen, typed, worker};
 
 fn terminal(width: u16, height: u16) -> Terminal<TestBackend> {
     Terminal::new(TestBackend::new(width, height)).expect("it is in memory")
@@ -39,7 +39,7 @@ fn tables_on_a_usual_terminal() {
 fn a_job_on_a_usual_terminal() {
     let mut screen = screen();
     press(&mut screen, &[KeyCode::Enter]);
-    screen.hear(course(300, Some(job(2, 21, JobState::Running))));
+    screen.hear(progress_history(300, Some(job(2, 21, JobState::Running))));
     check(&mut screen, PAGE);
     assert_eq!(screen.wanted().n_rates, 80);
 }
@@ -62,7 +62,7 @@ fn all_of_a_wide_terminal_is_used() {
     let bar = tables.lines().find(|line| line.contains("running")).expect("a job runs");
     assert!(bar.matches(['█', '░']).count() == 60, "{bar}");
     press(&mut screen, &[KeyCode::Enter]);
-    screen.hear(course(300, Some(job(2, 21, JobState::Running))));
+    screen.hear(progress_history(300, Some(job(2, 21, JobState::Running))));
     let page = drawn(&mut screen, 200, 50);
     let beside = page.iter().find(|line| line.contains("crosses: 100 done")).expect("parts");
     assert!(beside.contains("who counted"), "{beside}");
@@ -81,7 +81,7 @@ fn it_is_drawn_into_any_room() {
             };
             press(&mut screen, &[key]);
         }
-        screen.hear(course(300, Some(job(2, 21, JobState::Running))));
+        screen.hear(progress_history(300, Some(job(2, 21, JobState::Running))));
         for (width, height) in [(1, 1), (2, 30), (300, 2), (10, 5), (40, 10), (79, 23), (121, 16), (250, 90)]
         {
             let lines = drawn(&mut screen, width, height);

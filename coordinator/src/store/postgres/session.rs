@@ -23,12 +23,12 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 use tokio_stream::StreamExt;
 
+use super::atomic_write::Single;
 use super::connect::{Warnings, connect, of_end};
 use super::fault::fault;
 use super::row::PostgresRow;
 use super::server::Server;
-use super::single::Single;
-use super::waiting::{Batch, Parameter, Waiting};
+use super::write_buffer::{Batch, Parameter, Waiting};
 
 /// How long an answer is waited for: one that may have much to do, and one about who leads.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -5,26 +5,26 @@ use std::sync::Arc;
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::lineage::Lineage;
-use queens_ledger::store::{JobEntry, Place, Store, StoreError, Stored, Write};
+use queens_ledger::store::{JobEntry, Store, StoreError, StoreName, Stored, Write};
 use queens_messages::JobId;
 use queens_solver::{Pass, Span};
 use queens_store::history::History;
 use queens_store::sql::audit::{JobAudit, Truth, audit_all};
 use queens_store::sql::database::{Database, Views, first};
 use queens_store::sql::fault::Fault;
-use queens_store::sql::movable::Movable;
 use queens_store::sql::read::cell;
 use queens_store::sql::records::SqlRecords;
+use queens_store::sql::store_copy::StoreCopy;
 use queens_store::sql::tables::Tables;
 use queens_store::sqlite::{RecoverError, Recovered, recover_view};
 use queens_store::{Archive, Records, seed};
 
 use super::history::PostgresHistory;
-use super::lead::Lead;
+use super::leader_election::Lead;
+use super::leader_lease::LeaderLease;
+use super::read_only::PostgresViews;
 use super::server::Server;
 use super::session::{Backend, Hold, Session};
-use super::tenure::Tenure;
-use super::views::PostgresViews;
 
 /// Keeps jobs in a database on a server. What a [`commit`](Store::commit) wrote is as durable as the server makes it:
 /// with `synchronous_standby_names` also if it is lost.
@@ -58,12 +58,12 @@ impl PostgresStore {
 
     /// For how long it may write.
     #[must_use]
-    pub fn tenure(&self) -> Tenure {
-        self.lead.tenure.clone()
+    pub fn lease(&self) -> LeaderLease {
+        self.lead.lease.clone()
     }
 
-    fn place(&self) -> Place {
-        Place::Database(self.server.name())
+    fn place(&self) -> StoreName {
+        StoreName::Database(self.server.name())
     }
 
     /// Does something with the connection, which is made if need be, and given up if something goes wrong.
@@ -84,7 +84,7 @@ impl PostgresStore {
         done.map_err(|fault| {
             self.tables = Tables::default();
             if matches!(fault, Fault::Fenced(_)) {
-                self.lead.tenure.end();
+                self.lead.lease.end();
             }
             fault.of_one_let_in().of(self.place())
         })
@@ -149,7 +149,7 @@ impl Store for PostgresStore {
     }
 }
 
-impl Movable for PostgresStore {
+impl StoreCopy for PostgresStore {
     fn view(&self) -> Result<Box<dyn Database>, StoreError> {
         let views = PostgresViews { server: self.server.clone() };
         views.view().map_err(|fault| fault.of(self.place()))
@@ -159,7 +159,7 @@ impl Movable for PostgresStore {
         self.transact(|session, _| work(session))
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> StoreName {
         self.place()
     }
 }

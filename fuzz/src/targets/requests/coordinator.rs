@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use queens_coordinator::access::Admission;
+use queens_coordinator::access::Authenticator;
 use queens_coordinator::connections::{Limits, Most};
 use queens_coordinator::http::Site;
 use queens_event_loop::unthreaded;
@@ -86,7 +86,7 @@ async fn serve(store: Counted) -> SocketAddr {
     let site = Site::bind(&any_port, None, None).await.expect("there is a port");
     let address = site.local_addr().expect("it listens");
     let limits = Limits::share(FILES, true, Most::default()).1;
-    let everybody = Admission::of_everybody(None);
+    let everybody = Authenticator::open_to_all(None);
     tokio::spawn(site.serve(limits, handle, everybody, CancellationToken::new()));
     address
 }

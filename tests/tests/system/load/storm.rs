@@ -15,7 +15,7 @@ use queens_tests::postgres::Postgres;
 use queens_tests::process::wait_at_most;
 use queens_tests::service::Service;
 use queens_tests::{TempDir, files, say};
-use queens_worker::remote::Pauses;
+use queens_worker::remote::Backoff;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -183,7 +183,7 @@ async fn live(
     let mut search = Search::new(routes);
     loop {
         let Err(Lost) = work(&mut worker, number, storm, said).await;
-        let (mut pauses, since) = (Pauses::new(are_several), Instant::now());
+        let (mut pauses, since) = (Backoff::new(are_several), Instant::now());
         'lost: loop {
             sleep(pauses.next(since.elapsed())).await;
             search.begin();

@@ -1,0 +1,61 @@
+//! The first lines: who is asked, and how it is.
+
+use queens_messages::plain;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+
+use super::palette::Palette;
+use super::title::seconds;
+use super::truncate::truncate;
+use crate::present::work::speeds;
+use crate::top::screen::Screen;
+
+/// The coordinator and what it has, or why it is not known.
+pub(super) fn draw_cluster(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: Palette) {
+    if let Some((problem, since)) = &screen.away {
+        let reason = plain::line(&problem.to_string()).into_owned();
+        let text = format!(" no state from the coordinator for {}: {reason}", seconds(since.elapsed()));
+        return draw_line(frame, area, &text, palette.alarm());
+    }
+    let Some(lists) = &screen.lists else {
+        return draw_line(frame, area, &format!(" asking {}", screen.url), Style::new());
+    };
+    let gap = lists.together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
+    let text = format!(
+        " {}   jobs: {}   workers: {}   threads: {}   {}{gap}",
+        screen.url,
+        lists.jobs.len(),
+        lists.workers.len(),
+        lists.n_threads,
+        speeds(lists.together.speed),
+    );
+    draw_line(frame, area, &text, Style::new().add_modifier(Modifier::BOLD));
+}
+
+/// The coordinator itself.
+pub(super) fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: Palette) {
+    let Some(news) = screen.news.as_ref().filter(|_| screen.away.is_none()) else { return };
+    let coordinator = &news.greeting.status;
+    if let Some(error) = &coordinator.store_error {
+        return draw_line(frame, area, &format!(" nothing is recorded at present: {error}"), palette.alarm());
+    }
+    if !coordinator.refuses.is_empty() {
+        let text = format!(" refuses {}", coordinator.refuses.join("; "));
+        return draw_line(frame, area, &text, palette.alarm());
+    }
+    let role = news.greeting.role.as_ref().map(|role| format!("   you: {role}")).unwrap_or_default();
+    let text = format!(
+        " coordinator: {}   up {}   store: {}   slowest step: {:.2} s{role}",
+        coordinator.version,
+        seconds(coordinator.uptime),
+        coordinator.store,
+        coordinator.slowest_step.as_secs_f64(),
+    );
+    draw_line(frame, area, &text, Style::new());
+}
+
+fn draw_line(frame: &mut Frame<'_>, area: Rect, text: &str, style: Style) {
+    frame.render_widget(Line::from(truncate(text, area.width.into())).style(style), area);
+}

@@ -1,0 +1,94 @@
+//! The ports of a coordinator: bound once, and served by whoever it is at the time.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+
+use anyhow::Context;
+use queens_coordinator::connections::{Limits, Port};
+use queens_coordinator::http;
+use queens_coordinator::store::postgres::Contact;
+use queens_coordinator::tls::Tls;
+use queens_messages::ListenAddress;
+use queens_process::allow_many_files;
+use tokio::net::TcpListener;
+use tracing::warn;
+
+use super::auth_setup::DoorArgs;
+use super::quota_args::LimitArgs;
+
+/// Open files that are counted on if nobody can say how many are allowed.
+const USUAL_FILES: u64 = 1024;
+
+/// Where a coordinator listens. Whoever connects waits until the port is served.
+#[derive(Debug)]
+pub(crate) struct Ports {
+    workers: StdListener,
+    site: Option<http::Site>,
+    pub(crate) tls: Option<Arc<Tls>>,
+    limits: (Limits, Limits),
+}
+
+impl Ports {
+    /// Listens, if that is safe.
+    pub(crate) async fn bind(
+        listen: &ListenAddress,
+        pages: Option<&ListenAddress>,
+        door: &DoorArgs,
+        limits: &LimitArgs,
+    ) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(listen.as_str()).await;
+        let listener = listener.with_context(|| format!("failed to listen on {listen}"))?;
+        let tls = door.tls()?;
+        let site = match pages {
+            Some(address) => {
+                let site = http::Site::bind(address, door.url.as_ref(), tls.clone()).await;
+                Some(site.with_context(|| format!("failed to listen on {address}, which --http asks for"))?)
+            }
+            None => None,
+        };
+        let mut listening = vec![listener.local_addr()?];
+        listening.extend(site.as_ref().map(http::Site::local_addr).transpose()?);
+        door.check(&listening)?;
+        if let Some(site) = &site {
+            site.announce()?;
+        }
+        // Each connection is one.
+        let n_files = allow_many_files().unwrap_or_else(|error| {
+            warn!(%error, "the limit of open files stays as it is");
+            USUAL_FILES
+        });
+        let most = limits.connections();
+        if let Some(allowed) = most.too_many(n_files) {
+            warn!(
+                allowed,
+                "fewer connections than --max-connections says: the limit of open files allows no more"
+            );
+        }
+        let limits = Limits::share(n_files, site.is_some(), most);
+        Ok(Self { workers: listener.into_std()?, site, tls, limits })
+    }
+
+    /// The address that workers and operators reach.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.workers.local_addr()
+    }
+
+    /// Where other coordinators send workers, operators and people for this one.
+    pub(crate) fn contact(&self, door: &DoorArgs) -> io::Result<Contact> {
+        let pages = self.site.as_ref().map(http::Site::local_addr).transpose()?;
+        Ok(door.contact(self.local_addr()?, pages, self.tls.as_deref()))
+    }
+
+    /// The port for workers and operators, to be served in this runtime.
+    pub(crate) fn for_workers(&self) -> io::Result<Port> {
+        let listener = TcpListener::from_std(self.workers.try_clone()?)?;
+        Ok(Port::for_workers(listener, self.limits.0, self.tls.clone()))
+    }
+
+    /// The site, if there is one, and how many connections it may have.
+    pub(crate) fn for_pages(&self) -> io::Result<Option<(http::Site, Limits)>> {
+        let again = self.site.as_ref().map(http::Site::again).transpose()?;
+        Ok(again.map(|site| (site, self.limits.1)))
+    }
+}

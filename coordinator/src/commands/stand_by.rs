@@ -1,0 +1,122 @@
+//! Standing by until this coordinator leads.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use queens_coordinator::store::postgres::{Contact, LeaderCandidate, PostgresStore};
+use queens_coordinator::{Standby, Standing, grpc};
+use queens_ledger::store::StoreError;
+use queens_process::{complain, ready};
+use tokio::runtime::{Builder, Runtime};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::listeners::Ports;
+
+/// How long to wait before trying again to lead.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// How long those who are being answered may take when this coordinator begins to lead.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
+
+pub(crate) const NOT_YET: &str = "who leads is not known yet";
+const UNREACHABLE: &str = "its database can't be reached";
+const ABOUT_TO_LEAD: &str = "it is about to lead";
+const NOBODY: &str = "nobody leads at the moment";
+const NAMESAKE: &str = "one with the same URL leads, or did seconds ago";
+
+/// Answers for a coordinator that stands by, as long as it lives.
+#[derive(Debug)]
+pub(crate) struct StandingBy {
+    standby: Standby,
+    stop: CancellationToken,
+    runtime: Option<Runtime>,
+}
+
+impl StandingBy {
+    /// Begins to answer.
+    pub(crate) fn start(ports: &Ports, standing: Standing) -> anyhow::Result<Self> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let (standby, stop) = (Standby::new(standing), CancellationToken::new());
+        let serving = async {
+            if let Some(tls) = &ports.tls {
+                tls.follow(stop.clone()).context("failed to listen to signals")?;
+            }
+            let served = grpc::stand_by(ports.for_workers()?, standby.clone(), stop.clone());
+            tokio::spawn(async { served.await.unwrap_or_else(|error| failed("gRPC", &error)) });
+            if let Some((site, limits)) = ports.for_pages()? {
+                let served = site.stand_by(limits, standby.clone(), stop.clone());
+                tokio::spawn(async { served.await.unwrap_or_else(|error| failed("HTTP", &error)) });
+            }
+            anyhow::Ok(())
+        };
+        runtime.block_on(serving)?;
+        info!(address = %ports.local_addr()?, "standing by");
+        ready();
+        Ok(Self { standby, stop, runtime: Some(runtime) })
+    }
+}
+
+impl Drop for StandingBy {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(DRAIN_TIMEOUT);
+        }
+    }
+}
+
+fn failed(server: &str, error: &dyn std::error::Error) {
+    complain(&format!("the {server} server of a coordinator that stands by failed: {error}"));
+}
+
+/// Waits until this coordinator leads, from when it may on. What answers meanwhile that it stands by, which it begins to
+/// when others have to be waited for, goes on until it is dropped. `None` if it is told to stop.
+pub(crate) fn wait_to_lead(
+    candidate: &mut LeaderCandidate,
+    own: &Contact,
+    ports: &Ports,
+    mut standing_by: Option<StandingBy>,
+    not_before: Instant,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<(PostgresStore, Option<StandingBy>)>> {
+    while !stop.is_cancelled() {
+        let may_lead = Instant::now() >= not_before;
+        let stood = if may_lead { candidate.stand() } else { candidate.look().map(Err) };
+        let (standing, why) = match stood {
+            Ok(Ok(store)) => {
+                if let Some(standing_by) = &standing_by {
+                    standing_by.standby.tell(Standing::Unled(ABOUT_TO_LEAD));
+                }
+                return Ok(Some((store, standing_by)));
+            }
+            Ok(Err(Some(leader))) if leader != *own => (Standing::Led(leader), None),
+            Ok(Err(Some(_))) => (Standing::Unled(NAMESAKE), None),
+            Ok(Err(None)) => (Standing::Unled(NOBODY), None),
+            Err(StoreError::Failed(reason)) => (Standing::Unled(UNREACHABLE), Some(reason)),
+            Err(error) => return Err(error.into()),
+        };
+        let is_away = why.is_some();
+        let reason = why.unwrap_or_else(|| standing.to_string());
+        let (standing_by, is_news) = match &mut standing_by {
+            Some(standing_by) => {
+                let is_news = standing_by.standby.tell(standing);
+                (standing_by, is_news)
+            }
+            None => (standing_by.insert(StandingBy::start(ports, standing)?), true),
+        };
+        if is_news && is_away {
+            warn!(reason, "waiting to lead");
+        } else if is_news {
+            info!(reason, "waiting to lead");
+        }
+        if standing_by.standby.take_knock()
+            && let Err(error) = candidate.knock()
+        {
+            info!(%error, "whoever leads is not told that workers ask here");
+        }
+        thread::sleep(RETRY);
+    }
+    Ok(None)
+}

@@ -1,0 +1,101 @@
+//! Requests on connections, from their heads to the ends of their answers.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+
+use super::peer::Peer;
+
+/// How long a request may take from its head to the beginning of its answer, its body included.
+pub(crate) const REQUEST: Duration = Duration::from_secs(15);
+
+/// A request on a connection, from its head to the end of its answer. A part of the request's extensions.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit(Arc<Visiting>);
+
+#[derive(Debug)]
+struct Visiting {
+    peer: Peer,
+    at_work: AtomicBool,
+}
+
+impl Visit {
+    fn begin(peer: Peer) -> Self {
+        peer.ask();
+        Self(Arc::new(Visiting { peer, at_work: AtomicBool::new(false) }))
+    }
+
+    /// The connection is at work until the answer ends.
+    pub(crate) fn begin_work(&self) {
+        let Visiting { peer, at_work } = &*self.0;
+        if !at_work.swap(true, Ordering::Relaxed) {
+            peer.begin_work();
+        }
+    }
+}
+
+impl Drop for Visiting {
+    fn drop(&mut self) {
+        if *self.at_work.get_mut() {
+            self.peer.end_work();
+        }
+    }
+}
+
+/// A part of the extensions of an answer whose connection is not at work because of it, until its handler says so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotYetAtWork;
+
+/// Makes the answer to a request that takes too long.
+pub(crate) type TooLate = fn() -> Response;
+
+/// Passes a request on to its handler, for some time, and keeps the books of its connection.
+pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
+    // What comes by a connection of another kind, in a simulated network, is not counted.
+    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
+    let visit = peer.map(Visit::begin);
+    if let Some(visit) = &visit {
+        request.extensions_mut().insert(visit.clone());
+    }
+    let response = tokio::time::timeout(REQUEST, next.run(request)).await;
+    let response = response.unwrap_or_else(|_| too_late());
+    let Some(visit) = visit else { return response };
+    if response.extensions().get::<NotYetAtWork>().is_none() {
+        visit.begin_work();
+    }
+    response.map(|body| Body::new(Attended { body, _visit: visit }))
+}
+
+/// The body of an answer, which goes on as long as this is there.
+struct Attended {
+    body: Body,
+    _visit: Visit,
+}
+
+impl HttpBody for Attended {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,138 @@
+//! Who is at the other end of a connection, and the port that it came to.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use queens_access::Pin;
+use queens_event_loop::LogThrottle;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+use tracing::warn;
+
+use super::connection_table::{Register, Room};
+
+/// What a port and its connections have in common.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// For the log.
+    name: &'static str,
+    register: Mutex<Register>,
+    refusals: LogThrottle,
+    closings: LogThrottle,
+}
+
+impl Shared {
+    pub(super) fn new(name: &'static str, shaking: Room, waiting: Room) -> Self {
+        let register = Mutex::new(Register::new(shaking, waiting));
+        Self { name, register, refusals: LogThrottle::default(), closings: LogThrottle::default() }
+    }
+
+    pub(super) fn register<T>(&self, change: impl FnOnce(&mut Register) -> T) -> T {
+        // Nothing is left half done in there.
+        change(&mut self.register.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn say_refused(&self, peer: IpAddr, reason: &str) {
+        if let Some(left_out) = self.refusals.allows() {
+            warn!(port = self.name, %peer, left_out, "a connection was closed at once: {reason}");
+        }
+    }
+
+    pub(super) fn say_failed(&self, error: &io::Error) {
+        if let Some(left_out) = self.refusals.allows() {
+            warn!(port = self.name, left_out, %error, "cannot accept a connection");
+        }
+    }
+
+    pub(super) fn say_closed(&self, connections: usize, reason: &str) {
+        if let Some(left_out) = self.closings.allows() {
+            warn!(port = self.name, connections, left_out, "closed: {reason}");
+        }
+    }
+}
+
+/// Who is at the other end of a connection: requests carry it.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    shared: Arc<Shared>,
+    number: u64,
+    peer: IpAddr,
+    /// That of its TLS certificate, if it has shown one.
+    key: Option<Pin>,
+}
+
+impl Peer {
+    pub(super) fn new(shared: Arc<Shared>, number: u64, peer: IpAddr) -> Self {
+        Self { shared, number, peer, key: None }
+    }
+
+    /// Its address.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.peer
+    }
+
+    /// The key that it has proved to have, if it has.
+    pub(crate) fn key(&self) -> Option<Pin> {
+        self.key
+    }
+
+    /// The connection is encrypted now; `false` if it has to go.
+    pub(super) fn end_handshake(&self) -> bool {
+        self.shared.register(|register| register.end_handshake(Instant::now(), self.number))
+    }
+
+    /// It could not be encrypted.
+    pub(super) fn say_no_handshake(&self, error: &io::Error) {
+        self.shared.say_refused(self.peer, &format!("its TLS handshake failed ({error})"));
+    }
+
+    /// A request has come.
+    pub(super) fn ask(&self) {
+        self.shared.register(|register| register.ask(Instant::now(), self.number));
+    }
+
+    /// Its answer goes on for long.
+    pub(super) fn begin_work(&self) {
+        self.shared.register(|register| register.begin_work(self.number));
+    }
+
+    /// It does not any more.
+    pub(super) fn end_work(&self) {
+        self.shared.register(|register| register.end_work(Instant::now(), self.number));
+    }
+
+    /// The connection is closed, because the other end does not read.
+    pub(super) fn say_unread(&self) {
+        self.shared.say_closed(1, "it does not read what it is sent");
+    }
+}
+
+/// A connection's place at its port, which is given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct ConnectionSlot {
+    peer: Peer,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl ConnectionSlot {
+    pub(super) fn new(peer: Peer, permit: OwnedSemaphorePermit) -> Self {
+        Self { peer, _permit: permit }
+    }
+
+    pub(super) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Its other end has proved to have this key, or has shown none.
+    pub(super) fn know(&mut self, key: Option<Pin>) {
+        self.peer.key = key;
+    }
+}
+
+impl Drop for ConnectionSlot {
+    fn drop(&mut self) {
+        let Peer { shared, number, .. } = &self.peer;
+        shared.register(|register| register.leave(*number));
+    }
+}

@@ -1,0 +1,90 @@
+//! Lets requests in that their senders may make.
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+
+use super::not_found;
+use super::refusal::{Reason, RequestRefusal};
+use crate::access::{AuthError, Authenticator};
+use crate::connections::Peer;
+
+pub(super) async fn authorize(
+    State(authenticator): State<Authenticator>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
+    let address = peer.as_ref().map(Peer::address);
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    // What is not there, nobody has to ask for permission to be told that it is not.
+    let Some(path) = path else { return next.run(request).await };
+    match authenticator
+        .authorize(request.method().as_str(), path.as_str(), request.headers(), peer.as_ref())
+        .await
+    {
+        Ok(auth) => {
+            let audit_guard =
+                authenticator.audit_guard(&auth, request.method().as_str(), path.as_str(), address);
+            request.extensions_mut().insert(auth.clone());
+            let Some(audit_guard) = audit_guard else { return auth.revocable(next.run(request).await) };
+            let audit_action = audit_guard.audit_action().clone();
+            let response = audit_action.scope_of(next.run(request)).await;
+            audit_guard.answered(answer(&response)).await;
+            response
+        }
+        Err(refusal) if is_of_a_person(&request, &refusal) => Redirect::to("/login").into_response(),
+        Err(refusal) => refused(refusal),
+    }
+}
+
+/// What a response tells whoever has asked, or the reason of a refusal.
+fn answer(response: &Response) -> Result<(), String> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(());
+    }
+    let reason = response.extensions().get::<Reason>().map(|Reason(reason)| reason.clone());
+    Err(reason.unwrap_or_else(|| status.to_string()))
+}
+
+/// Whether somebody is looking at a page who can log in.
+fn is_of_a_person(request: &Request, refusal: &AuthError) -> bool {
+    *request.method() == Method::GET
+        && not_found::is_of_a_person(request.headers())
+        && !matches!(
+            refusal,
+            AuthError::Forbidden { .. }
+                | AuthError::UnknownRoute
+                | AuthError::QuotaExceeded(_)
+                | AuthError::Unavailable
+        )
+}
+
+pub(super) fn refused(refusal: AuthError) -> Response {
+    let reason = refusal.to_string();
+    match refusal {
+        AuthError::NoToken
+        | AuthError::MalformedToken
+        | AuthError::LoggedOut
+        | AuthError::InvitationGone(_)
+        | AuthError::InvitationError(_) => {
+            let mut response = RequestRefusal::new(StatusCode::UNAUTHORIZED, reason).into_response();
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+        }
+        AuthError::QuotaExceeded(_) => {
+            let mut response = RequestRefusal::new(StatusCode::TOO_MANY_REQUESTS, reason).into_response();
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            response
+        }
+        AuthError::Unavailable | AuthError::NoRandomNumbers => {
+            RequestRefusal::unavailable(reason).into_response()
+        }
+        AuthError::Forbidden { .. } | AuthError::UnknownRoute => {
+            RequestRefusal::new(StatusCode::FORBIDDEN, reason).into_response()
+        }
+    }
+}

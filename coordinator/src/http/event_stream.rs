@@ -1,0 +1,126 @@
+//! What has happened, how the coordinator itself stands, and the stream of summaries.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Query, State};
+use axum::http::header::CONNECTION;
+use axum::response::IntoResponse;
+use axum::response::sse::{self, Sse};
+use queens_json::{Coordinator, Decision, Event};
+use queens_messages::JobId;
+use serde::{Deserialize, Serialize};
+use tokio_stream::StreamExt;
+
+use super::handlers::{Answer, Page, Queried};
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::{NoRecords, NoSuchJob, Senseless};
+use super::search_terms::names;
+use super::state::{App, find};
+#[cfg(test)]
+use super::summaries::Summary;
+
+/// How the coordinator itself stands.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/coordinator",
+    responses((status = 200, description = "The answer.", body = Coordinator)),
+))]
+pub(super) async fn coordinator(State(app): State<App>) -> Json<Coordinator> {
+    Json(app.handle.status().into())
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct EventQuery {
+    /// A job: what is about it, and what all jobs have in common.
+    job: Option<u64>,
+    /// The name of a worker: what has this name in its text.
+    worker: Option<String>,
+    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    limit: Option<usize>,
+}
+
+/// The last events, the latest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Events {
+    events: Vec<Event>,
+}
+
+/// What has happened lately, the latest first.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/events",
+    params(EventQuery),
+    responses((status = 200, description = "The answer.", body = Events), Senseless, NoSuchJob),
+))]
+pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -> Answer<Events> {
+    let Query(EventQuery { job, worker, limit }) = query?;
+    let snapshot = app.handle.snapshot();
+    if let Some(job) = job {
+        find(&snapshot, JobId(job))?;
+    }
+    let concerns = |event: &&Arc<queens_messages::Event>| {
+        let of_job = job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job;
+        of_job && worker.as_deref().is_none_or(|worker| names(&event.text, worker))
+    };
+    let events = Page { offset: 0, limit }.of(snapshot.events.iter().rev().filter(concerns));
+    Ok(Json(Events { events: events.map(|event| Event::from(&**event)).collect() }))
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct DecisionQuery {
+    /// The number of a decision, for those before it; the latest if it is not given.
+    before: Option<u64>,
+    /// Whether refusals to let somebody in are among them; they are if this is not given.
+    refusals: Option<bool>,
+}
+
+/// Some decisions, the latest first.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Decisions {
+    decisions: Vec<Decision>,
+}
+
+/// What was decided and by whom, the latest first, a thousand at most. For operators.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/decisions",
+    params(DecisionQuery),
+    responses((status = 200, description = "The answer.", body = Decisions), Senseless, NoRecords),
+))]
+pub(super) async fn decisions(State(app): State<App>, query: Queried<DecisionQuery>) -> Answer<Decisions> {
+    let Query(DecisionQuery { before, refusals }) = query?;
+    let decisions = app
+        .authenticator
+        .decisions(before, refusals.unwrap_or(true))
+        .await
+        .map_err(RequestRefusal::unavailable)?;
+    Ok(Json(Decisions { decisions: decisions.iter().map(Decision::from).collect() }))
+}
+
+/// A stream of server-sent events: one named summary twice a second, whose data is a Summary.
+///
+/// 256 at most go on at a time: for one more, one that is not read ends, or else the oldest. A stream ends when the
+/// coordinator does, as the sender goes with it: pages come back by themselves.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/live",
+    responses((status = 200, description = "The stream.", body = Summary, content_type = "text/event-stream")),
+))]
+pub(super) async fn follow(State(app): State<App>) -> impl IntoResponse {
+    let follower = app.live.authorize();
+    let events = app.live.summaries().map_while(move |summary| {
+        let event = sse::Event::default().event("summary").data(&*summary);
+        follower.reads().then_some(Ok::<_, Infallible>(event))
+    });
+    // The connection ends with the stream, so that its place is free too.
+    ([(CONNECTION, "close")], Sse::new(events))
+}

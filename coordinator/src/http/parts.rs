@@ -1,0 +1,172 @@
+//! The parts of a job, crosses or halves: which are counted.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use queens_event_loop::Details;
+use queens_ledger::CrossStatus;
+use queens_messages::JobStatus;
+use queens_solver::{PlannedPart, Square, Symmetry};
+use serde::{Deserialize, Serialize};
+
+use super::handlers::{Answer, Page, Queried};
+use super::part_positions::{Map, halves};
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
+use super::state::{App, find, job_id};
+
+/// A job with its plan and what is recorded of it.
+pub(super) struct PlannedJob {
+    pub(super) job: JobStatus,
+    pub(super) details: Arc<Details>,
+}
+
+pub(super) async fn planned_job(app: &App, id: &str) -> Result<PlannedJob, RequestRefusal> {
+    let id = job_id(id)?;
+    let job = find(&app.handle.snapshot(), id)?.clone();
+    let details = app.handle.details(id).await.ok_or_else(|| no_details(&job))?;
+    Ok(PlannedJob { job, details })
+}
+
+fn no_details(job: &JobStatus) -> RequestRefusal {
+    let id = job.id;
+    match job.progress.n_subproblems {
+        0 => RequestRefusal::new(
+            StatusCode::CONFLICT,
+            format!("job {id} has no plan, or a plan without subproblems"),
+        ),
+        _ => RequestRefusal::unavailable("the coordinator is busy with something else"),
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct CrossQuery {
+    /// The row of a cell of the map: of crosses, the column of the queen on the first central row.
+    first: Option<u8>,
+    /// The column of a cell of the map: of crosses, the column of the queen on the second central row.
+    second: Option<u8>,
+    /// How many to leave out at the beginning.
+    #[serde(default)]
+    offset: usize,
+    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    limit: Option<usize>,
+}
+
+/// Some of a job's crosses, or of its parts of halves.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Crosses {
+    crosses: Vec<CrossView>,
+    /// How many there are.
+    total: usize,
+}
+
+/// A cross, or a part of the halves, and what is recorded of it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Cross))]
+pub(super) struct CrossView {
+    /// Its number.
+    cross: u32,
+    /// Its queens, top to bottom; of halves, that of the middle row, if there is one.
+    queens: Vec<SquareView>,
+    /// Of halves: the columns that the upper half has, as far as the part tells; null for a cross.
+    #[cfg_attr(test, schema(required))]
+    upper: Option<Vec<u8>>,
+    /// The same for the lower half.
+    #[cfg_attr(test, schema(required))]
+    lower: Option<Vec<u8>>,
+    /// How many crosses it stands for; of halves, how many solutions each stands for that is counted.
+    weight: u8,
+    /// The recorded share of its subproblems, 0 to 1.
+    fraction: f64,
+    /// Its subproblems.
+    subproblems: u64,
+    /// Those that are recorded.
+    recorded: u64,
+    /// Its estimated work: by search in nodes, by halves in units of pairs.
+    work: String,
+    /// The solutions recorded, not yet weighted.
+    solutions: String,
+    /// The work recorded, in the same.
+    nodes: String,
+}
+
+/// A square, counted from 0 at the top left.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Square))]
+pub(super) struct SquareView {
+    /// 0 is the top row.
+    row: u8,
+    /// 0 is the left column.
+    column: u8,
+}
+
+pub(super) fn squares(squares: &[Square]) -> Vec<SquareView> {
+    squares.iter().map(|&Square { row, column }| SquareView { row, column }).collect()
+}
+
+/// The recorded share of a part.
+pub(super) fn share(status: &CrossStatus, planned: &PlannedPart) -> f64 {
+    match planned.choice().n_subproblems {
+        0 => 1.0,
+        all => status.n_recorded as f64 / all as f64,
+    }
+}
+
+/// The columns of a set, of which bit `c` stands for column `c`.
+pub(super) fn columns(set: u32) -> Vec<u8> {
+    (0..32).filter(|column| set >> column & 1 == 1).collect()
+}
+
+impl CrossView {
+    pub(super) fn of(cross: u32, planned: &PlannedPart, status: &CrossStatus) -> Self {
+        Self {
+            cross,
+            queens: squares(&planned.part().queens(Symmetry::IDENTITY)),
+            upper: halves(planned.part()).map(|halves| columns(halves.upper_columns())),
+            lower: halves(planned.part()).map(|halves| columns(halves.lower_columns())),
+            weight: planned.weight(),
+            fraction: share(status, planned),
+            subproblems: planned.choice().n_subproblems,
+            recorded: status.n_recorded,
+            work: planned.choice().work.to_string(),
+            solutions: status.solutions.to_string(),
+            nodes: status.nodes.to_string(),
+        }
+    }
+}
+
+/// The crosses of a job, or of a cell of its map.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/crosses",
+    params(("job" = String, Path, description = "The job's number."), CrossQuery),
+    responses((status = 200, description = "The answer.", body = Crosses), Senseless, NoSuchJob, NoDetails),
+))]
+pub(super) async fn list_crosses(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    query: Queried<CrossQuery>,
+) -> Answer<Crosses> {
+    let Query(CrossQuery { first, second, offset, limit }) = query?;
+    let PlannedJob { job, details } = planned_job(&app, &id).await?;
+    let map = Map::of(&details.plan);
+    let is_meant = |number: u32| {
+        let place = map.place(number);
+        let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+        is_counted
+            && first.is_none_or(|first| place.is_some_and(|place| place.first == first))
+            && second.is_none_or(|second| place.is_some_and(|place| place.second == second))
+    };
+    let all = (0..).zip(details.plan.parts()).zip(&details.crosses);
+    let meant: Vec<_> = all.filter(|((number, _), _)| is_meant(*number)).collect();
+    let total = meant.len();
+    let page = Page { offset, limit }.of(meant.into_iter());
+    let crosses = page.map(|((number, planned), status)| CrossView::of(number, planned, status)).collect();
+    Ok(Json(Crosses { crosses, total }))
+}

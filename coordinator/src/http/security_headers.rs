@@ -1,0 +1,163 @@
+//! What every request has to pass and every answer carries.
+//!
+//! Where nobody is asked who they are, whoever can reach the port may do everything; elsewhere, whoever has logged in
+//! may do what the token allows. A browser can reach it, and runs the
+//! scripts of other sites: what those can make it send must not be mistaken for what its user does.
+//! - A page of another site can send a request, but not read the answer, and can't give it the content type of JSON
+//!   without asking first, which is refused. The browser also says where a request comes from.
+//! - A page of another site can have its own name lead here after it was loaded (DNS rebinding), and is then no other
+//!   site any more: so requests must name this host by an address or by a name that no stranger can own.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::refusal::RequestRefusal;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// All that a page needs comes from here, none of it is written in the page itself, and no other site may show it in
+/// a frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Names that this host may be called by, beside its addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Hosts {
+    named: Arc<[String]>,
+}
+
+impl Hosts {
+    /// Those of a site that is known by these names.
+    pub(super) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
+        Self { named: names.into_iter().flatten().map(str::to_owned).collect() }
+    }
+
+    /// Whether no stranger can have a name lead here: addresses, names without dots, which the public DNS does not
+    /// have, names that are reserved for the local network, and those that it was told.
+    fn include(&self, host: &str) -> bool {
+        let name = host.trim_end_matches('.').to_ascii_lowercase();
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        address.parse::<IpAddr>().is_ok()
+            || !name.contains('.')
+            || [".localhost", ".local", ".internal", ".home.arpa"].iter().any(|end| name.ends_with(end))
+            || self.named.iter().any(|known| name.eq_ignore_ascii_case(known))
+    }
+}
+
+/// Lets a request through to its handler, or refuses it.
+pub(super) async fn authorize(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+    match check(&hosts, &request) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
+    // What monitoring asks for changes nothing and tells no secrets; monitoring uses all sorts of names.
+    if ["/healthz", "/readyz", "/metrics"].contains(&request.uri().path()) {
+        return Ok(());
+    }
+    if !is_text(request.uri().path()) {
+        return Err(RequestRefusal::bad_request("the path is not UTF-8"));
+    }
+    if request.headers().get_all(HOST).iter().count() > 1 {
+        return Err(RequestRefusal::bad_request("the request says to two hosts"));
+    }
+    let host = text(request.headers(), &HOST).and_then(|host| host.parse::<Authority>().ok());
+    let Some(host) = host.or_else(|| request.uri().authority().cloned()) else {
+        return Err(RequestRefusal::bad_request("the request does not say to which host"));
+    };
+    if !hosts.include(host.host()) {
+        return Err(RequestRefusal::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            format!(
+                "this coordinator does not know itself as '{}': use its address or the name of its machine, or \
+                 start it with that name in --http or --url",
+                host.host()
+            ),
+        ));
+    }
+    if matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS) {
+        return Ok(());
+    }
+    let from_elsewhere = text(request.headers(), &SEC_FETCH_SITE)
+        .is_some_and(|site| !matches!(site, "same-origin" | "none"))
+        || request.headers().get(ORIGIN).is_some_and(|origin| !is_origin(origin, &host));
+    if from_elsewhere {
+        return Err(RequestRefusal::new(StatusCode::FORBIDDEN, "this was sent by a page of another site"));
+    }
+    Ok(())
+}
+
+/// Whether a path is UTF-8 when it is decoded.
+fn is_text(path: &str) -> bool {
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(decoded).is_ok()
+}
+
+/// Whether pages of `origin` are pages of `host`.
+fn is_origin(origin: &HeaderValue, host: &Authority) -> bool {
+    let origin = origin.to_str().unwrap_or_default();
+    let of = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    of.is_some_and(|of| of.eq_ignore_ascii_case(host.as_str()))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Adds to every answer what tells browsers to be careful with it.
+pub(super) async fn secure(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    // What was true a second ago is not any more, and the pages of another version do not fit to this one's API.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_host(host: &str, expected: bool) {
+        let hosts = Hosts::named([Some("127.0.0.1"), Some("queens.example.org")]);
+        assert_eq!(hosts.include(host), expected, "{host}");
+    }
+
+    #[test]
+    fn only_names_that_no_stranger_can_own_lead_here() {
+        for host in ["127.0.0.1", "10.0.0.7", "[::1]", "localhost", "rack3", "a.localhost", "nas.local"] {
+            check_host(host, true);
+        }
+        check_host("queens.example.org", true);
+        check_host("QUEENS.example.org.", true);
+        for host in ["example.org", "queens.example.org.evil.net", "127.0.0.1.evil.net", "local.net"] {
+            check_host(host, false);
+        }
+    }
+}

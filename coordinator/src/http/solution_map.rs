@@ -1,0 +1,271 @@
+//! How the solutions of a job are spread over the board, as a picture to keep.
+//!
+//! Of a search, each solution counts where its queens on the two lines of the cross stand: a cross stands for its turned
+//! and mirrored images, so what is recorded of it counts for each of them. Of halves, it counts where its part lies on the map.
+//! Either way the cells add up to what is counted so far.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use axum::extract::{Path, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use queens_boards::grid::{self, Cell, Labels};
+use queens_ledger::CrossStatus;
+use queens_messages::{JobState, JobStatus, date};
+use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
+use queens_store::unix_ms;
+
+use super::part_positions::{Map, MapPosition};
+use super::parts::{PlannedJob, planned_job, share};
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::{NoDetails, NoSuchJob};
+use super::state::App;
+
+/// How often the parts are looked at until they are as new as the job.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(200);
+
+/// A picture of what is counted so far: by search, solutions by the columns of their queens on the two lines of the cross;
+/// by halves, by the parts of the map. It says what share of the work is recorded.
+///
+/// O(parts) of the job's plan, of which there are some ten thousand: milliseconds.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/count.svg",
+    params(("job" = String, Path, description = "The job's number.")),
+    responses(
+        (status = 200, description = "A picture.", body = String, content_type = "image/svg+xml"),
+        NoSuchJob, NoDetails,
+    ),
+))]
+pub(super) async fn draw_count(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<impl IntoResponse, RequestRefusal> {
+    let (job, spread) = up_to_date(&app, &id).await?;
+    let now_ms = job.finished_ms.filter(|_| spread.is_complete).unwrap_or_else(unix_ms);
+    let name = format!("inline; filename=\"queens-{}-job-{}.svg\"", job.n, job.id);
+    Ok(([(CONTENT_TYPE, "image/svg+xml".to_owned()), (CONTENT_DISPOSITION, name)], spread.svg(&job, now_ms)))
+}
+
+/// A job and its spread. What is known of the parts may be a second older than the job: when that is done, it is waited
+/// for what is known then, but not long.
+async fn up_to_date(app: &App, id: &str) -> Result<(JobStatus, Spread), RequestRefusal> {
+    for _ in 0..TRIES {
+        let PlannedJob { job, details } = planned_job(app, id).await?;
+        let spread = Spread::of(&job, &details.plan, &details.crosses);
+        if spread.is_complete || job.state != JobState::Done {
+            return Ok((job, spread));
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+    }
+    Err(RequestRefusal::unavailable("what is known of the parts is older than the job: ask again"))
+}
+
+/// What is recorded of a job, cell by cell.
+#[derive(Debug)]
+struct Spread {
+    cells: BTreeMap<MapPosition, u128>,
+    /// The recorded share of the work.
+    fraction: f64,
+    is_complete: bool,
+}
+
+impl Spread {
+    fn of(job: &JobStatus, plan: &Plan, crosses: &[CrossStatus]) -> Self {
+        let map = Map::of(plan);
+        let lines = cross_lines(plan.n()).filter(|_| job.method == Method::Search);
+        let mut cells: BTreeMap<MapPosition, u128> = BTreeMap::new();
+        let (mut work, mut work_recorded, mut is_complete) = (0.0, 0.0, true);
+        for ((number, planned), status) in (0..).zip(plan.parts()).zip(crosses) {
+            if job.terms.crosses.is_some_and(|crosses| !crosses.contains(number)) {
+                continue;
+            }
+            let solutions = status.solutions * u128::from(planned.weight());
+            match lines {
+                // Each image that differs comes eight times divided by the weight.
+                Some(lines) => images(plan.n(), planned, lines)
+                    .for_each(|place| *cells.entry(place).or_default() += solutions),
+                None => map
+                    .place(number)
+                    .into_iter()
+                    .for_each(|place| *cells.entry(place).or_default() += 8 * solutions),
+            }
+            work += planned.choice().work as f64;
+            work_recorded += planned.choice().work as f64 * share(status, planned);
+            is_complete &= status.n_recorded == planned.choice().n_subproblems;
+        }
+        cells.values_mut().for_each(|eightfold| *eightfold /= 8);
+        let fraction = if is_complete { 1.0 } else { work_recorded / f64::max(work, 1.0) };
+        Self { cells, fraction, is_complete }
+    }
+
+    /// The sum of all cells.
+    fn total(&self) -> u128 {
+        self.cells.values().sum()
+    }
+
+    fn svg(&self, job: &JobStatus, at_ms: u64) -> String {
+        let (n, total, at) = (job.n, self.total(), date(at_ms / 1000));
+        let is_whole = self.is_complete && job.terms.crosses.is_none();
+        let title = match is_whole {
+            true => format!("{n} queens: {} solutions", grid::grouped(total)),
+            false => format!("{n} queens: {} solutions, a partial count", grid::grouped(total)),
+        };
+        let state = match (self.is_complete, job.terms.crosses) {
+            (true, None) if job.is_provisional() => format!("All is counted, but not yet checked ({at})."),
+            (true, None) => format!("All is counted ({at})."),
+            (true, Some(crosses)) => format!("Counted: only parts {crosses} of {} ({at}).", job.n_parts),
+            (false, None) => format!("PARTIAL: {} of the work is done ({at}).", percent(self.fraction)),
+            (false, Some(crosses)) => {
+                format!("PARTIAL: {} of the work on parts {crosses} is done ({at}).", percent(self.fraction))
+            }
+        };
+        let nothing = if is_whole { "none" } else { "none so far" };
+        let (lines, across, down) = match cross_lines(n).filter(|_| job.method == Method::Search) {
+            Some([first, second]) => (
+                format!(
+                    "The darker, the more solutions have their queens on rows {first} and {second} in these columns."
+                ),
+                format!("column of the queen on row {second}"),
+                format!("column of the queen on row {first}"),
+            ),
+            None => (
+                "Counted by halves: the darker, the more solutions have the parts of a cell.".to_owned(),
+                "parts in the order of their columns".to_owned(),
+                match n.get() % 2 {
+                    1 => format!("column of the queen on row {}", n.get() / 2),
+                    _ => "the same order, line by line".to_owned(),
+                },
+            ),
+        };
+        let labels = Labels { title: &title, lines: &[state, lines], across: &across, down: &down, nothing };
+        let cell =
+            |(place, &count): (&MapPosition, &u128)| Cell { row: place.first, column: place.second, count };
+        grid::svg(&labels, &self.cells.iter().map(cell).collect::<Vec<_>>())
+    }
+}
+
+/// Where the queens on the lines stand in all eight images of a cross.
+fn images(
+    n: BoardSize,
+    planned: &PlannedPart,
+    [first, second]: [u8; 2],
+) -> impl Iterator<Item = MapPosition> {
+    let queens = planned.part().queens(Symmetry::IDENTITY);
+    Symmetry::ALL.into_iter().filter_map(move |image| {
+        let column = |line| {
+            let mut squares = queens.iter().map(|queen: &Square| image.apply(n, *queen));
+            squares.find(|square| square.row == line).map(|square| square.column)
+        };
+        Some(MapPosition { first: column(first)?, second: column(second)? })
+    })
+}
+
+/// A share that is not all, rounded down.
+fn percent(share: f64) -> String {
+    let tenths = (share * 1000.0).floor().min(999.0);
+    if tenths < 1.0 { "less than 0.1 %".to_owned() } else { format!("{:.1} %", tenths / 10.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+    use std::sync::atomic::AtomicBool;
+
+    use queens_boards::Solutions;
+    use queens_messages::JobId;
+    use queens_solver::Kernel;
+
+    use super::*;
+
+    /// A job of which these parts are counted, as their numbers say.
+    fn counted(
+        n: u8,
+        method: Method,
+        is_counted: impl Fn(u32) -> bool,
+    ) -> (JobStatus, Plan, Vec<CrossStatus>) {
+        let board = BoardSize::new(n).expect("a board size");
+        let never = AtomicBool::new(false);
+        let plan = Plan::new(board, method, NonZeroUsize::MIN, &never).expect("nobody stops it");
+        let status = |(number, planned): (u32, &PlannedPart)| {
+            if !is_counted(number) {
+                return CrossStatus::default();
+            }
+            let all = planned.choice().n_subproblems;
+            let count =
+                planned.subproblems().count(0..all, Kernel::Portable, &never).expect("nobody stops it");
+            CrossStatus { n_recorded: all, solutions: count.solutions.into(), nodes: count.nodes.into() }
+        };
+        let crosses = (0..).zip(plan.parts()).map(status).collect();
+        (JobStatus::new(JobId(1), board, method, JobState::Running), plan, crosses)
+    }
+
+    /// By search, the cells are what counting all solutions one by one says.
+    #[test]
+    fn the_cells_are_where_the_queens_stand() {
+        for n in 4..=9_u8 {
+            let (job, plan, crosses) = counted(n, Method::Search, |_| true);
+            let spread = Spread::of(&job, &plan, &crosses);
+            let [first, second] = cross_lines(job.n).expect("a board with lines").map(usize::from);
+            let mut expected: BTreeMap<MapPosition, u128> = BTreeMap::new();
+            for solution in Solutions::new(job.n) {
+                let column = |row: usize| u8::try_from(solution.columns()[row]).expect("small");
+                *expected.entry(MapPosition { first: column(first), second: column(second) }).or_default() +=
+                    1;
+            }
+            let found = spread.cells.iter().filter(|(_, count)| **count > 0);
+            assert_eq!(
+                found.map(|(place, count)| (*place, *count)).collect::<BTreeMap<_, _>>(),
+                expected,
+                "n = {n}"
+            );
+            assert!(spread.is_complete, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn the_cells_of_halves_add_up() {
+        for (n, expected) in [(8, 92), (9, 352)] {
+            let (job, plan, crosses) = counted(n, Method::Halves, |_| true);
+            assert_eq!(Spread::of(&job, &plan, &crosses).total(), expected, "n = {n}");
+        }
+    }
+
+    #[test]
+    fn what_is_partial_says_so() {
+        let (mut job, plan, crosses) = counted(8, Method::Search, |number| number % 2 == 0);
+        let spread = Spread::of(&job, &plan, &crosses);
+        let recorded: u128 = plan
+            .parts()
+            .iter()
+            .zip(&crosses)
+            .map(|(part, status)| status.solutions * u128::from(part.weight()))
+            .sum();
+        assert!(spread.total() == recorded && (1..92).contains(&recorded), "{recorded}");
+        let drawn = spread.svg(&job, 1_795_299_299_000);
+        for text in [
+            &format!("8 queens: {recorded} solutions, a partial count"),
+            "PARTIAL: ",
+            "of the work is done (2026-11-21 22:14 UTC).",
+            "column of the queen on row 4",
+            "none so far",
+        ] {
+            assert!(drawn.contains(text), "'{text}' is not in {drawn}");
+        }
+        assert_eq!(drawn, spread.svg(&job, 1_795_299_299_000));
+        // All of some parts is not all.
+        job.terms.crosses = Some("0..1".parse().expect("crosses"));
+        let part = Spread::of(&job, &plan, &crosses);
+        assert!(part.is_complete && part.svg(&job, 0).contains("a partial count"));
+    }
+
+    #[test]
+    fn shares_are_never_rounded_up() {
+        for (share, expected) in [(0.0, "less than 0.1 %"), (0.0314, "3.1 %"), (0.9999, "99.9 %")] {
+            assert_eq!(percent(share), expected);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What everybody who looks is told twice a second: a summary, whose size has a bound, made once for all.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use queens_event_loop::Handle;
+use queens_event_loop::Snapshot;
+use queens_event_loop::history::{SharedCurves, Speeds};
+use queens_json::{Coordinator, SpeedBy};
+use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_store::unix_ms;
+use serde::Serialize;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+use tokio_stream::wrappers::WatchStream;
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use super::job_json::Job;
+use super::subscribers::{Follower, Followers};
+
+/// How often.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Jobs in a summary: all others are in lists.
+const MOST_JOBS: usize = 50;
+
+/// How many may look at the same time, at most.
+const MOST_FOLLOWERS: usize = 256;
+
+/// A way to follow the summaries.
+#[derive(Clone, Debug)]
+pub(super) struct Live {
+    summaries: watch::Receiver<Arc<str>>,
+    curves: SharedCurves,
+    followers: Arc<Followers>,
+}
+
+impl Live {
+    /// Makes summaries until `stop` is cancelled, for so many followers or [`MOST_FOLLOWERS`].
+    pub(super) fn start(handle: Handle, n_followers: usize, stop: CancellationToken) -> Self {
+        let live = Self {
+            summaries: watch::channel("".into()).1,
+            curves: handle.curves().clone(),
+            followers: Arc::new(Followers::new(n_followers.min(MOST_FOLLOWERS))),
+        };
+        let (sender, summaries) = watch::channel(live.summary(&handle));
+        let maker = live.clone();
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(INTERVAL);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    _ = ticks.tick() => {}
+                }
+                let began = Instant::now();
+                sender.send_replace(maker.summary(&handle));
+                handle.metrics().counters().published_in(began.elapsed());
+            }
+        });
+        Self { summaries, ..live }
+    }
+
+    /// A place for one more who follows the summaries.
+    pub(super) fn authorize(&self) -> Follower {
+        self.followers.authorize()
+    }
+
+    /// The summaries from now on.
+    pub(super) fn summaries(&self) -> WatchStream<Arc<str>> {
+        WatchStream::new(self.summaries.clone())
+    }
+
+    /// How fast a job is counted.
+    pub(super) fn speeds(&self, job: JobId) -> Speeds {
+        self.curves.lock().speeds(job, unix_ms())
+    }
+
+    fn summary(&self, handle: &Handle) -> Arc<str> {
+        let snapshot = &*handle.snapshot();
+        let mut jobs: Vec<&JobStatus> = snapshot.jobs.iter().collect();
+        jobs.sort_by_key(|job| served(job));
+        let jobs = jobs.into_iter().take(MOST_JOBS);
+        let summary = Summary {
+            version: queens_process::VERSION,
+            store_error: snapshot.store_error.clone(),
+            coordinator: handle.status().into(),
+            jobs: jobs.map(|job| Job::of(job, snapshot, self.speeds(job.id))).collect(),
+            n_jobs: snapshot.jobs.len(),
+            workers: fleet(snapshot),
+        };
+        let json = serde_json::to_string(&summary).unwrap_or_else(|error| {
+            error!(%error, "a summary can't be written as JSON");
+            "{}".to_owned()
+        });
+        json.into()
+    }
+}
+
+/// Sorts jobs that are not over in the order in which they are served, then the others, the latest first.
+pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
+    let over = job.state.is_over();
+    let (urgency, age) =
+        if over { (Reverse(0), u64::MAX - job.id.0) } else { (Reverse(job.priority.get()), job.id.0) };
+    (over, urgency, age)
+}
+
+/// What is sent twice a second.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Summary {
+    /// The coordinator's version.
+    version: &'static str,
+    /// Why nothing is recorded at present.
+    #[cfg_attr(test, schema(required))]
+    store_error: Option<String>,
+    coordinator: Coordinator,
+    /// At most 50: those that are not over in the order they are served, then the others, the latest first.
+    jobs: Vec<Job>,
+    /// How many there are.
+    n_jobs: usize,
+    workers: Fleet,
+}
+
+/// All workers together.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+struct Fleet {
+    /// All.
+    total: usize,
+    /// Those whose connection is open.
+    connected: usize,
+    /// Their counting threads.
+    threads: u64,
+    /// Those that are connected and count something.
+    counting: usize,
+    /// Those of them whose speed is measured.
+    measured: usize,
+    /// What those count together whose speed is measured; null if something is counted and nothing measured. Nodes of
+    /// the search and units of halves are added up.
+    #[cfg_attr(test, schema(required))]
+    nodes_per_second: Option<f64>,
+    /// The same by each method.
+    #[cfg_attr(test, schema(required))]
+    speed_by: Option<SpeedBy>,
+    /// Sent home.
+    draining: usize,
+    /// Blocked.
+    blocked: usize,
+    /// Stuck.
+    stuck: usize,
+    /// Failing.
+    failing: usize,
+}
+
+fn fleet(snapshot: &Snapshot) -> Fleet {
+    let speed = FleetSpeed::of(snapshot.workers.iter());
+    let mut fleet = Fleet {
+        total: snapshot.workers.len(),
+        counting: speed.n_counting,
+        measured: speed.n_measured,
+        nodes_per_second: speed.speed.map(|speeds| speeds.sum().get()),
+        speed_by: speed.speed.map(SpeedBy::from),
+        ..Fleet::default()
+    };
+    for worker in snapshot.workers.iter() {
+        if worker.connected {
+            fleet.connected += 1;
+            fleet.threads += u64::from(worker.n_threads);
+        }
+        match worker.state {
+            WorkerState::Ready => {}
+            WorkerState::Draining => fleet.draining += 1,
+            WorkerState::Blocked => fleet.blocked += 1,
+            WorkerState::Stuck => fleet.stuck += 1,
+            WorkerState::Failing => fleet.failing += 1,
+        }
+    }
+    fleet
+}

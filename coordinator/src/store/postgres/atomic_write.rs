@@ -1,0 +1,69 @@
+//! Several statements that write, as one: the server carries it out as a whole or not at all, without a transaction of
+//! ours around it, and in a good half of the time.
+
+use super::write_buffer::Parameter;
+
+/// A statement that is being put together. No two parts of it may write the same row, and none sees what another writes.
+#[derive(Debug, Default)]
+pub(super) struct Single {
+    parts: Vec<String>,
+    values: Vec<Parameter>,
+}
+
+impl Single {
+    /// Adds a statement, whose parameters are numbered from `?1`.
+    pub(super) fn add(&mut self, sql: &str, values: Vec<Parameter>) {
+        let part = format!("part{} AS ({})", self.parts.len() + 1, renumbered(sql, self.values.len()));
+        self.parts.push(part);
+        self.values.extend(values);
+    }
+
+    /// The whole, with a query that is carried out in any case.
+    pub(super) fn finish(mut self, query: &str, values: Vec<Parameter>) -> (String, Vec<Parameter>) {
+        let query = renumbered(query, self.values.len());
+        self.values.extend(values);
+        let parts = self.parts.join(", ");
+        (if parts.is_empty() { query } else { format!("WITH {parts} {query}") }, self.values)
+    }
+}
+
+/// The same SQL with higher numbers for its parameters.
+fn renumbered(sql: &str, by: usize) -> String {
+    let mut pieces = sql.split('?');
+    let mut renumbered = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
+        let (number, rest) = piece.split_at(end);
+        renumbered.push('?');
+        match number.parse::<usize>() {
+            Ok(number) => renumbered.push_str(&(number + by).to_string()),
+            Err(_) => renumbered.push_str(number),
+        }
+        renumbered.push_str(rest);
+    }
+    renumbered
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::types::Value;
+
+    use super::*;
+
+    #[test]
+    fn parameters_of_each_part_are_its_own() {
+        let value = |number: i64| Parameter::One(Value::Integer(number));
+        let mut single = Single::default();
+        single.add("DELETE FROM a WHERE (b) IN (SELECT * FROM unnest(?1::int8[]))", vec![value(1)]);
+        single.add("INSERT INTO a (b, c) VALUES (?1, ?2)", vec![value(2), value(3)]);
+        let (sql, values) = single.finish("SELECT hold(?1)", vec![value(4)]);
+        assert_eq!(
+            sql,
+            "WITH part1 AS (DELETE FROM a WHERE (b) IN (SELECT * FROM unnest(?1::int8[]))), \
+             part2 AS (INSERT INTO a (b, c) VALUES (?2, ?3)) SELECT hold(?4)"
+        );
+        assert_eq!(values, [1, 2, 3, 4].map(value));
+        let (sql, _) = Single::default().finish("SELECT hold(?1)", vec![value(4)]);
+        assert_eq!(sql, "SELECT hold(?1)");
+    }
+}

@@ -1,0 +1,102 @@
+//! A coordinator that would lead a database.
+
+use std::path::{Path, PathBuf};
+
+use queens_ledger::store::{StoreError, StoreName};
+use queens_store::sql::fault::Fault;
+
+use super::leader_election::{self, Contact, Lead};
+use super::schema;
+use super::server::Server;
+use super::session::Session;
+use super::store::PostgresStore;
+
+/// A coordinator that stands by until it leads.
+#[derive(Debug)]
+pub struct LeaderCandidate {
+    server: Server,
+    contact: Contact,
+    key: PathBuf,
+    /// The connection, as long as nothing has gone wrong with it.
+    session: Option<Session>,
+    /// Whether the server has ever let it in.
+    is_let_in: bool,
+}
+
+impl LeaderCandidate {
+    /// One that is reached by `contact`; `key` is the directory with the key that signs certificates.
+    #[must_use]
+    pub fn new(server: Server, contact: Contact, key: &Path) -> Self {
+        Self { server, contact, key: key.to_owned(), session: None, is_let_in: false }
+    }
+
+    /// Takes the lead, and opens the store, if nobody else leads; if somebody does, who. Makes the tables if they are
+    /// not there.
+    ///
+    /// # Errors
+    /// If the server can't be reached, or what is in the database is not for this program.
+    pub fn stand(&mut self) -> Result<Result<PostgresStore, Option<Contact>>, StoreError> {
+        let (server, contact) = (self.server.clone(), self.contact.clone());
+        let taken = self.with_session(|session| match Lead::take(session, &server, &contact)? {
+            Some(lead) => Ok(Ok(lead)),
+            None => Ok(Err(leader_election::leader(session)?)),
+        });
+        Ok(match (taken?, self.session.take()) {
+            (Ok(lead), Some(session)) => {
+                Ok(PostgresStore::with_lead(server, session.patient(), lead, &self.key))
+            }
+            (Ok(_), None) => Err(None),
+            (Err(leader), session) => {
+                self.session = session;
+                Err(leader)
+            }
+        })
+    }
+
+    /// Takes the lead, and opens the store, or fails.
+    ///
+    /// # Errors
+    /// As [`LeaderCandidate::stand`], and if another coordinator leads.
+    pub fn lead(mut self) -> Result<PostgresStore, StoreError> {
+        let leader =
+            |leader: Option<Contact>| leader.map_or_else(|| "somebody".to_owned(), |leader| leader.url);
+        let place = StoreName::Database(self.server.name());
+        self.stand()?.map_err(|led| StoreError::Led { place, leader: leader(led) })
+    }
+
+    /// Who leads, if somebody does. Takes nothing.
+    ///
+    /// # Errors
+    /// As [`LeaderCandidate::stand`].
+    pub fn look(&mut self) -> Result<Option<Contact>, StoreError> {
+        self.with_session(leader_election::leader)
+    }
+
+    /// Tells whoever leads that workers have asked this one.
+    ///
+    /// # Errors
+    /// As [`LeaderCandidate::stand`].
+    pub fn knock(&mut self) -> Result<(), StoreError> {
+        self.with_session(leader_election::knock)
+    }
+
+    /// Does something with the connection, which is made if need be, and given up if something goes wrong.
+    fn with_session<T>(&mut self, work: impl FnOnce(&Session) -> Result<T, Fault>) -> Result<T, StoreError> {
+        let open = || {
+            let session = Session::open_for_lead(&self.server)?;
+            schema::make(&session).and_then(|()| schema::check(&session))?;
+            Ok(session)
+        };
+        let done = self.session.take().map_or_else(open, Ok).and_then(|session| {
+            self.is_let_in = true;
+            let done = work(&session)?;
+            self.session = Some(session);
+            Ok(done)
+        });
+        // What may heal is told as that: whoever wants to lead can wait for it.
+        done.map_err(|fault: Fault| {
+            let fault = if self.is_let_in { fault.of_one_let_in() } else { fault };
+            fault.of(StoreName::Database(self.server.name()))
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! Reading a database on a server, also while a coordinator uses it.
+
+use queens_ledger::store::StoreName;
+use queens_store::sql::database::{Database, Views};
+use queens_store::sql::fault::Fault;
+
+use super::schema;
+use super::server::Server;
+use super::session::Session;
+
+/// The database.
+#[derive(Debug)]
+pub(super) struct PostgresViews {
+    pub(super) server: Server,
+}
+
+impl Views for PostgresViews {
+    fn view(&self) -> Result<Box<dyn Database>, Fault> {
+        let session = Session::open(&self.server)?;
+        schema::check(&session)?;
+        // It may take long, and nobody waits for it.
+        session.carry_out("SET idle_in_transaction_session_timeout TO 0")?;
+        session.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        Ok(Box::new(session))
+    }
+
+    fn place(&self) -> StoreName {
+        StoreName::Database(self.server.name())
+    }
+}

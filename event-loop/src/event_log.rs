@@ -1,0 +1,116 @@
+//! What has happened lately, for people.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use queens_messages::{Event, EventKind, JobId};
+use queens_store::unix_ms;
+
+/// Events that are kept of those about jobs, and of those about workers: many workers that come and go must not push
+/// out what became of a job.
+const MOST_EVENTS: usize = 1000;
+const MOST_BYTES: usize = 100_000;
+
+/// The last events.
+#[derive(Debug, Default)]
+pub(crate) struct EventLog {
+    /// The number of the last event.
+    last: u64,
+    about_jobs: Newest,
+    about_workers: Newest,
+    published: Arc<[Arc<Event>]>,
+    changed: bool,
+}
+
+impl EventLog {
+    /// Goes on after these events, which are in the order of their numbers.
+    pub(crate) fn after(past: &[Arc<Event>]) -> Self {
+        let mut event_log = Self::default();
+        past.iter().for_each(|event| event_log.keep(event.clone()));
+        event_log
+    }
+
+    /// Adds an event.
+    pub(crate) fn add(&mut self, kind: EventKind, job: Option<JobId>, text: String) {
+        let event = Event { number: self.last + 1, at_ms: unix_ms(), kind, job, text };
+        self.keep(Arc::new(event));
+    }
+
+    fn keep(&mut self, event: Arc<Event>) {
+        self.last = event.number;
+        self.changed = true;
+        let about_workers = event.kind == EventKind::Worker;
+        let events = if about_workers { &mut self.about_workers } else { &mut self.about_jobs };
+        events.push(event);
+    }
+
+    /// The last events, the oldest first.
+    pub(crate) fn events(&mut self) -> Arc<[Arc<Event>]> {
+        if std::mem::take(&mut self.changed) {
+            let mut all: Vec<_> =
+                self.about_jobs.events.iter().chain(&self.about_workers.events).cloned().collect();
+            all.sort_by_key(|event| event.number);
+            self.published = all.into();
+        }
+        self.published.clone()
+    }
+}
+
+/// The newest events, no more than a number of them and of their bytes.
+#[derive(Debug, Default)]
+struct Newest {
+    events: VecDeque<Arc<Event>>,
+    n_bytes: usize,
+}
+
+impl Newest {
+    fn push(&mut self, event: Arc<Event>) {
+        self.n_bytes += event.text.len();
+        self.events.push_back(event);
+        while self.events.len() > MOST_EVENTS || self.n_bytes > MOST_BYTES {
+            let Some(oldest) = self.events.pop_front() else { return };
+            self.n_bytes -= oldest.text.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_workers_do_not_push_out_what_became_of_a_job() {
+        let mut event_log = EventLog::default();
+        event_log.add(EventKind::Job, Some(JobId(1)), "submitted".to_owned());
+        for i in 0..10_000 {
+            event_log.add(EventKind::Worker, None, format!("worker {i} joined"));
+        }
+        event_log.add(EventKind::Job, Some(JobId(1)), "done".to_owned());
+        let events = event_log.events();
+        assert_eq!(events.len(), MOST_EVENTS + 2);
+        assert_eq!((events[0].text.as_str(), events[0].number), ("submitted", 1));
+        assert_eq!(events[1].text, "worker 9000 joined");
+        assert_eq!(events.last().map(|event| event.text.as_str()), Some("done"));
+    }
+
+    #[test]
+    fn long_texts_do_not_take_more_room() {
+        let mut event_log = EventLog::default();
+        for i in 0..1000 {
+            event_log.add(EventKind::Failure, Some(JobId(1)), format!("{i} {}", "ж".repeat(500)));
+        }
+        let events = event_log.events();
+        let n_bytes: usize = events.iter().map(|event| event.text.len()).sum();
+        assert!((MOST_BYTES - 2000..=MOST_BYTES).contains(&n_bytes), "{n_bytes} bytes");
+        assert_eq!(events.last().map(|event| event.number), Some(1000));
+    }
+
+    #[test]
+    fn numbers_go_on_after_a_restart() {
+        let mut before = EventLog::default();
+        (0..3).for_each(|_| before.add(EventKind::Worker, None, "joined".to_owned()));
+        let mut event_log = EventLog::after(&before.events());
+        event_log.add(EventKind::Store, None, "coordinator started".to_owned());
+        assert!(event_log.events().iter().map(|event| event.number).eq(1..=4));
+    }
+}

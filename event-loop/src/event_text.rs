@@ -1,0 +1,185 @@
+//! Puts into words what has happened: for the log, and for the journal that people read on pages and terminals.
+
+use std::time::Duration;
+
+use queens_ledger::store::{SecondCount, Verdict};
+use queens_ledger::{Finding, JobChange, Loss, Note, Verification, WorkerChange};
+use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
+use queens_solver::Method;
+use tracing::{debug, error, info, warn};
+
+use crate::event_log::EventLog;
+
+/// Tells what the core has noted.
+pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
+    match note {
+        Note::Submitted { job, asked: Submission { n, method, priority, crosses, .. } } => {
+            let part = crosses.map(|crosses| format!(", crosses {crosses},")).unwrap_or_default();
+            info!(%job, %n, %method, %priority, part, "job submitted");
+            about(
+                *job,
+                format!("submitted for n = {n}{part} by {method} with priority {priority}"),
+                event_log,
+            );
+        }
+        Note::Damaged { job, reason } => {
+            error!(%job, reason, "what is stored of a job contradicts itself: it is set aside");
+            damaged(*job, reason, event_log);
+        }
+        Note::Planned { job, method, n_parts, work } => {
+            info!(%job, %method, parts = n_parts, %work, "job planned");
+            about(*job, format!("planned: {n_parts} {}", parts(*method)), event_log);
+        }
+        Note::JobChanged { job, change: JobChange::Pause } => {
+            info!(%job, "job paused");
+            about(*job, "paused".to_owned(), event_log);
+        }
+        Note::JobChanged { job, change: JobChange::Resume } => {
+            info!(%job, "job resumed");
+            about(*job, "resumed".to_owned(), event_log);
+        }
+        Note::JobChanged { job, change: JobChange::Priority(priority) } => {
+            info!(%job, %priority, "job's priority changed");
+            about(*job, format!("has priority {priority} now"), event_log);
+        }
+        Note::JobChanged { job, change: JobChange::Verify(more) } => {
+            let Verification { recount, recount_by, second_pass } = more;
+            let again = recount.map(|share| format!("{share} of its work"));
+            let twice = second_pass.map(|method| format!("all of it by {method}"));
+            let what: Vec<String> = again.into_iter().chain(twice).collect();
+            let by = recount_by.map(|arbiter| format!(" by {arbiter} alone")).unwrap_or_default();
+            let what = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
+            let text = format!("to be counted again{by}{what}");
+            info!(%job, "{text}");
+            about(*job, text, event_log);
+        }
+        Note::WorkersChanged { name, change, n_workers } => {
+            let what = match change {
+                WorkerChange::Drain => "sent home",
+                WorkerChange::Block => "blocked",
+                WorkerChange::Unblock => "unblocked",
+            };
+            info!(%name, workers = n_workers, "workers {what}");
+            event_log.add(EventKind::Worker, None, format!("all named {name} were {what}"));
+        }
+        Note::Joined { worker, name, kernel } => {
+            info!(%worker, %name, %kernel, "worker connected");
+            event_log.add(EventKind::Worker, None, format!("{name} joined"));
+        }
+        Note::Left { worker, name } => {
+            info!(%worker, "worker left");
+            event_log.add(EventKind::Worker, None, format!("{} left", called(*worker, name.as_ref())));
+        }
+        Note::ConnectionLost { worker, name } => {
+            warn!(%worker, "connection to worker lost");
+            let text = format!("{} lost its connection", called(*worker, name.as_ref()));
+            event_log.add(EventKind::Worker, None, text);
+        }
+        Note::Silent { worker } => warn!(%worker, "nothing was heard of the worker, its leases are free"),
+        Note::Lost(loss) => lost(loss, event_log),
+        Note::Failed { worker, name, job, failure } => {
+            let Failure { span, reason, .. } = failure;
+            warn!(%worker, %job, %span, reason, "worker failed to count");
+            let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
+            event_log.add(EventKind::Failure, Some(*job), text);
+        }
+        Note::Found(finding) => found(finding, event_log),
+        Note::StoodStill(late) => {
+            info!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+        }
+    }
+}
+
+/// What is stored of a job contradicts itself. At a start, whoever starts the coordinator logs it.
+pub(crate) fn damaged(job: JobId, reason: &str, event_log: &mut EventLog) {
+    event_log.add(EventKind::Failure, Some(job), format!("is damaged and set aside: {reason}"));
+}
+
+/// Tells what came out when records were counted again.
+fn found(finding: &Finding, event_log: &mut EventLog) {
+    match finding {
+        Finding::Disputed { job, second, recorded } => {
+            let SecondCount { span, count, source, .. } = second;
+            let (worker, before, by) = (&source.name, recorded.count(), recorded.name());
+            error!(%job, %span, %worker, ?count, recorded = ?before, %by, "a count contradicts the record");
+            let text = format!(
+                "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {by}: one \
+                 of the two is wrong, and others are going to count it",
+                count.solutions, count.nodes, before.solutions, before.nodes
+            );
+            event_log.add(EventKind::Failure, Some(*job), text);
+        }
+        // One line for a name is enough: all that it recorded may follow.
+        Finding::Decided { job, verdict, is_blocked: false } => {
+            debug!(%job, span = %verdict.span, loser = %verdict.lost_source.name, "a count has lost a dispute");
+        }
+        Finding::Decided { job, verdict, is_blocked: true } => {
+            let Verdict { span, count, source, lost, lost_source, .. } = verdict;
+            let (loser, by) = (&lost_source.name, &source.name);
+            error!(%job, %span, %loser, ?lost, ?count, %by, "a count has lost a dispute, and its name is blocked");
+            let text = format!(
+                "{loser} counted {} solutions of {span} with a work of {}, and {by} and another {} with {}: that is \
+                 what counts. It is blocked, and what it recorded is counted again",
+                lost.solutions, lost.nodes, count.solutions, count.nodes
+            );
+            event_log.add(EventKind::Failure, Some(*job), text);
+        }
+    }
+}
+
+/// What the parts of a plan are called.
+const fn parts(method: Method) -> &'static str {
+    match method {
+        Method::Search => "crosses",
+        Method::Halves => "parts",
+    }
+}
+
+/// A job is done or given up.
+pub(crate) fn over(job: &JobStatus, event_log: &mut EventLog) {
+    let (id, n, state, solutions) = (job.id, job.n, job.state.name(), job.progress.solutions);
+    info!(job = %id, %n, state, %solutions, "job over");
+    let counted = if job.state == JobState::Done { "" } else { " so far" };
+    let part = job.part().map(|part| format!(", {part},")).unwrap_or_default();
+    about(id, format!("n = {n}{part} is {state}: {solutions} solutions{counted}"), event_log);
+}
+
+/// The number of a job's solutions can't be, for it does not go with that of symmetric ones.
+pub(crate) fn contradicted(job: JobId, event_log: &mut EventLog) {
+    error!(%job, "the number of solutions contradicts that of symmetric ones");
+    let text = "its number of solutions contradicts that of symmetric ones: one of the two is wrong";
+    event_log.add(EventKind::Failure, Some(job), text.to_owned());
+}
+
+/// Everybody had to wait for one step of the event loop.
+pub(crate) fn was_slow(took: Duration, left_out: u64, event_log: &mut EventLog) {
+    let seconds = took.as_secs_f64();
+    info!(seconds, left_out, "a step of the event loop was slow");
+    let text = format!("busy for {seconds:.2} s with one step: everybody else had to wait");
+    event_log.add(EventKind::Store, None, text);
+}
+
+/// A worker has lost leases through no decision of anybody.
+fn lost(loss: &Loss, event_log: &mut EventLog) {
+    let Loss { name, is_there, n_leases } = loss;
+    let why = if *is_there { "took too long for what it held" } else { "was not heard of any more" };
+    if *is_there {
+        warn!(%name, leases = n_leases.values().sum::<usize>(), "worker took too long for what it held, its leases are free");
+    } else {
+        event_log.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
+    }
+    for (&job, n_leases) in n_leases {
+        let leases = if *n_leases == 1 { "lease is" } else { "leases are" };
+        let text = format!("{name} {why}: {n_leases} {leases} free for others");
+        event_log.add(EventKind::Lease, Some(job), text);
+    }
+}
+
+fn about(job: JobId, text: String, event_log: &mut EventLog) {
+    event_log.add(EventKind::Job, Some(job), text);
+}
+
+/// What people call a worker.
+fn called(worker: WorkerId, name: Option<&Name>) -> String {
+    name.map_or_else(|| format!("worker {worker}"), Name::to_string)
+}

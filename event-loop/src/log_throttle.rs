@@ -1,0 +1,54 @@
+//! Logging that whoever connects can cause, but not flood.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Lines in a period, and how long that is.
+const MOST_LINES: u64 = 10;
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Says of one kind of line whether it may be logged: ten in ten seconds.
+#[derive(Debug, Default)]
+pub struct LogThrottle(Mutex<Lines>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    /// When the period began, if one has.
+    began: Option<Instant>,
+    n_logged: u64,
+    n_left_out: u64,
+}
+
+impl LogThrottle {
+    /// Whether a line may be logged now; if so, how many were left out before it.
+    pub fn allows(&self) -> Option<u64> {
+        // Nothing is left half done in there.
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if lines.began.is_none_or(|began| now.duration_since(began) >= PERIOD) {
+            (lines.began, lines.n_logged) = (Some(now), 0);
+        }
+        if lines.n_logged == MOST_LINES {
+            lines.n_left_out += 1;
+            return None;
+        }
+        lines.n_logged += 1;
+        Some(std::mem::take(&mut lines.n_left_out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_is_ten_lines_and_a_number() {
+        let seldom = LogThrottle::default();
+        let allowed = (0..1000).filter(|_| seldom.allows() == Some(0)).count();
+        assert_eq!(allowed, 10);
+        tokio::time::advance(PERIOD).await;
+        assert_eq!([seldom.allows(), seldom.allows()], [Some(990), Some(0)]);
+    }
+}

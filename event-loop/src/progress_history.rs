@@ -1,0 +1,161 @@
+//! How a job has gone so far, for whoever asks: how fast it was counted, and how far its parts are.
+
+use std::time::Duration;
+
+use queens_ledger::CrossStatus;
+use queens_messages::{Fraction, JobStatus, PartGroup, ProgressHistory, Speed};
+use queens_solver::Choice;
+use queens_store::history::{N_LEVELS, Point, Subject};
+
+use crate::history::{SharedCurves, begins, whole};
+use crate::snapshot::Details;
+
+/// Workers report once a second: means over less would go up and down with what happens to fall into it.
+const SMOOTH_MS: u64 = 5000;
+
+/// The shortest time of which a rate says something.
+const SHORTEST_MS: u64 = 500;
+
+/// The rates of a job in at most so many even parts of the time it was measured. O(points of one level + parts), of which
+/// there are at most 11,000.
+pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: usize) -> ProgressHistory {
+    let (levels, speeds) = {
+        let curves = curves.lock();
+        (curves.levels(Subject::Job(job.id)), curves.speeds(job.id, at_ms))
+    };
+    let (span, rates) = curve(&levels, most).unwrap_or_default();
+    ProgressHistory { span, rates, now: speeds.now.and_then(speed), groups: Vec::new() }
+}
+
+/// The parts of a job in at most so many groups. O(parts of the plan).
+pub(crate) fn groups(job: &JobStatus, details: &Details, most: usize) -> Vec<PartGroup> {
+    let counted = job.terms.crosses;
+    let all = (0..).zip(details.plan.parts()).zip(&details.crosses);
+    let counted = all.filter(|((number, _), _)| counted.is_none_or(|crosses| crosses.contains(*number)));
+    let counted: Vec<_> = counted.map(|((_, planned), status)| (planned.choice(), status)).collect();
+    let n_together = counted.len().div_ceil(most.max(1)).max(1);
+    let group = |parts: &[(&Choice, &CrossStatus)]| {
+        let (mut group, mut work, mut recorded) = (PartGroup::default(), 0.0_f64, 0.0);
+        for (choice, status) in parts {
+            let is_done = status.n_recorded >= choice.n_subproblems;
+            group.n_parts += 1;
+            group.n_done += u32::from(is_done);
+            group.n_begun += u32::from(!is_done && status.n_recorded > 0);
+            // A part without work counts as one.
+            let of_it = (choice.work as f64).max(1.0);
+            work += of_it;
+            recorded += of_it * (status.n_recorded as f64 / choice.n_subproblems.max(1) as f64).min(1.0);
+        }
+        let share = if group.n_done == group.n_parts { 1.0 } else { (recorded / work).clamp(0.0, 1.0) };
+        PartGroup { fraction: Fraction::try_from(share).unwrap_or_default(), ..group }
+    };
+    counted.chunks(n_together).map(group).collect()
+}
+
+/// The time that is known of, and the rate in even parts of it.
+fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<Option<Speed>>)> {
+    let (level, points) = whole(levels)?;
+    let begin = points.first().map(begins)?;
+    let span_ms = points.last()?.at_ms().saturating_sub(begin).max(1);
+    let finest_ms = (level.step_seconds * 1000).max(SMOOTH_MS);
+    let n = usize::try_from(span_ms / finest_ms).unwrap_or(usize::MAX).clamp(1, most.max(1));
+    let step_ms = span_ms.div_ceil(n as u64);
+    let mut sums = vec![Sum::default(); n];
+    for point in points {
+        let (from, to) = (begins(point).max(begin), point.at_ms());
+        if from >= to {
+            continue;
+        }
+        let first = usize::try_from((from - begin) / step_ms).unwrap_or(n);
+        for (sum, at) in sums.iter_mut().zip(0..).skip(first) {
+            let starts = begin + at * step_ms;
+            if starts >= to {
+                break;
+            }
+            let shared_ms = to.min(starts + step_ms).saturating_sub(from.max(starts));
+            sum.nodes += point.nodes as f64 * shared_ms as f64 / (to - from) as f64;
+            sum.measured_ms += shared_ms;
+        }
+    }
+    Some((Duration::from_millis(span_ms), sums.into_iter().map(Sum::rate).collect()))
+}
+
+/// What was counted in one of even parts of the time. A point that lies in several counts in each as far as it does.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    nodes: f64,
+    measured_ms: u64,
+}
+
+impl Sum {
+    fn rate(self) -> Option<Speed> {
+        let rate = self.nodes * 1000.0 / self.measured_ms as f64;
+        if self.measured_ms >= SHORTEST_MS { speed(rate) } else { None }
+    }
+}
+
+fn speed(nodes_per_second: f64) -> Option<Speed> {
+    Speed::try_from(nodes_per_second).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_messages::JobId;
+
+    use super::*;
+    use queens_store::history::LEVELS;
+
+    /// One that was measured all of its step.
+    fn point(level: usize, number: u64, nodes_per_second: u64) -> Point {
+        let step_ms = LEVELS[level].step_seconds * 1000;
+        let nodes = nodes_per_second * LEVELS[level].step_seconds;
+        Point {
+            subject: Subject::Job(JobId(1)),
+            level,
+            number,
+            end_ms: step_ms,
+            measured_ms: step_ms,
+            nodes,
+            billionths: 0,
+        }
+    }
+
+    #[track_caller]
+    fn check(points: &[Point], most: usize, seconds: u64, expected: &[Option<f64>]) {
+        let mut levels: [Vec<Point>; N_LEVELS] = Default::default();
+        for point in points {
+            levels[point.level].push(*point);
+        }
+        let (span, rates) = curve(&levels, most).unwrap_or_default();
+        let rates: Vec<Option<f64>> = rates.into_iter().map(|rate| rate.map(Speed::get)).collect();
+        assert_eq!((span, &rates[..]), (Duration::from_secs(seconds), expected));
+    }
+
+    #[test]
+    fn rates_are_those_of_the_finest_level_that_reaches_back() {
+        check(&[], 10, 0, &[]);
+        let fine: Vec<Point> = (0..20).map(|number| point(0, 1000 + number, number / 10 * 100)).collect();
+        check(&fine, 10, 20, &[Some(0.0), Some(0.0), Some(100.0), Some(100.0)]);
+        check(&fine, 2, 20, &[Some(0.0), Some(100.0)]);
+        check(&fine, 1, 20, &[Some(50.0)]);
+        check(&fine[..1], 10, 1, &[Some(0.0)]);
+        // Not over what nobody measured.
+        let with_gap: Vec<Point> =
+            fine.iter().copied().filter(|point| !(1005..1010).contains(&point.number)).collect();
+        check(&with_gap, 10, 20, &[Some(0.0), None, Some(100.0), Some(100.0)]);
+        // Parts that are no multiple of a step have no gaps, and no work twice.
+        let coarse: Vec<Point> = (0..7).map(|number| point(1, 1000 + number, 60)).collect();
+        check(&coarse, 3, 70, &[Some(60.0), Some(60.0), Some(60.0)]);
+        check(
+            &[point(1, 1000, 30), point(1, 1001, 60), point(1, 1002, 60)],
+            2,
+            30,
+            &[Some(40.0), Some(60.0)],
+        );
+        // What is older than the fine level keeps.
+        let coarse: Vec<Point> =
+            [point(1, 98, 40), point(1, 99, 60), point(1, 100, 0), point(1, 101, 100)].into();
+        let both: Vec<Point> = fine.into_iter().chain(coarse).collect();
+        check(&both, 10, 40, &[Some(40.0), Some(60.0), Some(0.0), Some(100.0)]);
+    }
+}

@@ -1,0 +1,163 @@
+//! Fundamental placements of the boards that are done: a thread counts the symmetric ones of each board, which keeps
+//! nobody waiting, and the law of Burnside does the rest.
+//!
+//! The published numbers have no part in it. The search takes a second at n = 25, a minute or two at 28 and hours at
+//! 32; it is made for boards that are done alone, each once in a process, the smallest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use queens_messages::{JobId, JobState, JobStatus};
+use queens_solver::{BoardSize, fundamental, half_turn, quarter_turn};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tracing::error;
+
+use crate::command::{Command, Symmetric};
+
+/// When to try again to start a thread.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The symmetric placements of boards that are done, as far as they are counted.
+pub(crate) struct SymmetricCounts {
+    commands: mpsc::WeakSender<Command>,
+    wanted: BTreeSet<BoardSize>,
+    searching: Option<BoardSize>,
+    /// `None` for a board on which the search has failed.
+    known: BTreeMap<BoardSize, Option<Symmetric>>,
+    /// Jobs whose counts contradict the symmetric ones, so that this is said once.
+    contradicted: BTreeSet<JobId>,
+    stop: Arc<AtomicBool>,
+    retry: Option<Instant>,
+}
+
+impl SymmetricCounts {
+    pub(crate) fn new(commands: mpsc::WeakSender<Command>) -> Self {
+        Self {
+            commands,
+            wanted: BTreeSet::new(),
+            searching: None,
+            known: BTreeMap::new(),
+            contradicted: BTreeSet::new(),
+            stop: Arc::default(),
+            retry: None,
+        }
+    }
+
+    /// Says of all jobs that are done how many fundamental placements there are, as far as that is known, and begins to
+    /// look for the others. Returns the jobs that are found now to contradict the law.
+    pub(crate) fn complete(&mut self, jobs: &mut [JobStatus]) -> Vec<JobId> {
+        let mut contradicted = Vec::new();
+        for job in jobs.iter_mut().filter(|job| job.state == JobState::Done && !job.is_part()) {
+            match self.known.get(&job.n) {
+                None => _ = self.wanted.insert(job.n),
+                Some(None) => {}
+                Some(Some(Symmetric { half_turn, quarter_turn })) => {
+                    job.fundamental = fundamental(job.n, job.progress.solutions, *half_turn, *quarter_turn);
+                    if job.fundamental.is_none() && self.contradicted.insert(job.id) {
+                        contradicted.push(job.id);
+                    }
+                }
+            }
+        }
+        self.start();
+        contradicted
+    }
+
+    /// A search has ended.
+    pub(crate) fn ended(&mut self, n: BoardSize, found: Option<Symmetric>) {
+        if found.is_none() {
+            error!(%n, "the search for symmetric placements has failed");
+        }
+        self.searching = None;
+        self.wanted.remove(&n);
+        self.known.insert(n, found);
+        self.start();
+    }
+
+    /// Stops searching.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn start(&mut self) {
+        let Some(&n) = self.wanted.first() else { return };
+        if self.searching.is_some() || self.retry.is_some_and(|at| Instant::now() < at) {
+            return;
+        }
+        let (commands, stop) = (self.commands.clone(), self.stop.clone());
+        let search = move || {
+            let found = catch_unwind(AssertUnwindSafe(|| search(n, &stop))).unwrap_or(None);
+            if let Some(commands) = commands.upgrade() {
+                // An error means that the coordinator has stopped: it searches again when it is started again.
+                _ = commands.blocking_send(Command::SearchEnded { n, found });
+            }
+        };
+        match thread::Builder::new().name(format!("turns-{n}")).spawn(search) {
+            Ok(_) => (self.searching, self.retry) = (Some(n), None),
+            Err(error) => {
+                error!(%n, %error, "failed to start a thread that looks for symmetric placements; it is tried again");
+                self.retry = Some(Instant::now() + RETRY);
+            }
+        }
+    }
+}
+
+fn search(n: BoardSize, stop: &AtomicBool) -> Option<Symmetric> {
+    Some(Symmetric { half_turn: half_turn(n, stop)?, quarter_turn: quarter_turn(n, stop)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_messages::Progress;
+    use queens_solver::{Method, published};
+
+    use super::*;
+
+    fn done(id: u64, n: BoardSize, solutions: u128) -> JobStatus {
+        JobStatus {
+            progress: Progress { solutions, ..Progress::default() },
+            ..JobStatus::new(JobId(id), n, Method::Search, JobState::Done)
+        }
+    }
+
+    /// Has all searches made that these jobs want, as the event loop does.
+    fn complete(jobs: &mut [JobStatus]) -> Vec<JobId> {
+        let (sender, mut commands) = mpsc::channel(64);
+        let mut turns = SymmetricCounts::new(sender.downgrade());
+        let mut contradicted = turns.complete(jobs);
+        while turns.searching.is_some() {
+            let Some(Command::SearchEnded { n, found }) = commands.blocking_recv() else {
+                panic!("something else has ended")
+            };
+            turns.ended(n, found);
+            contradicted.extend(turns.complete(jobs));
+        }
+        assert!(turns.complete(jobs).is_empty(), "said once");
+        contradicted
+    }
+
+    #[test]
+    fn published_numbers_are_found_again() {
+        let solutions = |n| published(n).expect("published").solutions;
+        let mut jobs: Vec<_> =
+            BoardSize::range(0, 16).map(|n| done(u64::from(n.get()), n, solutions(n))).collect();
+        assert_eq!(complete(&mut jobs), []);
+        for job in jobs {
+            assert_eq!(job.fundamental, published(job.n).map(|counts| counts.fundamental), "n = {}", job.n);
+        }
+    }
+
+    #[test]
+    fn it_follows_from_what_was_counted_and_not_from_what_was_published() {
+        let n = BoardSize::new(12).expect("a board size");
+        let mut jobs = [done(1, n, 14_200), done(2, n, 14_208), done(3, n, 14_201)];
+        jobs[0].state = JobState::Running;
+        assert_eq!(complete(&mut jobs), [JobId(3)]);
+        assert_eq!(jobs.map(|job| job.fundamental), [None, Some(1788), None]);
+    }
+}

@@ -1,0 +1,109 @@
+//! How the counts of one span stand to each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queens_messages::Party;
+use queens_solver::Count;
+
+/// The count on which two parties agree, of all counts of a span and who made them; `None` if it takes further parties.
+///
+/// One of them must not be suspect, because two suspects may be one liar. A party that contradicts itself, by whatever
+/// names, speaks for nothing. If parties agree on two counts, which takes four, that of more parties without suspicion
+/// is it. If there is an arbiter, it has to be one of those that agree.
+pub(crate) fn agreed(
+    counts: impl IntoIterator<Item = (Party, Count)>,
+    suspects: &BTreeSet<Party>,
+    arbiter: Option<Party>,
+) -> Option<Count> {
+    let agreed = consistent(counts).into_iter().filter(|(_, parties)| parties.len() > 1);
+    let agreed = agreed.filter(|(_, parties)| arbiter.is_none_or(|arbiter| parties.contains(&arbiter)));
+    let weighed = agreed.map(|(count, parties)| {
+        let n_unsuspected = parties.difference(suspects).count();
+        ((n_unsuspected, parties.len()), count)
+    });
+    let mut weighed: Vec<_> = weighed.filter(|((n_unsuspected, _), _)| *n_unsuspected > 0).collect();
+    weighed.sort_unstable();
+    let (weight, (solutions, nodes)) = weighed.pop()?;
+    let is_contested = weighed.last().is_some_and(|(other, _)| *other == weight);
+    (!is_contested).then_some(Count { solutions, nodes })
+}
+
+/// The parties that came to each count and to no other, by its solutions and nodes.
+pub(crate) fn consistent(
+    counts: impl IntoIterator<Item = (Party, Count)>,
+) -> BTreeMap<(u64, u64), BTreeSet<Party>> {
+    let mut of_each: BTreeMap<Party, BTreeSet<(u64, u64)>> = BTreeMap::new();
+    for (party, count) in counts {
+        of_each.entry(party).or_default().insert((count.solutions, count.nodes));
+    }
+    let mut parties: BTreeMap<(u64, u64), BTreeSet<Party>> = BTreeMap::new();
+    for (party, counts) in of_each.into_iter().filter(|(_, counts)| counts.len() == 1) {
+        counts.into_iter().for_each(|count| _ = parties.entry(count).or_default().insert(party));
+    }
+    parties
+}
+
+/// Whether a party may count a record that these may not: the arbiter comes first, if there is one, and others when it has
+/// counted it already.
+pub(crate) fn may_count(excluded_names: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
+    let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || excluded_names.contains(&arbiter));
+    is_asked && !excluded_names.contains(&party)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who counted how many solutions, who of them is suspect, and what is agreed.
+    #[track_caller]
+    fn check(counts: &[(&str, u64)], suspects: &[&str], expected: Option<u64>) {
+        let party = |name: &&str| Party::of_name(&name.parse().expect("a name"));
+        let counts = counts.iter().map(|(name, n)| (party(name), Count { solutions: *n, nodes: 1 }));
+        let found = agreed(counts, &suspects.iter().map(party).collect(), None);
+        assert_eq!(found.map(|count| count.solutions), expected);
+    }
+
+    #[test]
+    fn two_different_parties_agree_or_it_takes_further_ones() {
+        check(&[("anna", 5)], &[], None);
+        check(&[("anna", 5), ("anna", 5)], &[], None);
+        check(&[("anna", 5), ("bert", 5)], &[], Some(5));
+        check(&[("anna", 5), ("bert", 6)], &[], None);
+        check(&[("anna", 5), ("bert", 6), ("carol", 7)], &[], None);
+        check(&[("anna", 5), ("bert", 6), ("carol", 6)], &[], Some(6));
+        check(&[("anna", 5), ("anna", 6), ("bert", 6)], &[], None);
+        check(&[("anna", 5), ("anna", 6), ("bert", 6), ("carol", 6)], &[], Some(6));
+        check(&[("anna", 5), ("anna", 6), ("bert", 6), ("carol", 5)], &[], None);
+    }
+
+    #[test]
+    fn suspects_do_not_confirm_each_other() {
+        check(&[("anna", 5), ("bert", 5)], &["anna"], Some(5));
+        check(&[("anna", 5), ("bert", 5)], &["anna", "bert"], None);
+        check(&[("anna", 5), ("bert", 5), ("carol", 6)], &["anna", "bert"], None);
+        check(&[("anna", 5), ("bert", 5), ("carol", 6), ("dora", 6)], &["anna", "bert"], Some(6));
+        check(&[("anna", 5), ("bert", 5), ("carol", 6), ("dora", 6)], &["anna", "dora"], None);
+        check(&[("anna", 5), ("bert", 5), ("carol", 6), ("dora", 6)], &["anna"], Some(6));
+    }
+
+    #[test]
+    fn nodes_are_as_good_as_solutions() {
+        let [anna, bert] = [1, 2].map(|byte| Party::from_bytes([byte; 16]));
+        let counts = [(anna, Count { solutions: 5, nodes: 1 }), (bert, Count { solutions: 5, nodes: 2 })];
+        assert_eq!(agreed(counts, &BTreeSet::new(), None), None);
+    }
+
+    #[test]
+    fn nobody_agrees_without_the_arbiter() {
+        let [anna, bert, carol] = [1, 2, 3].map(|byte| Party::from_bytes([byte; 16]));
+        let count = |solutions| Count { solutions, nodes: 1 };
+        let check = |counts: &[(Party, Count)], expected: Option<u64>| {
+            let found = agreed(counts.iter().copied(), &BTreeSet::new(), Some(carol));
+            assert_eq!(found.map(|count| count.solutions), expected);
+        };
+        check(&[(anna, count(5)), (bert, count(5))], None);
+        check(&[(anna, count(5)), (carol, count(5))], Some(5));
+        check(&[(anna, count(5)), (bert, count(5)), (carol, count(6))], None);
+        check(&[(anna, count(5)), (bert, count(6)), (carol, count(6))], Some(6));
+    }
+}

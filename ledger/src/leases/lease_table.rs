@@ -1,0 +1,206 @@
+//! All leases: those that are held, when each should end, and what may still be reported of those that have ended.
+//!
+//! No token is that of a live lease and of a former one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::{JobId, LeaseId, WorkerId};
+use queens_solver::{Method, Span};
+
+use crate::by_method::ByMethod;
+use crate::later::later;
+use crate::lease_load::LeasePace;
+use crate::leases::ended_leases::FormerLeases;
+use crate::leases::live_lease::{EndedLease, LiveLease};
+use crate::leases::tokens::Tokens;
+use crate::spans::SpanSet;
+use crate::store::Source;
+
+/// A running lease is overdue this long and four times what it should take after it was last heard of, or after it was
+/// begun: then its worker counts slower than the others need, or not at all.
+const OVERDUE_SECONDS: f64 = 10.0;
+const OVERDUE_FACTOR: f64 = 4.0;
+
+/// Leases, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    live: BTreeMap<LeaseId, LiveLease>,
+    former: FormerLeases,
+    tokens: Tokens,
+    /// Running leases of each method that may be cut, by when they should end.
+    ends: ByMethod<BTreeSet<(Duration, LeaseId)>>,
+    /// Running leases, by when they are overdue.
+    deadlines: BTreeSet<(Duration, LeaseId)>,
+    /// Where each is in the indexes above, as their keys change with time and speed.
+    keys: BTreeMap<LeaseId, Keys>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Keys {
+    end: Option<(Method, Duration)>,
+    deadline: Option<Duration>,
+}
+
+/// Looking.
+impl Leases {
+    pub(crate) fn get(&self, id: LeaseId) -> Option<&LiveLease> {
+        self.live.get(&id)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Whether something may still be reported of a lease that has ended, by whichever worker.
+    pub(crate) fn has_former(&self, id: LeaseId) -> bool {
+        self.former.has(id)
+    }
+
+    /// The running lease of a method that should end last, of those that may be cut.
+    pub(crate) fn last_end(&self, method: Method) -> Option<(Duration, LeaseId)> {
+        self.ends.of(method).last().copied()
+    }
+
+    /// The lease that is overdue first.
+    pub(crate) fn first_deadline(&self) -> Option<(Duration, LeaseId)> {
+        self.deadlines.first().copied()
+    }
+
+    /// When a lease is overdue, if it runs.
+    pub(crate) fn deadline(&self, id: LeaseId) -> Option<Duration> {
+        self.keys.get(&id)?.deadline
+    }
+}
+
+/// Live leases.
+impl Leases {
+    pub(crate) fn new(tokens: Tokens) -> Self {
+        Self {
+            live: BTreeMap::new(),
+            former: FormerLeases::default(),
+            tokens,
+            ends: ByMethod::default(),
+            deadlines: BTreeSet::new(),
+            keys: BTreeMap::new(),
+        }
+    }
+
+    /// A token that nobody has had.
+    pub(crate) fn draw_token(&mut self) -> LeaseId {
+        self.tokens.draw()
+    }
+
+    pub(crate) fn insert(&mut self, lease: LiveLease) {
+        self.live.insert(lease.id(), lease);
+    }
+
+    /// Changes a lease. When it should end is another matter: say that by [`Self::expect_end`] afterwards.
+    pub(crate) fn change<T>(&mut self, id: LeaseId, change: impl FnOnce(&mut LiveLease) -> T) -> Option<T> {
+        self.live.get_mut(&id).map(change)
+    }
+
+    /// Says how fast a lease is counted, and how fast it is to be; `None` if it waits.
+    pub(crate) fn expect_end(&mut self, id: LeaseId, pace: Option<LeasePace>) {
+        self.forget_keys(id);
+        let (Some(lease), Some(pace)) = (self.live.get(&id), pace) else { return };
+        let load = lease.load();
+        let keys = Keys {
+            end: load.can_be_cut.then(|| (load.method, later(load.heard, load.work as f64 / pace.speed))),
+            deadline: Some(deadline(lease, pace)),
+        };
+        if let Some((method, end)) = keys.end {
+            self.ends.of_mut(method).insert((end, id));
+        }
+        self.deadlines.extend(keys.deadline.map(|deadline| (deadline, id)));
+        self.keys.insert(id, keys);
+    }
+
+    /// Says of a lease that looked overdue when that is to be looked at again.
+    pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
+        if let Some(keys) = self.keys.get_mut(&id) {
+            keys.deadline.map(|deadline| self.deadlines.remove(&(deadline, id)));
+            keys.deadline = Some(until);
+            self.deadlines.insert((until, id));
+        }
+    }
+
+    /// Ends a lease. What was granted under it and is not reported may be reported for a while yet, by its worker, which
+    /// is this one.
+    pub(crate) fn end(&mut self, now: Duration, id: LeaseId, source: Arc<Source>) -> Option<EndedLease> {
+        let lease = self.live.remove(&id)?;
+        self.forget_keys(id);
+        let (worker, job) = (lease.worker(), lease.job());
+        let (ended, unreported) = lease.end();
+        self.former.add(now, id, (worker, source), job, unreported);
+        Some(ended)
+    }
+
+    fn forget_keys(&mut self, id: LeaseId) {
+        let keys = self.keys.remove(&id).unwrap_or_default();
+        keys.end.map(|(method, end)| self.ends.of_mut(method).remove(&(end, id)));
+        keys.deadline.map(|deadline| self.deadlines.remove(&(deadline, id)));
+    }
+}
+
+/// When a lease is overdue. A worker that says that it is slow has no more time than others would need: what it holds is
+/// somebody else's then. One that reports a little now and then has to end all of it in this time.
+fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
+    let after =
+        |time, work: u128, speed: f64| later(time, OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed));
+    let (begun, begun_work) = lease.begun();
+    let since_heard = after(lease.heard(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
+    let since_begun = slowest.map(|slowest| after(begun, begun_work, slowest));
+    since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
+}
+
+/// Leases that have ended.
+impl Leases {
+    /// What this worker may report of a token that nobody holds.
+    pub(crate) fn remember(
+        &mut self,
+        now: Duration,
+        id: LeaseId,
+        worker: (WorkerId, Arc<Source>),
+        job: JobId,
+        spans: SpanSet,
+    ) {
+        self.former.add(now, id, worker, job, spans);
+    }
+
+    /// The number of the worker that held a lease of which something may still be reported, and who that is.
+    pub(crate) fn former_holder(&self, id: LeaseId) -> Option<(WorkerId, &Source)> {
+        self.former.holder(id)
+    }
+
+    /// Takes out what may still be reported of a lease of this job.
+    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+        self.former.take(id, job)
+    }
+
+    /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
+    pub(crate) fn report_former(
+        &mut self,
+        id: LeaseId,
+        worker: (WorkerId, &Source),
+        job: JobId,
+        span: Span,
+    ) -> bool {
+        self.former.report(id, worker, job, span)
+    }
+
+    /// A worker says that it is done with a lease: all that was counted of it is reported.
+    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: (WorkerId, &Source)) {
+        self.former.finish(id, worker);
+    }
+
+    /// Forgets what has ended long ago.
+    pub(crate) fn forget_old(&mut self, now: Duration) {
+        self.former.forget_old(now);
+    }
+}

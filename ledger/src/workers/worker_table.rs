@@ -1,0 +1,446 @@
+//! All workers: who is there, by which names, who holds what of a job, whose turn it is, and who is silent.
+
+mod blocking;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_messages::{JobId, LeaseId, Name, Party, ReportInterval, WorkerId};
+use queens_solver::Method;
+
+use crate::by_method::ByMethod;
+use crate::lease_load::{LeasePace, Load};
+use crate::reporting::Reporting;
+use crate::workers::readiness::Readiness;
+use crate::workers::worker::Worker;
+
+/// A worker that is not heard of when it should be is given up so long after that: of those that report once a second,
+/// after fifteen seconds of silence.
+const LATE: Duration = Duration::from_secs(14);
+
+/// The same for a worker whose connection is gone: long enough to come back after a hiccup.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// The most parties whose lapses are counted. Without invitations, each name is a party.
+const MOST_LAPSED: usize = 100_000;
+
+/// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
+const SLOWER_THAN_USUAL: f64 = 4.0;
+
+/// While nobody's speed is known, what a thread is waited for is reckoned at this many nodes a second.
+const UNKNOWN_SPEED: f64 = 1e7;
+
+/// Workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    all: BTreeMap<WorkerId, Worker>,
+    names: BTreeMap<Name, BTreeSet<WorkerId>>,
+    parties: BTreeMap<Party, BTreeSet<WorkerId>>,
+    /// The threads of each party's workers.
+    threads: BTreeMap<Party, u64>,
+    /// Names of workers that get no leases, because an operator has decided so.
+    blocked: BTreeSet<Name>,
+    /// Parties whose workers get no leases under any name, because they have lost a dispute.
+    suspicions: BTreeMap<Party, Suspicion>,
+    /// The same parties, to be shared.
+    suspects: Arc<BTreeSet<Party>>,
+    /// Lapses by party: how often its workers lost leases by silence, or because a lease was overdue.
+    lapses: BTreeMap<Party, u64>,
+    /// Who holds what of the jobs of which something is held.
+    holdings: BTreeMap<JobId, Holding>,
+    readiness: ByMethod<Readiness>,
+    /// When it is to be looked whether a worker has been silent for too long. A worker may be there several times.
+    patience: BTreeSet<(Duration, WorkerId)>,
+    /// The worker that was last given a lease.
+    fed: Option<WorkerId>,
+    n_threads: u64,
+    reporting: Reporting,
+    /// While tails of a method are cut off: the worker after which nobody has been told yet to report more often.
+    hurried: ByMethod<Option<WorkerId>>,
+}
+
+/// Why a party is suspect.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspicion {
+    /// The name by which it has lost a dispute.
+    pub(crate) name: Name,
+    /// What has happened.
+    pub(crate) reason: String,
+}
+
+/// What is held of one job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holding {
+    /// Workers with leases of it, and those with leases that they were not told to give back.
+    holders: BTreeSet<WorkerId>,
+    unrecalled: BTreeSet<WorkerId>,
+    /// The estimated work of its leases.
+    work: u128,
+}
+
+impl Holding {
+    /// Workers with leases of the job.
+    pub(crate) fn holders(&self) -> &BTreeSet<WorkerId> {
+        &self.holders
+    }
+
+    /// Workers with leases of it that they were not told to give back.
+    pub(crate) fn unrecalled(&self) -> &BTreeSet<WorkerId> {
+        &self.unrecalled
+    }
+
+    /// The estimated work of its leases.
+    pub(crate) fn work(&self) -> u128 {
+        self.work
+    }
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self {
+            all: BTreeMap::new(),
+            names: BTreeMap::new(),
+            parties: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            blocked: BTreeSet::new(),
+            suspicions: BTreeMap::new(),
+            suspects: Arc::default(),
+            lapses: BTreeMap::new(),
+            holdings: BTreeMap::new(),
+            readiness: ByMethod::new(Readiness::new),
+            patience: BTreeSet::new(),
+            fed: None,
+            n_threads: 0,
+            reporting: Reporting::default(),
+            hurried: ByMethod::default(),
+        }
+    }
+}
+
+/// Looking.
+impl Workers {
+    pub(crate) fn get(&self, id: WorkerId) -> Option<&Worker> {
+        self.all.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
+        self.all.iter().map(|(&id, worker)| (id, worker))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The threads of all workers, of those too that have lost their connection.
+    pub(crate) fn n_threads(&self) -> u64 {
+        self.n_threads
+    }
+
+    /// The threads of a party's workers, of those too that have lost their connection.
+    pub(crate) fn n_threads_of(&self, party: Party) -> u64 {
+        self.threads.get(&party).copied().unwrap_or_default()
+    }
+
+    /// All workers of a name.
+    pub(crate) fn named(&self, name: &Name) -> Vec<WorkerId> {
+        self.names.get(name).into_iter().flatten().copied().collect()
+    }
+
+    /// All workers of a party.
+    pub(crate) fn of_party(&self, party: Party) -> Option<&BTreeSet<WorkerId>> {
+        self.parties.get(&party)
+    }
+
+    /// Names that an operator has blocked, and those by which parties have lost a dispute.
+    pub(crate) fn blocked(&self) -> BTreeSet<&Name> {
+        self.blocked.iter().chain(self.suspicions.values().map(|suspicion| &suspicion.name)).collect()
+    }
+
+    /// Whether an operator has blocked a name.
+    pub(crate) fn is_name_blocked(&self, name: &Name) -> bool {
+        self.blocked.contains(name)
+    }
+
+    /// Why a party is suspect, if it is.
+    pub(crate) fn suspicion(&self, party: Party) -> Option<&Suspicion> {
+        self.suspicions.get(&party)
+    }
+
+    /// Parties that have lost a dispute, and whom nobody has cleared.
+    pub(crate) fn suspects(&self) -> &Arc<BTreeSet<Party>> {
+        &self.suspects
+    }
+
+    /// Who may be given more of what is counted by this method.
+    pub(crate) fn readiness(&self, method: Method) -> &Readiness {
+        self.readiness.of(method)
+    }
+
+    /// Who holds what of a job, if anybody does.
+    pub(crate) fn holding(&self, job: JobId) -> Option<&Holding> {
+        self.holdings.get(&job)
+    }
+
+    /// The jobs of which something is held.
+    pub(crate) fn held_jobs(&self) -> impl Iterator<Item = JobId> {
+        self.holdings.keys().copied()
+    }
+
+    /// Returns the next worker, in turn, that may hold more leases of one of these methods. Doubted workers come last.
+    pub(crate) fn next_hungry(&self, methods: &[Method]) -> Option<WorkerId> {
+        let after = self.fed.map_or(WorkerId(0), |fed| WorkerId(fed.0.wrapping_add(1)));
+        [false, true].into_iter().find_map(|is_doubted| {
+            let has_capacity =
+                || methods.iter().map(|method| self.readiness.of(*method).has_capacity(is_doubted));
+            let next = has_capacity().filter_map(|has_capacity| has_capacity.range(after..).next()).min();
+            next.or_else(|| has_capacity().filter_map(BTreeSet::first).min()).copied()
+        })
+    }
+
+    /// How often a worker is to report.
+    pub(crate) fn interval(&self, is_hurried: bool) -> ReportInterval {
+        self.reporting.interval(self.len(), is_hurried)
+    }
+
+    /// How fast a thread of this worker counts a lease, and has to; `None` if the lease waits.
+    pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
+        let worker = self.all.get(&id).filter(|worker| worker.held_leases().is_running(lease))?;
+        let speed = worker.estimated(method)?;
+        let usual = self.readiness.of(method).power().usual_speed();
+        let slowest = match usual {
+            Some(usual) => Some(usual / SLOWER_THAN_USUAL),
+            None => speed.is_guess().then_some(UNKNOWN_SPEED),
+        };
+        Some(LeasePace { speed: speed.nodes_per_second(), slowest })
+    }
+}
+
+/// Changing.
+impl Workers {
+    /// Adds a worker that holds nothing yet.
+    pub(crate) fn add(&mut self, now: Duration, id: WorkerId, mut worker: Worker) {
+        worker.set_blocked(self.is_blocked(&worker));
+        worker.owe(self.lapses.get(&worker.party()).copied().unwrap_or_default());
+        self.parties.entry(worker.party()).or_default().insert(id);
+        self.names.entry(worker.name().clone()).or_default().insert(id);
+        self.n_threads += u64::from(worker.n_threads());
+        *self.threads.entry(worker.party()).or_default() += u64::from(worker.n_threads());
+        for method in Method::ALL {
+            self.readiness.of_mut(method).update(now, id, &worker);
+        }
+        let due = worker.due();
+        self.all.insert(id, worker);
+        self.patience.insert((due + LATE, id));
+    }
+
+    /// Takes out a worker that holds nothing any more.
+    pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
+        let worker = self.all.remove(&id)?;
+        self.n_threads -= u64::from(worker.n_threads());
+        let left = self.n_threads_of(worker.party()) - u64::from(worker.n_threads());
+        match left {
+            0 => self.threads.remove(&worker.party()),
+            _ => self.threads.insert(worker.party(), left),
+        };
+        remove_member(&mut self.names, worker.name(), id);
+        remove_member(&mut self.parties, &worker.party(), id);
+        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).remove(id, worker.party()));
+        Some(worker)
+    }
+
+    /// Counts a lapse of a worker against its party. From now on the worker and later workers of its party are doubted. A
+    /// doubted worker is served in turn again when it has reported from as many leases as the party had lapses.
+    pub(crate) fn note_lapse(&mut self, now: Duration, id: WorkerId) {
+        let Some(party) = self.all.get(&id).map(Worker::party) else { return };
+        let n_lapses = self.lapses.get(&party).map_or(1, |n| n.saturating_add(1));
+        if n_lapses > 1 || self.lapses.len() < MOST_LAPSED {
+            self.lapses.insert(party, n_lapses);
+            self.change(now, id, |worker| worker.owe(n_lapses));
+        }
+    }
+
+    /// Notes that something was heard of a worker, which no index goes by.
+    pub(crate) fn hear(&mut self, now: Duration, id: WorkerId) -> Option<&Worker> {
+        let worker = self.all.get_mut(&id)?;
+        worker.hear(now);
+        Some(worker)
+    }
+
+    /// Changes a worker, but not what it holds.
+    pub(crate) fn change<T>(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        change: impl FnOnce(&mut Worker) -> T,
+    ) -> Option<T> {
+        let worker = self.all.get_mut(&id)?;
+        let changed = change(worker);
+        for method in Method::ALL {
+            self.readiness.of_mut(method).update(now, id, worker);
+        }
+        Some(changed)
+    }
+
+    /// A worker's connection is gone. Returns whether there is such a worker.
+    pub(crate) fn disconnect(&mut self, now: Duration, id: WorkerId) -> bool {
+        let is_there = self.change(now, id, |worker| worker.disconnect(now)).is_some();
+        if is_there {
+            self.patience.insert((now + GRACE, id));
+        }
+        is_there
+    }
+
+    /// Says what decides how often workers report.
+    pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
+        self.reporting = reporting;
+    }
+
+    /// A worker is told how often to report.
+    pub(crate) fn tell_interval(&mut self, now: Duration, id: WorkerId, interval: ReportInterval) {
+        if let Some(worker) = self.all.get_mut(&id) {
+            worker.tell_interval(now, interval);
+            self.patience.insert((worker.due() + LATE, id));
+        }
+    }
+
+    /// At most `n` workers, to be looked at whether they should report more often: all of them, some at a time, from
+    /// when the tails of a method begin to be cut off.
+    pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
+        let hurried = self.hurried.of_mut(method);
+        if !is_tail {
+            *hurried = None;
+            return Vec::new();
+        }
+        let after = hurried.map_or(Bound::Unbounded, Bound::Excluded);
+        let next: Vec<WorkerId> =
+            self.all.range((after, Bound::Unbounded)).take(n).map(|(&id, _)| id).collect();
+        *hurried = next.last().copied().or(*hurried);
+        next
+    }
+
+    /// The next worker that was silent for too long. Each is looked at when our patience with it may be over, so that
+    /// this takes no longer the more workers there are.
+    pub(crate) fn next_silent(&mut self, now: Duration) -> Option<WorkerId> {
+        while let Some(&(at, id)) = self.patience.first()
+            && at <= now
+        {
+            self.patience.pop_first();
+            let Some(worker) = self.all.get(&id) else { continue };
+            let until = if worker.is_connected() { worker.due() + LATE } else { worker.heard() + GRACE };
+            if until <= now {
+                return Some(id);
+            }
+            self.patience.insert((until, id));
+        }
+        None
+    }
+
+    /// A worker is given a lease: the next one is the one after it.
+    pub(crate) fn assign(&mut self, id: WorkerId) {
+        self.fed = Some(id);
+    }
+
+    /// Looks again when a worker's waiting leases should end.
+    pub(crate) fn refresh_queue_end(&mut self, now: Duration, id: WorkerId) {
+        self.change(now, id, |_| ());
+    }
+
+    /// Leaves a worker's waiting leases of a method alone until something changes about it.
+    pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
+        self.readiness.of_mut(method).forget_queue_end(id);
+    }
+}
+
+/// What workers hold. Whoever changes a lease tells here the load it had and the load it has.
+impl Workers {
+    /// A worker holds one lease more.
+    pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
+        self.change_hand(now, id, job, (0, load.work), |worker| {
+            let n_threads = worker.n_threads();
+            worker.hand_mut().add(n_threads, lease, job, load);
+        });
+    }
+
+    /// A lease is not what it was before.
+    pub(crate) fn replace_lease(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        [before, after]: [Load; 2],
+    ) {
+        self.change_hand(now, id, job, (before.work, after.work), |worker| {
+            worker.hand_mut().replace(lease, job, before, after);
+        });
+    }
+
+    /// A thread of the worker begins a lease that waited.
+    pub(crate) fn begin_lease(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        [before, after]: [Load; 2],
+    ) {
+        self.change_hand(now, id, job, (before.work, after.work), |worker| {
+            worker.hand_mut().begin(lease, job, before, after);
+        });
+    }
+
+    /// A worker holds a lease no more. Returns the one that waits to be begun in its place.
+    pub(crate) fn remove_lease(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        load: Load,
+    ) -> Option<LeaseId> {
+        let was_running = self
+            .change_hand(now, id, job, (load.work, 0), |worker| worker.hand_mut().remove(lease, job, load));
+        if was_running == Some(true) { self.all.get(&id)?.held_leases().first_waiting() } else { None }
+    }
+
+    /// Changes what a worker holds of a job. The work of the lease in question was `before` and is `after`.
+    fn change_hand<T>(
+        &mut self,
+        now: Duration,
+        id: WorkerId,
+        job: JobId,
+        (before, after): (u128, u128),
+        change: impl FnOnce(&mut Worker) -> T,
+    ) -> Option<T> {
+        let changed = self.change(now, id, change)?;
+        let share = self.all.get(&id)?.held_leases().share(job);
+        let holding = self.holdings.entry(job).or_default();
+        holding.work = holding.work + after - before;
+        let is_unrecalled = share.is_some_and(|share| !share.unrecalled().is_empty());
+        for (set, is_member) in
+            [(&mut holding.holders, share.is_some()), (&mut holding.unrecalled, is_unrecalled)]
+        {
+            if is_member {
+                set.insert(id)
+            } else {
+                set.remove(&id)
+            };
+        }
+        if holding.holders.is_empty() {
+            self.holdings.remove(&job);
+        }
+        Some(changed)
+    }
+}
+
+/// A worker has this name, or this party, no more.
+fn remove_member<K: Ord>(members: &mut BTreeMap<K, BTreeSet<WorkerId>>, key: &K, id: WorkerId) {
+    if let Some(of_key) = members.get_mut(key) {
+        of_key.remove(&id);
+        if of_key.is_empty() {
+            members.remove(key);
+        }
+    }
+}
