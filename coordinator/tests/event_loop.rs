@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
 use std::time::Duration;
 
 use queens_event_loop::{Handle, Snapshot, unthreaded};
@@ -112,11 +113,21 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     tokio::spawn(running);
     let n = BoardSize::new(12).expect("a board size");
     let job = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
-    let is_planned =
-        |job: Option<&queens_messages::JobStatus>| job.is_some_and(|job| job.state == JobState::Queued);
-    once(&mut handle.snapshots(), |snapshot| is_planned(snapshot.job(job))).await;
+    planned(&handle, job).await;
     let (worker, lease) = connect(&handle, 1, Vec::new()).await;
     (handle, worker, lease)
+}
+
+/// Waits until a job has its plan. A thread makes it, in real time; while that lasts, paused time would hurry ahead.
+async fn planned(handle: &Handle, job: JobId) {
+    for _ in 0..60_000 {
+        if handle.snapshot().job(job).is_some_and(|job| job.state != JobState::Planning) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("a plan within a minute");
 }
 
 /// A worker that has said hello.
@@ -295,6 +306,7 @@ async fn a_job_whose_records_contradict_it_is_set_aside() {
     assert_eq!(failure.as_deref(), Some("a record is not what was written"));
     let n = BoardSize::new(11).expect("a board size");
     let other = handle.submit(Submission::new(n, Method::Search)).await.expect("it runs").expect("accepted");
+    planned(&handle, other).await;
     let is_counted =
         |snapshot: &Arc<Snapshot>| snapshot.job(other).is_some_and(|job| job.state == JobState::Running);
     once(&mut handle.snapshots(), is_counted).await;

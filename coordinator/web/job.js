@@ -10,7 +10,7 @@ const showPicture = makePicture(id);
 $("actions").append(actions.element);
 const isThere = reveal("job", "map", "events", "counters", "curve");
 
-let method = "search", isDisputed = false, hasEnded = false;
+let method = "search", isDisputed = false, hasEnded = false, hasMap = false;
 const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
 
 /** What matters of a job that is counted, or of one that still is. */
@@ -78,6 +78,11 @@ function show(job) {
   $("disputes").className = job.cases ? "bad" : "warn";
   say($("disputes"), job.disputes === null ? "" : `Disputes: ${job.disputes}.`);
   isDisputed = job.disputed > 0;
+  // A job has no map before it has a plan.
+  const hadMap = hasMap;
+  hasMap = Number(job.subproblems) > 0;
+  if (!hasMap) isThere("map");
+  else if (!hadMap) showMap();
   const other = job.second ?? job.second_of;
   $("other-pass").hidden = other === null;
   if (other !== null) {
@@ -115,8 +120,10 @@ function redraw() {
 }
 addEventListener("resize", redraw);
 
+const showMap = repeat(1, async () => {
+  if (hasMap) await get(`jobs/${id}/cells`).then(showHeat).finally(() => isThere("map"));
+});
 repeat(1, async () => { show(await get(`jobs/${id}`)); isThere("job"); });
-repeat(1, () => get(`jobs/${id}/cells`).then(showHeat).finally(() => isThere("map")));
 repeat(2, async () => { showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events); isThere("events"); });
 repeat(5, async () => {
   const { contributions, total, core_seconds: coreSeconds } = await get(`jobs/${id}/contributions?limit=100`);
