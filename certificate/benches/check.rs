@@ -14,7 +14,7 @@ use std::time::Instant;
 use queens_certificate::{
     Counted, Counter, CrossSum, Entry, Header, Key, Options, Pass, Total, Writer, check,
 };
-use queens_messages::Name;
+use queens_model::Name;
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span, SplitMix, published};
 
 const N: u8 = 27;

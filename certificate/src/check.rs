@@ -6,7 +6,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use queens_messages::JobIdentity;
+use queens_model::JobIdentity;
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 
 use crate::header::{Header, MAGIC, Source, read_format};

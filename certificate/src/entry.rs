@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use queens_messages::{JobIdentity, Name};
+use queens_model::{JobIdentity, Name};
 use queens_solver::{Count, Span};
 
 use crate::fields::{Fields, shown};

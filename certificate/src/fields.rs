@@ -2,7 +2,7 @@
 
 use std::str::{FromStr, Split};
 
-use queens_messages::{Name, plain};
+use queens_model::{Name, plain};
 
 /// The fields of a line, one after the other. What is wrong with one is said in words; the caller knows the place.
 pub(crate) struct Fields<'a>(Split<'a, char>);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
 
-use queens_messages::{JobIdentity, Name};
+use queens_model::{JobIdentity, Name};
 use queens_solver::{BoardSize, Method};
 
 use crate::fields::{Fields, from_hex, shown, to_hex};

@@ -8,6 +8,7 @@ mod drawn;
 mod entry;
 mod fields;
 mod header;
+pub mod json;
 mod key;
 mod lines;
 mod merge;

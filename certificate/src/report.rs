@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use queens_messages::Name;
+use queens_model::Name;
 use queens_solver::{BoardSize, Method};
 
 use crate::header::{Header, Total};

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
 
-use queens_messages::{Name, Party};
+use queens_model::{Name, Party};
 use sha2::{Digest, Sha256};
 
 use crate::fields::to_hex;

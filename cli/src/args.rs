@@ -1,8 +1,8 @@
 //! The command line as a whole. The arguments of a command stand in its file, those of several in `flags`.
 
 use clap::{Parser, Subcommand};
-use queens_process::help::{Examples, Group, Program};
-use queens_process::{VERSION, version_in_full};
+use queens_runtime::help::{Examples, Group, Program};
+use queens_runtime::{VERSION, version_in_full};
 use queens_solver::Kernel;
 
 use crate::commands::animate::AnimateArgs;
@@ -139,7 +139,7 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
-    use queens_process::help::faults;
+    use queens_runtime::help::faults;
 
     use super::*;
 

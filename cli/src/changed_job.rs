@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use queens_json::Job;
-use queens_messages::JobId;
+use queens_model::JobId;
+use queens_model::json::Job;
 use queens_proto::client::Operator;
 
 use crate::present::output::{Output, json_of, print};

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
-use queens_messages::{core_seconds, price, price_of_jobs};
-use queens_process::say;
+use queens_model::{core_seconds, price, price_of_jobs};
+use queens_runtime::say;
 use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::boards::Boards;

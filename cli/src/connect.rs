@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobId, JobStatus};
+use queens_model::{JobId, JobStatus};
 use queens_proto::client::{ClientError, Operator};
 use tokio::time::MissedTickBehavior;
 use tracing::warn;

@@ -1,6 +1,6 @@
 //! The examples that the help of each command ends with. A test has each read by the program.
 
-use queens_process::help::Examples;
+use queens_runtime::help::Examples;
 
 pub(crate) const EXAMPLES: [Examples; 31] = [
     (

@@ -1,9 +1,9 @@
 //! Arguments that several commands have, each said once.
 
 use clap::Args;
-use queens_messages::JobId;
-use queens_process::CredentialsArgs;
+use queens_model::JobId;
 use queens_proto::client::{Operator, Routes, endpoint};
+use queens_runtime::CredentialsArgs;
 use queens_solver::{BoardSize, Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 

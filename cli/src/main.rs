@@ -21,8 +21,8 @@ mod worker_action;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use queens_process::logs::log;
-use queens_process::{arguments, complain, wrong_usage};
+use queens_runtime::logs::log;
+use queens_runtime::{arguments, complain, wrong_usage};
 use tracing::level_filters::LevelFilter;
 
 use crate::args::{Args, Command};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use queens_messages::WorkerStatus;
-use queens_process::default_threads;
+use queens_model::WorkerStatus;
+use queens_runtime::default_threads;
 use queens_solver::{BoardSize, Kernel, Method};
 use thiserror::Error;
 use tokio::sync::oneshot;

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use queens_messages::{Crosses, Name, Priority, Share, Submission};
+use queens_model::{Crosses, Name, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 
 #[derive(Clone, Debug, Default, Args)]

@@ -1,6 +1,6 @@
 //! What operators do to workers.
 
-use queens_messages::Name;
+use queens_model::Name;
 use queens_proto::client::{ClientError, Operator};
 
 /// What is done to all workers of a name.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
-use queens_messages::{JobId, LeaseId, Party};
+use queens_model::{JobId, LeaseId, Party};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 use queens_store::sqlite::SqliteStore;
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::draw::Draw;
 use queens_ledger::store::{JobEntry, Record, Source, Store, Write};
-use queens_messages::{JobId, LeaseId, Name, Party, Share};
+use queens_model::{JobId, LeaseId, Name, Party, Share};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry, crosses_in_counting_order};
 use queens_store::sqlite::SqliteStore;
 

@@ -10,9 +10,9 @@ use anyhow::Context;
 use clap::{Parser, Subcommand};
 use queens_coordinator::store::StoreLocation;
 use queens_ledger::store::StoreError;
-use queens_messages::{JobId, Name};
-use queens_process::help::{Examples, Program};
-use queens_process::{VERSION, complain, keep_files_private, version_in_full};
+use queens_model::{JobId, Name};
+use queens_runtime::help::{Examples, Program};
+use queens_runtime::{VERSION, complain, keep_files_private, version_in_full};
 use queens_service::logs::LogArgs;
 use queens_service::{CONFIG_OK, ConfigArgs, arguments_of_service};
 use queens_solver::Kernel;
@@ -332,12 +332,12 @@ fn describe_recovered(recovered: &RecoveredJob) -> String {
 }
 
 fn print(line: &str) -> anyhow::Result<()> {
-    queens_process::print(line).context("failed to write the answer")
+    queens_runtime::print(line).context("failed to write the answer")
 }
 
 #[cfg(test)]
 mod tests {
-    use queens_process::help::faults;
+    use queens_runtime::help::faults;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use queens_access::{Loaded, Pin, ServerFiles, TlsError};
+use queens_auth::{Loaded, Pin, ServerFiles, TlsError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;

@@ -13,7 +13,7 @@ use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
-use queens_messages::{
+use queens_model::{
     Delta, HalvesSkill, Held, Hello, JobId, JobState, Lease, Name, Report, Speed, Submission, ToCoordinator,
     ToWorker, WorkerId,
 };

@@ -12,7 +12,7 @@ use queens_certificate::{Agreement, Extent, Options, PartyDigest, Refusal, Repor
 use queens_ledger::store::{
     Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
 };
-use queens_messages::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Share, Terms};
+use queens_model::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
 use queens_store::certificate::ExportError;
 use queens_store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};

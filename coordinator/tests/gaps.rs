@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::{Coverage, JobEntry, Phase, Store, Write};
 use queens_ledger::{Ledger, Run};
-use queens_messages::{
-    Delta, HalvesSkill, Hello, JobId, Lease, Name, Party, Report, Speed, ToWorker, WorkerId,
-};
+use queens_model::{Delta, HalvesSkill, Hello, JobId, Lease, Name, Party, Report, Speed, ToWorker, WorkerId};
 use queens_solver::{
     BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Symmetry, crosses_in_counting_order,
 };

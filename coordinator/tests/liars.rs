@@ -14,7 +14,7 @@ use std::path::Path;
 
 use nature::Nature;
 use queens_ledger::store::Phase;
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::Plan;
 use queens_store::sqlite::{SqliteStore, audit_against};
 use queens_store::{Archive, Truth};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use queens_event_loop::{Coordinator, Handle};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{Reporting, SubmissionRefusal};
-use queens_messages::{JobId, JobState, JobStatus, Submission};
+use queens_model::{JobId, JobState, JobStatus, Submission};
 use queens_solver::{BoardSize, Method};
 use tokio::sync::Mutex;
 

@@ -7,7 +7,7 @@ mod simulation;
 use std::fs;
 
 use queens_ledger::store::{JobEntry, Store};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::Plan;
 use queens_store::Truth;
 use queens_store::sqlite::{SqliteStore, audit_against};

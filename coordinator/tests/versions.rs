@@ -5,7 +5,7 @@ use std::path::Path;
 
 use queens_ledger::store::{Block, Phase, Store};
 use queens_ledger::{Ledger, Run};
-use queens_messages::{Name, Terms};
+use queens_model::{Name, Terms};
 use queens_solver::Method;
 use queens_store::sqlite::{SqliteStore, audit};
 use rusqlite::Connection;

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use queens_messages::Name;
+use queens_model::Name;
 use queens_solver::Kernel;
 
 /// What a worker is.

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::Instant;
 
-use queens_desk::LeaseToCount;
-use queens_messages::LeasedSpan;
+use queens_model::LeasedSpan;
 use queens_solver::{Kernel, Subproblems};
+use queens_worker_session::LeaseToCount;
 use tracing::{debug_span, error};
 
 use crate::config::Duty;
@@ -80,11 +80,11 @@ fn count_lease(
 mod tests {
     use std::time::Duration;
 
-    use queens_desk::{Identity, WorkerSession};
-    use queens_messages::{
+    use queens_model::{
         Failure, HalvesSkill, JobIdentity, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
     };
     use queens_solver::{BoardSize, Method, Span, Symmetry};
+    use queens_worker_session::{Identity, WorkerSession};
 
     use super::*;
 

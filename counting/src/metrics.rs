@@ -72,7 +72,7 @@ impl Metrics {
         let ChunkCounters { nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         let build = Build {
-            version: queens_process::VERSION,
+            version: queens_runtime::VERSION,
             decomposition: DECOMPOSITION_VERSION,
             kernel: config.kernel.name(),
         };

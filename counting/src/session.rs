@@ -1,8 +1,8 @@
 //! One session with a coordinator: the messages of a [`WorkerSession`] on a link, at the times it wants.
 
-use queens_desk::{AfterStep, Remark, WorkerSession};
-use queens_messages::{ToCoordinator, ToWorker};
+use queens_model::{ToCoordinator, ToWorker};
 use queens_proto::Link;
+use queens_worker_session::{AfterStep, Remark, WorkerSession};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queens_desk::{LeaseQueue, LeaseToCount};
-use queens_messages::{LeaseId, LeasedSpan};
+use queens_model::{LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Method, Part, parts_in_counting_order};
+use queens_worker_session::{LeaseQueue, LeaseToCount};
 use tokio::sync::Notify;
 
 /// A desk, and who waits for what happens on it. A thread comes to it twice for each chunk, for a moment.

@@ -6,11 +6,11 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use queens_desk::{Identity, WorkerSession};
-use queens_messages::{HalvesSkill, Name, ToCoordinator, ToWorker, WorkerId};
-use queens_process::VERSION;
+use queens_model::{HalvesSkill, Name, ToCoordinator, ToWorker, WorkerId};
 use queens_proto::Link;
+use queens_runtime::VERSION;
 use queens_solver::Method;
+use queens_worker_session::{Identity, WorkerSession};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 

@@ -3,7 +3,7 @@
 use queens_ledger::{
     JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_messages::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker};
+use queens_model::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_messages::{Contribution, JobId, VerdictStatus};
+use queens_model::{Contribution, JobId, VerdictStatus};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;

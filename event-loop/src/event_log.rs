@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use queens_messages::{Event, EventKind, JobId};
+use queens_model::{Event, EventKind, JobId};
 use queens_store::unix_ms;
 
 /// Events that are kept of those about jobs, and of those about workers: many workers that come and go must not push

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{StoreError, Write};
 use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
-use queens_messages::{EventKind, JobState, Report, ToWorker, WorkerId};
+use queens_model::{EventKind, JobState, Report, ToWorker, WorkerId};
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{SecondCount, Verdict};
 use queens_ledger::{Finding, JobChange, Loss, Note, Verification, WorkerChange};
-use queens_messages::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
+use queens_model::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
 use queens_solver::Method;
 use tracing::{debug, error, info, warn};
 

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, Name};
-use queens_process::VERSION;
+use queens_model::{JobId, Name};
+use queens_runtime::VERSION;
 use thiserror::Error;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Semaphore, mpsc};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
-use queens_messages::{
+use queens_model::{
     Contribution, CoordinatorStatus, JobId, JobStatus, Name, Party, ProgressHistory, Submission,
     ToCoordinator, ToWorker, VerdictStatus,
 };

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_messages::{Event, EventKind, JobId, JobStatus};
+use queens_model::{Event, EventKind, JobId, JobStatus};
 use queens_store::{Archive, unix_ms};
 use tokio::sync::watch;
 use tokio::time::Instant;

@@ -18,7 +18,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use queens_ledger::store::draw::Recorded;
-use queens_messages::{JobState, JobStatus, WorkerState, WorkerStatus};
+use queens_model::{JobState, JobStatus, WorkerState, WorkerStatus};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 use tokio::sync::watch;
 
@@ -140,7 +140,7 @@ impl Metrics {
     pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
         let Counters { nodes, reported, report, commit, publishing, step } = counters.clone();
-        let build = Build { version: queens_process::VERSION, decomposition: DECOMPOSITION_VERSION };
+        let build = Build { version: queens_runtime::VERSION, decomposition: DECOMPOSITION_VERSION };
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program", info);

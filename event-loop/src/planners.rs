@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use queens_messages::{Fraction, JobId};
+use queens_model::{Fraction, JobId};
 use queens_solver::{BoardSize, Method, Pass, Plan, PlanProgress};
 use tokio::sync::mpsc;
 use tokio::time::Instant;

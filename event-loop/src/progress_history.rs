@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::CrossStatus;
-use queens_messages::{Fraction, JobStatus, PartGroup, ProgressHistory, Speed};
+use queens_model::{Fraction, JobStatus, PartGroup, ProgressHistory, Speed};
 use queens_solver::Choice;
 use queens_store::history::{N_LEVELS, Point, Subject};
 
@@ -100,7 +100,7 @@ fn speed(nodes_per_second: f64) -> Option<Speed> {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::JobId;
+    use queens_model::JobId;
 
     use super::*;
     use queens_store::history::LEVELS;

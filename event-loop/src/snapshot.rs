@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use queens_ledger::CrossStatus;
-use queens_messages::{Event, JobId, JobStatus, Name, WorkerStatus};
+use queens_model::{Event, JobId, JobStatus, Name, WorkerStatus};
 use queens_solver::Plan;
 use tokio::time::Instant;
 

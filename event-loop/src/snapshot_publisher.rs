@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::Ledger;
-use queens_messages::{JobId, JobState, JobStatus};
+use queens_model::{JobId, JobState, JobStatus};
 use tokio::sync::watch;
 use tokio::time::Instant;
 

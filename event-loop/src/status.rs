@@ -1,7 +1,7 @@
 //! How the coordinator itself stands.
 
 use queens_ledger::{MOST_OPEN_JOBS, MOST_THREADS_IN_ALL, TooManyJobs};
-use queens_messages::{CoordinatorStatus, JobState, Name};
+use queens_model::{CoordinatorStatus, JobState, Name};
 
 use crate::loop_monitor::LoopMonitor;
 use crate::snapshot::Snapshot;
@@ -13,7 +13,7 @@ pub(crate) fn of_coordinator(
     loop_monitor: &LoopMonitor,
 ) -> CoordinatorStatus {
     CoordinatorStatus {
-        version: Name::of_any(queens_process::VERSION),
+        version: Name::of_any(queens_runtime::VERSION),
         uptime: loop_monitor.uptime(),
         store: Name::of_any(store),
         store_error: snapshot.store_error.clone(),
@@ -45,7 +45,7 @@ fn refuses(snapshot: &Snapshot) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
-    use queens_messages::{JobId, JobStatus, WorkerId, WorkerState, WorkerStatus};
+    use queens_model::{JobId, JobStatus, WorkerId, WorkerState, WorkerStatus};
     use queens_solver::{BoardSize, Method};
 
     use super::*;

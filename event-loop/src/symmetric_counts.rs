@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use queens_messages::{JobId, JobState, JobStatus};
+use queens_model::{JobId, JobState, JobStatus};
 use queens_solver::{BoardSize, fundamental, half_turn, quarter_turn};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -113,7 +113,7 @@ fn search(n: BoardSize, stop: &AtomicBool) -> Option<Symmetric> {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::Progress;
+    use queens_model::Progress;
     use queens_solver::{Method, published};
 
     use super::*;

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use queens_messages::{Delta, JobId, JobIdentity, LeaseId, ToWorker, WorkerId};
+use queens_model::{Delta, JobId, JobIdentity, LeaseId, ToWorker, WorkerId};
 use queens_solver::BoardSize;
 use tracing::{Span, debug_span};
 

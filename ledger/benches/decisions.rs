@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::Stored;
 use queens_ledger::{Ledger, Run, WorkerRefusal};
-use queens_messages::{
+use queens_model::{
     Delta, HalvesSkill, Hello, JobIdentity, Lease, LeaseId, Name, Party, Report, Speed, Submission, ToWorker,
     WorkerId,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::{JobId, Party, ToWorker, WorkerId};
+use queens_model::{JobId, Party, ToWorker, WorkerId};
 use queens_solver::Choice;
 
 use crate::effects::{Comparison, Effects, Finding, Loss, WantedPlan};

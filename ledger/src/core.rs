@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
+use queens_model::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
 use queens_solver::Plan;
 
 use crate::clock::Clock;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queens_messages::{JobId, Name, ToWorker, WorkerId};
+use queens_model::{JobId, Name, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method, Pass};
 
 use crate::store::draw::{Draw, Recorded};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{Failure, JobId, Name, Submission, WorkerId};
+use queens_model::{Failure, JobId, Name, Submission, WorkerId};
 use queens_solver::Method;
 
 use crate::effects::{Finding, Loss};

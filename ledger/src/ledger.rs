@@ -13,7 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{
+use queens_model::{
     Failure, Hello, JobId, JobIdentity, JobStatus, LeaseId, Name, Party, Priority, Report, Submission,
     WorkerId, WorkerStatus,
 };

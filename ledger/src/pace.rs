@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use queens_messages::{JobId, TimeLeft};
+use queens_model::{JobId, TimeLeft};
 
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use queens_messages::ReportInterval;
+use queens_model::ReportInterval;
 
 /// How many times as many reports may come while the tails of leases are cut off, for which it matters how far they are.
 const HURRY: f64 = 4.0;

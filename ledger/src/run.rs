@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-use queens_messages::JobId;
+use queens_model::JobId;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 /// A secret of one run, drawn at random at each start. All else that a run needs of chance follows from it, and tells

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use queens_messages::WorkerId;
+use queens_model::WorkerId;
 
 /// A session of a worker, which may have had others before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

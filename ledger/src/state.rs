@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
+use queens_model::{JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::changes::Changes;

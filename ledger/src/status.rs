@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use queens_messages::{
+use queens_model::{
     InHand, JobId, JobState, JobStatus, Name, Party, Recounting, Share, TimeLeft, WorkerId, WorkerState,
     WorkerStatus,
 };

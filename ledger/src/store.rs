@@ -14,7 +14,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_messages::{Crosses, JobId, JobIdentity, Name, Party, Priority, Terms};
+use queens_model::{Crosses, JobId, JobIdentity, Name, Party, Priority, Terms};
 use queens_solver::{BoardSize, Choice, Method, Span};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use thiserror::Error;

@@ -17,7 +17,7 @@ mod world;
 use std::io::Write as _;
 
 use nature::Nature;
-use queens_messages::JobState;
+use queens_model::JobState;
 use random::Random;
 use world::World;
 

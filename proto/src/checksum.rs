@@ -42,7 +42,7 @@ mod tests {
     use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
     use super::*;
-    use queens_messages::{Delta, JobIdentity, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
+    use queens_model::{Delta, JobIdentity, Lease, LeaseId, LeasedSpan, Report, ToCoordinator, ToWorker};
 
     /// The message with each of its bits changed in turn.
     fn garbled(message: &impl Message) -> impl Iterator<Item = Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 
-use queens_messages::{ToCoordinator, ToWorker};
+use queens_model::{ToCoordinator, ToWorker};
 
 /// How many messages may wait for a worker: two leases for each thread of a very large machine fit in.
 const TO_WORKER: usize = 8192;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use prost::Message;
 use thiserror::Error;
 
-use queens_messages::{JobId, Name, WorkerId};
+use queens_model::{JobId, Name, WorkerId};
 
 /// The most that the entries of a page take: a message holds 4 MiB at most, if nobody has said otherwise.
 pub const MOST_BYTES: usize = 3 << 20;

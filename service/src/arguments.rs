@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use queens_process::arguments_with;
-use queens_process::help::Program;
+use queens_runtime::arguments_with;
+use queens_runtime::help::Program;
 
 use crate::config;
 
-/// The arguments of this process, as [`arguments`](queens_process::arguments) reads them, and of a configuration file if
+/// The arguments of this process, as [`arguments`](queens_runtime::arguments) reads them, and of a configuration file if
 /// there is one: [`ConfigArgs`](crate::ConfigArgs) are among its options. A subcommand has none.
 ///
 /// # Errors

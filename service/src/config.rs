@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, Command};
-use queens_process::open_regular_file;
+use queens_runtime::open_regular_file;
 use toml::{Table, Value};
 
 /// The longest file that is read, in bytes.

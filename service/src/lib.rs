@@ -1,5 +1,5 @@
 //! What programs do alike that run for long and are looked after: configuration files, logs and traces, and the form of
-//! metrics. What every program does is in [`queens_process`].
+//! metrics. What every program does is in [`queens_runtime`].
 
 mod arguments;
 mod config;

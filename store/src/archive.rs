@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError};
-use queens_messages::{Contribution, JobId, Name, VerdictStatus};
+use queens_model::{Contribution, JobId, Name, VerdictStatus};
 
 use super::certificate::ExportError;
 use super::history::History;

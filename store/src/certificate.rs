@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use queens_certificate::KeyError;
 use queens_ledger::store::StoreError;
-use queens_messages::JobId;
+use queens_model::JobId;
 use thiserror::Error;
 
 /// Why there is no certificate.

@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use queens_messages::{Event, JobId};
+use queens_model::{Event, JobId};
 use queens_solver::Method;
 
 /// A level of the curves: how long its steps are, and what is kept of them.

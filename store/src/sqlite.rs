@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::{Store, StoreError, StoreName, Stored, Write};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::Span;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 

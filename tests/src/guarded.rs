@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use queens_access::Token;
+use queens_auth::Token;
 
 use crate::binary;
 use crate::cluster::{Coordinator, coordinator_command};

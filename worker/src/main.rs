@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use queens_counting::{Config, Departure, Duty, Worker};
-use queens_messages::{ListenAddress, Name};
-use queens_process::help::{Examples, Program};
-use queens_process::{
+use queens_model::{ListenAddress, Name};
+use queens_proto::client::{Routes, endpoint};
+use queens_runtime::help::{Examples, Program};
+use queens_runtime::{
     CredentialsArgs, VERSION, cancel_on_signal, complain, default_threads, print, threads, version_in_full,
 };
-use queens_proto::client::{Routes, endpoint};
 use queens_service::logs::LogArgs;
 use queens_service::{CONFIG_OK, ConfigArgs, arguments_of_service};
 use queens_solver::{Kernel, KernelChoice};
@@ -150,7 +150,7 @@ fn machine_name() -> Name {
 
 #[cfg(test)]
 mod tests {
-    use queens_process::help::faults;
+    use queens_runtime::help::faults;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use queens_messages::ToWorker;
+use queens_model::ToWorker;
 use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};

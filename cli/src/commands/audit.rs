@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use queens_json::Decision as Shown;
-use queens_messages::Decision;
+use queens_model::Decision;
+use queens_model::json::Decision as Shown;
 
 use crate::flags::RemoteArgs;
 use crate::present::numbers::date;

@@ -5,7 +5,7 @@ use std::ops::Add;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_process::threads;
+use queens_runtime::threads;
 use queens_solver::{BoardSize, Kernel, Method, SampledPart, Sampler, classic, parallel, published};
 use serde::Serialize;
 

@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
+use queens_certificate::json::{Certificate, Proof};
 use queens_certificate::{
     Extent, Options, PublicKey, Refusal, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
 };
-use queens_json::{Certificate, Proof};
-use queens_process::{default_threads, open_regular_file, stdout, threads};
+use queens_runtime::{default_threads, open_regular_file, stdout, threads};
 
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Command;
-use queens_process::documents::{Shell, completions};
+use queens_runtime::documents::{Shell, completions};
 
 use crate::present::output::print;
 

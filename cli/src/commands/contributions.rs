@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use queens_json::Contribution;
+use queens_model::json::Contribution;
 
 use crate::flags::JobArgs;
 use crate::present::contributions::contributions_table;

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus};
-use queens_process::{VERSION, default_threads};
+use queens_model::{JobState, JobStatus};
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
+use queens_runtime::{VERSION, default_threads};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
 use serde::Serialize;
 
@@ -339,7 +339,7 @@ fn ending(whose: &str, end: SystemTime, now: SystemTime) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::{JobId, JobState};
+    use queens_model::{JobId, JobState};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_process::{default_threads, threads};
+use queens_runtime::{default_threads, threads};
 use queens_solver::{Method, SampledPart, Sampler, published};
 use serde::Serialize;
 

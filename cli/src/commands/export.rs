@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use queens_messages::{JobId, JobStatus};
-use queens_process::{NewFile, cancel_on_signal};
+use queens_model::{JobId, JobStatus};
 use queens_proto::client::Operator;
+use queens_runtime::{NewFile, cancel_on_signal};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -130,7 +130,7 @@ impl Display for Limit {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::{JobState, Progress};
+    use queens_model::{JobState, Progress};
     use queens_solver::{BoardSize, Method};
 
     use super::*;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use queens_json::Job;
-use queens_messages::{JobState, JobStatus};
+use queens_model::json::Job;
+use queens_model::{JobState, JobStatus};
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;

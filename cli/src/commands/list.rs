@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use queens_boards::{Notation, Solutions};
-use queens_process::stdout;
+use queens_runtime::stdout;
 
 use crate::flags::BoardArgs;
 use crate::present::notation::Format;

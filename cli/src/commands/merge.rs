@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
-use queens_process::{NewFile, default_threads, open_regular_file};
+use queens_runtime::{NewFile, default_threads, open_regular_file};
 use queens_solver::Kernel;
 use serde_json::json;
 

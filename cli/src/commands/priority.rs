@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use queens_messages::Priority;
+use queens_model::Priority;
 
 use crate::changed_job::show_change;
 use crate::flags::JobArgs;

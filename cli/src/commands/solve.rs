@@ -11,7 +11,7 @@ use queens_boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Placement, SearchEnd, Tried, complete,
     construction, local_search,
 };
-use queens_process::{print_styled, say};
+use queens_runtime::{print_styled, say};
 
 use crate::present::notation::Format;
 use crate::present::progress::Busy;

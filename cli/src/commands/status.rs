@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use queens_json::Job;
+use queens_model::json::Job;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::JobArgs;

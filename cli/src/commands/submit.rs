@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use queens_messages::{JobId, Priority};
+use queens_model::{JobId, Priority};
 use queens_solver::{BoardSize, Method};
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_process::{cancel_on_signal, is_screen, stdout};
 use queens_proto::client::Operator;
+use queens_runtime::{cancel_on_signal, is_screen, stdout};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;

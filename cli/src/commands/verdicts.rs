@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use queens_json::Verdict;
-use queens_messages::VerdictStatus;
+use queens_model::VerdictStatus;
+use queens_model::json::Verdict;
 
 use crate::flags::JobArgs;
 use crate::present::numbers::date;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::ArgGroup;
-use queens_messages::Share;
+use queens_model::Share;
 
 use crate::changed_job::show_change;
 use crate::flags::JobArgs;

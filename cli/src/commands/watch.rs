@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use queens_json::Job;
-use queens_messages::JobState;
-use queens_process::{cancel_on_signal, is_screen, stdout};
+use queens_model::JobState;
+use queens_model::json::Job;
+use queens_runtime::{cancel_on_signal, is_screen, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use queens_json::Worker;
-use queens_messages::{Name, WorkerState, WorkerStatus};
+use queens_model::json::Worker;
+use queens_model::{Name, WorkerState, WorkerStatus};
 use serde_json::{Value, json};
 use tracing::warn;
 

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use queens_messages::{Contribution, JobId, JobState, JobStatus, Name, Priority, Submission};
-use queens_process::say;
+use queens_model::{Contribution, JobId, JobState, JobStatus, Name, Priority, Submission};
 use queens_proto::client::{Operator, Problem, Routes};
+use queens_runtime::say;
 use queens_solver::{BoardSize, Method};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use queens_messages::{Contribution, JobStatus};
+use queens_model::{Contribution, JobStatus};
 use queens_store::sqlite::CountedBy;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Who has counted a job, as it is shown.
 
-use queens_messages::Contribution;
+use queens_model::Contribution;
 
 use crate::present::numbers::{grouped, two_digits};
 use crate::present::table::{Column, Table};

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use queens_process::{cancel_on_signal, stdout};
+use queens_runtime::{cancel_on_signal, stdout};
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 

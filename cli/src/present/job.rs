@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_messages::{JobState, JobStatus, Share, bound};
+use queens_model::{JobState, JobStatus, Share, bound};
 
 use crate::present::numbers::{date, done_at, duration, percent, plural, range};
 

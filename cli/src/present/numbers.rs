@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-pub(crate) use queens_messages::{TimeUnit, YEAR, date, grouped, two_digits};
+pub(crate) use queens_model::{TimeUnit, YEAR, date, grouped, two_digits};
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;

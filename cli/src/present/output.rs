@@ -16,12 +16,12 @@ pub(crate) enum Output {
 
 /// Prints an answer to stdout.
 pub(crate) fn print(lines: &str) -> anyhow::Result<()> {
-    queens_process::print(lines).context("failed to write the answer")
+    queens_runtime::print(lines).context("failed to write the answer")
 }
 
 /// Prints one of several answers to stdout. Returns whether its reader is still there for the next.
 pub(crate) fn print_some(lines: &str) -> anyhow::Result<bool> {
-    queens_process::print_some(lines).context("failed to write the answer")
+    queens_runtime::print_some(lines).context("failed to write the answer")
 }
 
 /// A value as JSON in one line, its fields in the order of their names.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use queens_messages::{JobState, JobStatus, plain};
-use queens_process::{is_screen, say};
+use queens_model::{JobState, JobStatus, plain};
+use queens_runtime::{is_screen, say};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::present::job::{ends, range_left, state};
@@ -261,7 +261,7 @@ impl MakeWriter<'_> for AboveBar {
 mod tests {
     use std::time::Duration;
 
-    use queens_messages::{Fraction, JobId, Progress, TimeLeft};
+    use queens_model::{Fraction, JobId, Progress, TimeLeft};
     use queens_solver::{BoardSize, Method};
 
     use super::*;

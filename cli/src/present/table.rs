@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal};
 
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
-use queens_messages::plain;
-use queens_process::say;
+use queens_model::plain;
+use queens_runtime::say;
 
 use crate::present::output::print;
 

@@ -1,6 +1,6 @@
 //! Work, and how fast it is done, in words: of the search in nodes, of halves in units.
 
-use queens_messages::MethodSpeeds;
+use queens_model::MethodSpeeds;
 use queens_solver::Method;
 
 use crate::present::numbers::{grouped, plural};

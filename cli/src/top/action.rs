@@ -1,6 +1,6 @@
 //! What operators want done.
 
-use queens_messages::{JobId, Name, Priority, Share, Submission, WorkerStatus};
+use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
 

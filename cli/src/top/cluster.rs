@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use queens_messages::{
+use queens_model::{
     Contribution, Event, FleetSpeed, JobId, JobStatus, Name, ProgressHistory, VerdictStatus, WorkerStatus,
 };
 use queens_proto::client::{Greeting, Problem};

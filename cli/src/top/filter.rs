@@ -1,6 +1,6 @@
 //! Which jobs and workers are shown.
 
-use queens_messages::{JobStatus, WorkerStatus};
+use queens_model::{JobStatus, WorkerStatus};
 
 use crate::top::input::Input;
 
@@ -47,7 +47,7 @@ fn is_in(word: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::{JobId, JobState};
+    use queens_model::{JobId, JobState};
     use queens_solver::{BoardSize, Method};
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use queens_messages::{JobId, Name, Priority, Share, price_of_job};
+use queens_model::{JobId, Name, Priority, Share, price_of_job};
 use queens_solver::{BoardSize, Method};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{JobId, plain};
+use queens_model::{JobId, plain};
 use queens_proto::client::{ClientError, Operator, Problem};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};

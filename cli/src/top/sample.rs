@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use queens_messages::{
+use queens_model::{
     Contribution, CoordinatorStatus, Event, EventKind, Fraction, InHand, JobId, JobState, JobStatus,
     MethodSpeeds, Name, PartGroup, Progress, ProgressHistory, TimeLeft, WorkerId, WorkerState, WorkerStatus,
 };

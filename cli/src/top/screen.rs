@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
-use queens_messages::{JobId, JobState, JobStatus, WorkerId, WorkerStatus};
+use queens_model::{JobId, JobState, JobStatus, WorkerId, WorkerStatus};
 use queens_proto::client::Problem;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

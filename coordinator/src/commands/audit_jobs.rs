@@ -1,7 +1,7 @@
 //! What the records of jobs prove, in words.
 
 use anyhow::{Context, bail};
-use queens_process::print;
+use queens_runtime::print;
 use queens_store::JobAudit;
 
 /// Prints a line for each job.

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::ServerFiles;
-use queens_coordinator::access::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
+use queens_auth::ServerFiles;
+use queens_coordinator::auth::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
 use queens_coordinator::store::StoreLocation;
 use queens_coordinator::store::postgres::Contact;
 use queens_coordinator::tls::Tls;
-use queens_messages::CoordinatorUrl;
+use queens_model::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 

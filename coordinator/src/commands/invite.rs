@@ -8,11 +8,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::{Invitation, InvitationError, Pin, Proof, Role, TlsError, new_private_file};
-use queens_coordinator::access::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
+use queens_auth::{Invitation, InvitationError, Pin, Proof, Role, TlsError, new_private_file};
+use queens_coordinator::auth::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
 use queens_coordinator::store::StoreLocation;
-use queens_messages::{CoordinatorUrl, Name, Party};
-use queens_process::{print, say};
+use queens_model::{CoordinatorUrl, Name, Party};
+use queens_runtime::{print, say};
 
 use super::store::StoreArgs;
 

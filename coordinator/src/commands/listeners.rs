@@ -9,8 +9,8 @@ use queens_coordinator::connections::{Limits, Port};
 use queens_coordinator::http;
 use queens_coordinator::store::postgres::Contact;
 use queens_coordinator::tls::Tls;
-use queens_messages::ListenAddress;
-use queens_process::allow_many_files;
+use queens_model::ListenAddress;
+use queens_runtime::allow_many_files;
 use tokio::net::TcpListener;
 use tracing::warn;
 

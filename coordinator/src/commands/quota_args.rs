@@ -3,10 +3,10 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::Args;
-use queens_coordinator::access::QuotaLimits;
+use queens_coordinator::auth::QuotaLimits;
 use queens_coordinator::connections::Most;
 use queens_ledger::Reporting;
-use queens_messages::{InvalidReportInterval, ReportInterval};
+use queens_model::{InvalidReportInterval, ReportInterval};
 
 use crate::commands::invite::duration;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use queens_coordinator::store::{Restored, StoreLocation, restore};
-use queens_process::say;
+use queens_runtime::say;
 
 use super::audit_jobs::show;
 use super::invite::{BookArgs, revoke_all};

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use queens_access::open_regular_file;
+use queens_auth::open_regular_file;
 use queens_certificate::Key;
-use queens_process::{NewFile, print};
+use queens_runtime::{NewFile, print};
 use queens_store::sqlite::check_database;
 
 /// More than any list of sums of a release has, in bytes.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use queens_coordinator::store::postgres::{Contact, LeaderCandidate, PostgresStore};
 use queens_coordinator::{Standby, Standing, grpc};
 use queens_ledger::store::StoreError;
-use queens_process::{complain, ready};
+use queens_runtime::{complain, ready};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};

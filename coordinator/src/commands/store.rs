@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use queens_coordinator::store::postgres::{self, Server};
 use queens_coordinator::store::{Moved, StoreLocation, move_all};
-use queens_process::print;
+use queens_runtime::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_access::{Pin, new_private_file, open_regular_file};
-use queens_process::print;
+use queens_auth::{Pin, new_private_file, open_regular_file};
+use queens_runtime::print;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,

@@ -234,7 +234,7 @@ impl Port {
             match close.run_until_cancelled(acceptor.accept(stream)).await? {
                 Ok(stream) if place.peer().end_handshake() => {
                     let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-                    place.know(shown.and_then(queens_access::Pin::of));
+                    place.know(shown.and_then(queens_auth::Pin::of));
                     Some(Connection::new(Carrier::Encrypted(Box::new(stream)), close, place))
                 }
                 Ok(_) => None,

@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use queens_access::Pin;
+use queens_auth::Pin;
 use queens_event_loop::LogThrottle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;

@@ -5,7 +5,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tonic::{Code, Status};
 
-use crate::access::{AuthError, Authenticator};
+use crate::auth::{AuthError, Authenticator};
 use crate::connections::Peer;
 
 /// The decision whose answer is a stream.

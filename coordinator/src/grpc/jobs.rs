@@ -2,10 +2,10 @@
 
 use std::pin::Pin;
 
-use queens_access::Role;
+use queens_auth::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
-use queens_messages::{Arbiter, JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
+use queens_model::{Arbiter, JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status};
 use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::watch::watch;
-use crate::access::{AuthContext, Authenticator};
+use crate::auth::{AuthContext, Authenticator};
 
 /// The service that operators ask.
 pub(super) struct JobsService {

@@ -4,7 +4,7 @@ use axum::extract::ConnectInfo;
 use queens_event_loop::NoExport;
 use queens_event_loop::Stopped;
 use queens_ledger::SubmissionRefusal;
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;

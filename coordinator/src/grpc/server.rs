@@ -27,7 +27,7 @@ use super::authorize;
 use super::jobs::JobsService;
 use super::refusal::peer;
 use super::session::WorkersService;
-use crate::access::Authenticator;
+use crate::auth::Authenticator;
 use crate::connections::{REQUEST, TooLate, attend};
 
 /// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise

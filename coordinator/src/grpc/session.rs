@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_event_loop::Handle;
 use queens_event_loop::LogThrottle;
 use queens_ledger::WorkerRefusal;
-use queens_messages::{ToCoordinator, ToWorker};
+use queens_model::{ToCoordinator, ToWorker};
 use queens_proto::pb::workers_server::Workers;
 use queens_proto::{link, pb};
 use tokio::sync::mpsc;
@@ -17,7 +17,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
 use super::refusal::{invalid_message, peer};
-use crate::access::{AuthContext, NameError, REVOKED};
+use crate::auth::{AuthContext, NameError, REVOKED};
 use crate::connections::{NotYetAtWork, Visit};
 
 /// Messages to a worker that may wait for its connection to take them.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_event_loop::Handle;
-use queens_messages::{JobId, JobState};
+use queens_model::{JobId, JobState};
 use queens_proto::pb;
 use tokio::sync::mpsc;
 use tokio::time::Instant;

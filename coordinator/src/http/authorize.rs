@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use super::not_found;
 use super::refusal::{Reason, RequestRefusal};
-use crate::access::{AuthError, Authenticator};
+use crate::auth::{AuthError, Authenticator};
 use crate::connections::Peer;
 
 pub(super) async fn authorize(

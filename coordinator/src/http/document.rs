@@ -28,7 +28,7 @@ mod tests {
         event_stream, health, history, job_list, jobs, log_in, metrics, part_map, part_text, parts,
         search_steps, solution_map, worker_list, workers,
     };
-    use crate::access::COOKIE;
+    use crate::auth::COOKIE;
 
     const DESCRIPTION: &str = "What the pages of a coordinator are made of. Where only who is \
         invited gets in, requests show a token (`Authorization: Bearer …`) or the cookie of a log in, others are \

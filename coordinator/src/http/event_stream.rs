@@ -8,8 +8,8 @@ use axum::extract::{Query, State};
 use axum::http::header::CONNECTION;
 use axum::response::IntoResponse;
 use axum::response::sse::{self, Sse};
-use queens_json::{Coordinator, Decision, Event};
-use queens_messages::JobId;
+use queens_model::JobId;
+use queens_model::json::{Coordinator, Decision, Event};
 use serde::{Deserialize, Serialize};
 use tokio_stream::StreamExt;
 
@@ -64,7 +64,7 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
     if let Some(job) = job {
         find(&snapshot, JobId(job))?;
     }
-    let concerns = |event: &&Arc<queens_messages::Event>| {
+    let concerns = |event: &&Arc<queens_model::Event>| {
         let of_job = job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job;
         of_job && worker.as_deref().is_none_or(|worker| names(&event.text, worker))
     };

@@ -137,7 +137,7 @@ fn is_gap(before: &Point, point: &Point) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::JobId;
+    use queens_model::JobId;
 
     use super::*;
 

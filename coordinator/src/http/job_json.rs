@@ -2,7 +2,7 @@
 //!
 //! All else is what `queens … --output json` prints.
 
-use queens_messages::{JobState, JobStatus};
+use queens_model::{JobState, JobStatus};
 use serde::Serialize;
 
 use queens_event_loop::Snapshot;
@@ -13,7 +13,7 @@ use queens_event_loop::history::Speeds;
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Job {
     #[serde(flatten)]
-    status: queens_json::Job,
+    status: queens_model::json::Job,
     /// What was counted over the last ten seconds, by search in nodes, by halves in units of pairs; null if it is not
     /// counted or not known yet.
     #[cfg_attr(test, schema(required))]
@@ -27,7 +27,7 @@ impl Job {
     pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, speeds: Speeds) -> Self {
         let speeds = if job.state == JobState::Running { speeds } else { Speeds::default() };
         Self {
-            status: queens_json::Job::of(job, snapshot.store_error.as_deref()),
+            status: queens_model::json::Job::of(job, snapshot.store_error.as_deref()),
             nodes_per_second: speeds.now,
             nodes_per_second_hour: speeds.hour,
         }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use queens_messages::{JobState, JobStatus};
+use queens_model::{JobState, JobStatus};
 use serde::{Deserialize, Serialize};
 
 use super::handlers::{Answer, Page, Queried};
@@ -188,7 +188,7 @@ fn states() -> utoipa::openapi::schema::Object {
 mod tests {
     use std::time::Instant;
 
-    use queens_messages::{JobId, Priority};
+    use queens_model::{JobId, Priority};
     use queens_solver::{BoardSize, Method};
 
     use super::*;

@@ -5,9 +5,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
-use queens_json::{Contribution, Verdict};
 use queens_ledger::{JobChange, Verification};
-use queens_messages::{Arbiter, InvalidCrosses, InvalidShare, Priority, Submission};
+use queens_model::json::{Contribution, Verdict};
+use queens_model::{Arbiter, InvalidCrosses, InvalidShare, Priority, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 

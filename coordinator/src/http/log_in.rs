@@ -5,7 +5,7 @@ use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_access::{Role, Token};
+use queens_auth::{Role, Token};
 use serde::{Deserialize, Serialize};
 
 use super::authorize;
@@ -16,7 +16,7 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;
 use super::state::App;
-use crate::access::{AuthContext, AuthError, COOKIE, SESSION};
+use crate::auth::{AuthContext, AuthError, COOKIE, SESSION};
 use crate::connections::Peer;
 
 /// Who one is.

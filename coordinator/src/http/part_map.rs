@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use queens_messages::JobState;
+use queens_model::JobState;
 use queens_solver::{Method, cross_lines};
 use serde::Serialize;
 

@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use queens_event_loop::Details;
 use queens_ledger::CrossStatus;
-use queens_messages::JobStatus;
+use queens_model::JobStatus;
 use queens_solver::{PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 

@@ -56,7 +56,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::access::requests;
+    use crate::auth::requests;
 
     #[test]
     fn what_is_served_is_what_the_table_of_permits_has() {

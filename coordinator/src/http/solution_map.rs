@@ -12,7 +12,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use queens_boards::grid::{self, Cell, Labels};
 use queens_ledger::CrossStatus;
-use queens_messages::{JobState, JobStatus, date};
+use queens_model::{JobState, JobStatus, date};
 use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
 use queens_store::unix_ms;
 
@@ -176,7 +176,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use queens_boards::Solutions;
-    use queens_messages::JobId;
+    use queens_model::JobId;
     use queens_solver::Kernel;
 
     use super::*;

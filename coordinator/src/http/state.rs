@@ -2,12 +2,12 @@
 
 use queens_event_loop::Handle;
 use queens_event_loop::Snapshot;
-use queens_messages::{JobId, JobStatus};
+use queens_model::{JobId, JobStatus};
 
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
 use super::summaries::Live;
-use crate::access::Authenticator;
+use crate::auth::Authenticator;
 
 /// What handlers know.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use queens_event_loop::Handle;
 use queens_event_loop::Snapshot;
 use queens_event_loop::history::{SharedCurves, Speeds};
-use queens_json::{Coordinator, SpeedBy};
-use queens_messages::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_model::json::{Coordinator, SpeedBy};
+use queens_model::{FleetSpeed, JobId, JobStatus, WorkerState};
 use queens_store::unix_ms;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -84,7 +84,7 @@ impl Live {
         jobs.sort_by_key(|job| served(job));
         let jobs = jobs.into_iter().take(MOST_JOBS);
         let summary = Summary {
-            version: queens_process::VERSION,
+            version: queens_runtime::VERSION,
             store_error: snapshot.store_error.clone(),
             coordinator: handle.status().into(),
             jobs: jobs.map(|job| Job::of(job, snapshot, self.speeds(job.id))).collect(),

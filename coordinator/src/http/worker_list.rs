@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use queens_json::Worker;
-use queens_messages::{Name, WorkerState, WorkerStatus};
+use queens_model::json::Worker;
+use queens_model::{Name, WorkerState, WorkerStatus};
 use serde::{Deserialize, Serialize};
 
 use super::handlers::{Answer, Page, Queried};
@@ -163,7 +163,7 @@ fn states() -> utoipa::openapi::schema::Object {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use queens_messages::WorkerId;
+    use queens_model::WorkerId;
     use queens_solver::Method;
 
     use super::*;

@@ -20,8 +20,8 @@ use thiserror::Error;
 
 use super::postgres::{Contact, LeaderCandidate};
 use super::store_location::StoreLocation;
-use crate::access::dump::Dump;
-use crate::access::invitation_store_error::{InvitationStoreError, TransactionError};
+use crate::auth::dump::Dump;
+use crate::auth::invitation_store_error::{InvitationStoreError, TransactionError};
 
 /// Why nothing was moved.
 #[derive(Debug, Error)]

@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use super::postgres;
 use super::store_location::StoreLocation;
-use crate::access::dump::{Dump, has_invitations};
-use crate::access::invitation_store_error::InvitationStoreError;
+use crate::auth::dump::{Dump, has_invitations};
+use crate::auth::invitation_store_error::InvitationStoreError;
 
 /// Why nothing is restored.
 #[derive(Debug, Error)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Store, StoreError};
 use queens_ledger::{Ledger, Run, WantedPlan};
-use queens_messages::{
+use queens_model::{
     Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, Lease, Name, Party, Report, Speed, Submission,
     ToWorker, WorkerId,
 };

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, io, thread};
 
-use queens_messages::JobState;
+use queens_model::JobState;
 use queens_solver::{Method, published};
 use queens_store::sqlite::{RecoverError, audit, recover};
 

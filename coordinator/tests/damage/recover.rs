@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use queens_ledger::store::{Block, Phase, Store, StoreError, Stored, Write};
-use queens_messages::{JobId, Name, Party};
+use queens_model::{JobId, Name, Party};
 use queens_solver::{Method, published};
 use queens_store::sqlite::{RecoverError, Recovered, RecoveredJob, SqliteStore, audit, recover};
 use rusqlite::Connection;

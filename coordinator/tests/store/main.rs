@@ -13,7 +13,7 @@ mod steps;
 use proptest::prelude::*;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Coverage, JobEntry, MAX_COUNT, Record, Source, Store, StoreError, Stored, Write};
-use queens_messages::{JobId, LeaseId};
+use queens_model::{JobId, LeaseId};
 use queens_solver::{Count, Span};
 use queens_store::sqlite::{SqliteStore, audit, backup};
 use rusqlite::Connection;

@@ -11,7 +11,7 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
     Block, Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, Verdict, Write,
 };
-use queens_messages::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
+use queens_model::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
 /// Subproblems of every cross, unless a test says otherwise.

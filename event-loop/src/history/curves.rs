@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use queens_messages::{JobId, JobState, JobStatus};
+use queens_model::{JobId, JobState, JobStatus};
 use queens_store::history::{LEVELS, N_LEVELS, Point, Subject};
 
 use crate::snapshot::Snapshot;

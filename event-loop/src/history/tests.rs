@@ -1,6 +1,6 @@
 //! What is measured is told, and nothing else is.
 
-use queens_messages::{JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
+use queens_model::{JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{BoardSize, Method};
 use queens_store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point, Subject};
 use queens_store::sqlite::SqliteStore;

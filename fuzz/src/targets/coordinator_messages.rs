@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use prost::Message;
-use queens_desk::{AfterStep, Identity, LeaseQueue, WorkerSession};
-use queens_messages::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId, plain};
+use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId, plain};
 use queens_proto::checksum;
 use queens_proto::pb::{self, coordinator_message};
 use queens_solver::Count;
+use queens_worker_session::{AfterStep, Identity, LeaseQueue, WorkerSession};
 
 use crate::outcome::Outcome;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
 use queens_ledger::{Ledger, Run};
-use queens_messages::{HalvesSkill, Hello, Name, Party, Share, Speed, WorkerId};
+use queens_model::{HalvesSkill, Hello, Name, Party, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
 use queens_store::{Archive, Truth};

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use prost::Message;
-use queens_messages::{
+use queens_model::{
     Contribution, CoordinatorStatus, Event, JobState, JobStatus, Submission, VerdictStatus, WorkerStatus,
 };
 use queens_proto::convert::{InvalidMessage, verify_more};

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-use queens_access::{Pin, Role, Secret, ServerFiles, Token, Trust};
+use queens_auth::{Pin, Role, Secret, ServerFiles, Token, Trust};
 use queens_boards::{Completion, Given, Notation, Placement, Queen, SearchEnd, completions};
-use queens_messages::{CoordinatorUrl, Crosses, JobId, ListenAddress, Name, Priority, Share, plain};
+use queens_model::{CoordinatorUrl, Crosses, JobId, ListenAddress, Name, Priority, Share, plain};
 use queens_proto::client::endpoint;
 use queens_proto::page::{JobsPage, WorkersPage};
 use queens_solver::{BoardSize, Kernel, Method};

@@ -1,7 +1,7 @@
 //! What workers send to a coordinator.
 
 use prost::Message;
-use queens_messages::{Name, ToCoordinator, plain};
+use queens_model::{Name, ToCoordinator, plain};
 use queens_proto::checksum;
 use queens_proto::codec::count_parts;
 use queens_proto::pb::{self, worker_message};
@@ -42,7 +42,7 @@ fn check(heard: &ToCoordinator) {
         ToCoordinator::Report(report) => {
             let fits = |count: u64| i64::try_from(count).is_ok();
             let count_fits =
-                |delta: &queens_messages::Delta| fits(delta.count.solutions) && fits(delta.count.nodes);
+                |delta: &queens_model::Delta| fits(delta.count.solutions) && fits(delta.count.nodes);
             assert!(report.deltas.iter().all(count_fits), "{report:?}");
         }
         ToCoordinator::Goodbye => {}

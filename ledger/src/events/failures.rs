@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Failure, JobId, WorkerId};
+use queens_model::{Failure, JobId, WorkerId};
 
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::check_span;

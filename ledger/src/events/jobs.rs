@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::Plan;
 
 use crate::effects::{Comparison, WantedPlan};

@@ -1,6 +1,6 @@
 //! What workers are told in words.
 
-use queens_messages::{Name, Party, ToWorker};
+use queens_model::{Name, Party, ToWorker};
 
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::{Suspicion, Workers};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{Arbiter, JobId, Name, Priority, Share, ToWorker, WorkerId};
+use queens_model::{Arbiter, JobId, Name, Priority, Share, ToWorker, WorkerId};
 use queens_solver::Method;
 use thiserror::Error;
 

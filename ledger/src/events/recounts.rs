@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use queens_messages::{Delta, JobId, Name, Party, WorkerId};
+use queens_model::{Delta, JobId, Name, Party, WorkerId};
 use queens_solver::{Count, Pass};
 
 use crate::effects::{Comparison, Finding};

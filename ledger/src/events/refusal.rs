@@ -1,6 +1,6 @@
 //! What a worker may not say.
 
-use queens_messages::{JobId, MOST_THREADS, WorkerId};
+use queens_model::{JobId, MOST_THREADS, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 use thiserror::Error;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Delta, JobId, JobIdentity, LeaseId, Report, ToWorker, WorkerId};
+use queens_model::{Delta, JobId, JobIdentity, LeaseId, Report, ToWorker, WorkerId};
 use queens_solver::Span;
 
 use crate::effects::Comparison;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
+use queens_model::{Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 
 use crate::events::notices;

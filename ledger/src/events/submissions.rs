@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use queens_messages::{Crosses, JobId, Submission, Terms, default_recount, price_of_job};
+use queens_model::{Crosses, JobId, Submission, Terms, default_recount, price_of_job};
 use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::WorkerId;
+use queens_model::WorkerId;
 
 use crate::events::recounts::draw;
 use crate::events::sessions::give_up_silent;

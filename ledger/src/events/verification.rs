@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::JobId;
+use queens_model::JobId;
 
 use crate::events::jobs::finish_if_complete;
 use crate::events::operators::{JobRefusal, Verification};

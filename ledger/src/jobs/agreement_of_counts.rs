@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::Party;
+use queens_model::Party;
 use queens_solver::Count;
 
 /// The count on which two parties agree, of all counts of a span and who made them; `None` if it takes further parties.

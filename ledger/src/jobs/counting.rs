@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use queens_messages::{Crosses, Party, Progress, WorkerId};
+use queens_model::{Crosses, Party, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::failed::{FailedSpans, Tried};

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::{Party, WorkerId};
+use queens_model::{Party, WorkerId};
 use queens_solver::Span;
 
 /// Parties that fail on a span before each of the others is asked only once.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Arbiter, JobId, JobIdentity, Party, Priority, Progress, Share};
+use queens_model::{Arbiter, JobId, JobIdentity, Party, Priority, Progress, Share};
 use queens_solver::{Choice, Method, Plan};
 
 use crate::jobs::agreement::PassMismatch;

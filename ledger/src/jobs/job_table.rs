@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queens_messages::{JobId, JobIdentity, Priority};
+use queens_model::{JobId, JobIdentity, Priority};
 use queens_solver::{Method, Pass};
 
 use crate::by_method::ByMethod;

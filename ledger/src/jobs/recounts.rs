@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use queens_messages::{Name, Party};
+use queens_model::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::agreement_of_counts::{agreed, consistent, may_count};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use queens_messages::{Crosses, JobId};
+use queens_model::{Crosses, JobId};
 use queens_solver::{Method, Plan, WrongParts};
 use thiserror::Error;
 

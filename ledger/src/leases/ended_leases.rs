@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, WorkerId};
+use queens_model::{JobId, LeaseId, WorkerId};
 use queens_solver::Span;
 
 use crate::spans::SpanSet;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, WorkerId};
+use queens_model::{JobId, LeaseId, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::by_method::ByMethod;

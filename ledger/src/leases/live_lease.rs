@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{Delta, JobId, LeaseId, WorkerId};
+use queens_model::{Delta, JobId, LeaseId, WorkerId};
 use queens_solver::{Method, Plan, Span};
 
 use crate::lease_load::Load;

@@ -1,6 +1,6 @@
 //! Lease tokens.
 
-use queens_messages::LeaseId;
+use queens_model::LeaseId;
 
 use crate::run::Run;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use queens_messages::{JobId, Party, WorkerId};
+use queens_model::{JobId, Party, WorkerId};
 use queens_solver::{Method, Pass, Span};
 use siphasher::sip::SipHasher24;
 

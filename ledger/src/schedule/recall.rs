@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use queens_messages::{JobId, LeaseId, Priority, WorkerId};
+use queens_model::{JobId, LeaseId, Priority, WorkerId};
 use queens_solver::Method;
 
 use crate::jobs::job::Rank;

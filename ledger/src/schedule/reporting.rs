@@ -4,7 +4,7 @@
 //! that costs no message at a time when there are many. When tails are about to be cut off, those that count are told at
 //! once, some at a time.
 
-use queens_messages::{ReportInterval, ToWorker, WorkerId};
+use queens_model::{ReportInterval, ToWorker, WorkerId};
 use queens_solver::Method;
 
 use crate::state::State;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, ToWorker, WorkerId};
+use queens_model::{JobId, LeaseId, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::later::later;

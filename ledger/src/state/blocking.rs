@@ -1,6 +1,6 @@
 //! Who gets no leases.
 
-use queens_messages::{Name, Party};
+use queens_model::{Name, Party};
 
 use crate::state::State;
 use crate::workers::worker_table::Suspicion;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use queens_messages::{JobId, Name, Party, Share};
+use queens_model::{JobId, Name, Party, Share};
 use queens_solver::Count;
 use siphasher::sip::SipHasher24;
 

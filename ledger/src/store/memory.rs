@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use queens_messages::{JobId, Party};
+use queens_model::{JobId, Party};
 use queens_solver::{Choice, Span};
 
 use crate::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};

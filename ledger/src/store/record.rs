@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{LeaseId, Name, Party};
+use queens_model::{LeaseId, Name, Party};
 use queens_solver::{Count, Span};
 
 /// A counted span: the smallest piece of evidence for a total.

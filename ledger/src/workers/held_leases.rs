@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId};
+use queens_model::{JobId, LeaseId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use queens_messages::{Party, WorkerId};
+use queens_model::{Party, WorkerId};
 use queens_solver::Method;
 
 use crate::later::later;

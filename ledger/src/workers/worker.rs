@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
+use queens_model::{Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;

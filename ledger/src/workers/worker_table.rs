@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{JobId, LeaseId, Name, Party, ReportInterval, WorkerId};
+use queens_model::{JobId, LeaseId, Name, Party, ReportInterval, WorkerId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;

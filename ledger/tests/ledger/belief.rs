@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_ledger::store::Stored;
 use queens_ledger::{Core, Note, REMEMBERED, Run, SpanOutcome, WorkerRefusal};
-use queens_messages::{
+use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, JobState, LeaseId, Party, Report, Speed, WorkerId,
     WorkerState,
 };

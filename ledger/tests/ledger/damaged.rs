@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Phase, Store, Write};
 use queens_ledger::{JobRefusal, Verification};
-use queens_messages::{JobId, JobState, Share, Submission};
+use queens_model::{JobId, JobState, Share, Submission};
 use queens_solver::Method;
 
 use super::world::{World, size};

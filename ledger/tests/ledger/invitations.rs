@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Store, Stored};
 use queens_ledger::{Ledger, MOST_THREADS_IN_ALL, Run, Verification, WorkerRefusal};
-use queens_messages::{
+use queens_model::{
     Arbiter, HalvesSkill, Hello, JobId, JobState, Party, Share, Speed, Submission, WorkerId, WorkerState,
 };
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method};

@@ -20,7 +20,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use queens_ledger::store::{Phase, Store, Write};
 use queens_ledger::{JobRefusal, Ledger, Run, SpanOutcome, UnknownWorker};
-use queens_messages::{
+use queens_model::{
     Delta, Failure, Held, JobId, JobIdentity, JobState, LeaseId, Report, WorkerId, WorkerState,
 };
 use queens_solver::Span;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use queens_ledger::RestoreError;
 use queens_ledger::store::{JobEntry, Store, Write};
 use queens_ledger::{Ledger, Run};
-use queens_messages::{HalvesSkill, JobId, JobState, Speed, WorkerId};
+use queens_model::{HalvesSkill, JobId, JobState, Speed, WorkerId};
 use queens_solver::Method;
 
 use crate::world::{World, named, priority};

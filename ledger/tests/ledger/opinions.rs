@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_ledger::SpanOutcome;
 use queens_ledger::store::Verdict;
-use queens_messages::{Delta, Held, JobId, JobState, WorkerId};
+use queens_model::{Delta, Held, JobId, JobState, WorkerId};
 use queens_solver::Count;
 
 use super::belief::say;

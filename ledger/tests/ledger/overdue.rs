@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Speed, WorkerId, WorkerState};
+use queens_model::{Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Speed, WorkerId, WorkerState};
 
 use crate::world::World;
 

@@ -2,7 +2,7 @@
 
 use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::{Coverage, Store, StoredJob};
-use queens_messages::{Crosses, JobState, Submission};
+use queens_model::{Crosses, JobState, Submission};
 use queens_solver::{Choice, Method, parts_in_counting_order};
 
 use super::world::{World, damage, size, solutions};

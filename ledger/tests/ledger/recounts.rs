@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use queens_ledger::SpanOutcome;
-use queens_messages::{JobId, JobState, WorkerId, WorkerState};
+use queens_model::{JobId, JobState, WorkerId, WorkerState};
 use queens_solver::Count;
 
 use super::belief::say;
@@ -250,7 +250,7 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
     let span = late.span;
     assert!(world.store.records(job).any(|record| record.span == span), "a record of one subproblem");
 
-    let held = queens_messages::Held { lease: late.lease, job: late.job, spans: vec![span] };
+    let held = queens_model::Held { lease: late.lease, job: late.job, spans: vec![span] };
     let mallory = world.connect_with(1, "mallory", vec![held]);
     late.count.solutions += 1;
     assert_eq!(say(&mut world, mallory, vec![late]), [SpanOutcome::Repeated]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::Reporting;
-use queens_messages::{JobState, WorkerId};
+use queens_model::{JobState, WorkerId};
 
 use crate::world::World;
 

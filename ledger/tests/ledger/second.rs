@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Phase, Store, Stored};
 use queens_ledger::{JobRefusal, Ledger, NoSecondPass, Run, SubmissionRefusal, Verification};
-use queens_messages::{Crosses, JobId, JobState, JobStatus, Share, Submission};
+use queens_model::{Crosses, JobId, JobState, JobStatus, Share, Submission};
 use queens_solver::{Count, Method};
 
 use super::world::{World, damage, priority, size, solutions};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::Reporting;
-use queens_messages::{Delta, JobState, MethodSpeeds, Speed, TimeLeft, WorkerId, WorkerStatus};
+use queens_model::{Delta, JobState, MethodSpeeds, Speed, TimeLeft, WorkerId, WorkerStatus};
 
 use crate::world::{World, named};
 

@@ -1,7 +1,7 @@
 //! What a job is that somebody has said little of, and what nobody gets without having said that it is meant.
 
 use queens_ledger::SubmissionRefusal;
-use queens_messages::{Share, Submission};
+use queens_model::{Share, Submission};
 use queens_solver::Method;
 
 use crate::world::{World, size};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store, Stored};
 use queens_ledger::{Ledger, Run, SpanOutcome, SubmissionRefusal, WantedPlan};
-use queens_messages::{
+use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobId, JobIdentity, JobState, JobStatus, Lease, LeaseId, Name,
     Party, Priority, Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Store};
 use queens_ledger::{Ledger, Run};
-use queens_messages::{
+use queens_model::{
     Arbiter, Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share,
     Speed, Submission, ToWorker, WorkerId, WorkerState,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{Coverage, CoverageChange, JobEntry, Phase, Record, SecondCount, Write};
-use queens_messages::{JobId, Party, Progress};
+use queens_model::{JobId, Party, Progress};
 use queens_solver::Span;
 
 use super::puzzle::{Puzzle, puzzle};

@@ -8,7 +8,7 @@ use queens_ledger::store::lineage::Lineage;
 use queens_ledger::{
     Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal,
 };
-use queens_messages::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
+use queens_model::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
 use super::disk::CommitFailed;
 use super::lead::Fenced;

@@ -6,7 +6,7 @@ use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Phase, Store, StoreError, Stored, Write};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::{Plan, Span};
 
 use super::contents::Contents;

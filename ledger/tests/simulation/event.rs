@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use queens_messages::{JobId, ToCoordinator, ToWorker, WorkerId};
+use queens_model::{JobId, ToCoordinator, ToWorker, WorkerId};
 
 use super::fault::Fault;
 

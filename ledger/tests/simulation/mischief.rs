@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::MAX_DURATION;
-use queens_messages::{Delta, Held, Hello, JobId, JobIdentity, LeaseId, Report, ToCoordinator, WorkerId};
+use queens_model::{Delta, Held, Hello, JobId, JobIdentity, LeaseId, Report, ToCoordinator, WorkerId};
 use queens_solver::{Count, Span};
 
 use super::coordinator::{Coordinator, Standstill};

@@ -1,7 +1,7 @@
 //! Whatever happens to workers, links, store and coordinators, a job ends with the right count.
 //!
 //! Plays random histories to the coordinator's [`Core`](queens_ledger::Core), a store, and the
-//! [`LeaseQueue`](queens_desk::LeaseQueue)s and [`WorkerSession`](queens_desk::WorkerSession)s of workers that count small boards.
+//! [`LeaseQueue`](queens_worker_session::LeaseQueue)s and [`WorkerSession`](queens_worker_session::WorkerSession)s of workers that count small boards.
 //! There is one coordinator, whose store is a directory, or there are two that share a database: whoever takes the lead
 //! there may write, and whoever had it before goes on until he finds out. Links delay and break, and there is a counted number of faults, after which the history must come to its end.
 //! All chance comes from a seed, time is simulated, and nothing runs in parallel, so that any history can be played

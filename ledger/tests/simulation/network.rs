@@ -5,7 +5,7 @@ use std::time::Duration;
 /// One session's connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
-    pub(crate) worker: queens_messages::WorkerId,
+    pub(crate) worker: queens_model::WorkerId,
     /// The host at its other end.
     pub(crate) host: usize,
     pub(crate) up: Lane,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::{JobChange, WorkerChange};
-use queens_messages::{JobId, Priority};
+use queens_model::{JobId, Priority};
 
 use super::event::Event;
 use super::fault::Fault;

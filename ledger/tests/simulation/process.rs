@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::Run;
-use queens_messages::ToWorker;
+use queens_model::ToWorker;
 
 use super::coordinator::Coordinator;
 use super::event::Event;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use queens_ledger::store::JobEntry;
-use queens_messages::{JobId, JobIdentity, Share, Submission, Terms};
+use queens_model::{JobId, JobIdentity, Share, Submission, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, published};
 
 use super::random::Random;

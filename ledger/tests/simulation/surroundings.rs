@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_ledger::{JobChange, Reporting, WorkerChange};
-use queens_messages::{Failure, Hello, JobId, LeaseId, Report, Submission, ToWorker, WorkerId};
+use queens_model::{Failure, Hello, JobId, LeaseId, Report, Submission, ToWorker, WorkerId};
 
 use super::contents::Contents;
 use super::disk::Disk;

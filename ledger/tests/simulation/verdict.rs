@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use queens_ledger::store::Phase;
 use queens_ledger::store::draw::is_drawn;
-use queens_messages::JobId;
+use queens_model::JobId;
 
 use super::world::World;
 

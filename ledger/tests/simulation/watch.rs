@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use queens_desk::Identity;
-use queens_messages::{
+use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, LeaseId, Report, ReportInterval, ToCoordinator,
     ToWorker,
 };
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
+use queens_worker_session::Identity;
 
 /// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
 const MOST_UNACKNOWLEDGED: usize = 16;

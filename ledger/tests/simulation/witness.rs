@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_ledger::intervals::Intervals;
 use queens_ledger::store::{MAX_COUNT, MAX_DURATION, Phase, Record};
 use queens_ledger::{Comparison, REMEMBERED, SpanOutcome};
-use queens_messages::{
+use queens_model::{
     Delta, Failure, Held, Hello, JobId, JobIdentity, Lease, LeaseId, Party, Report, ToWorker, WorkerId,
 };
 use queens_solver::{Count, Span};

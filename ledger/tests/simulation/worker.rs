@@ -1,13 +1,13 @@
-//! A worker: the desk and the session of queens-desk, with simulated threads and time, and watched in all it says.
+//! A worker: the desk and the session of queens-worker-session, with simulated threads and time, and watched in all it says.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use queens_desk::{AfterStep, Identity, LeaseQueue, LeaseToCount, SessionStep, WorkerSession};
-use queens_messages::{
+use queens_model::{
     Failure, HalvesSkill, JobIdentity, LeaseId, Name, Party, Report, Speed, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{Count, Method, Span};
+use queens_worker_session::{AfterStep, Identity, LeaseQueue, LeaseToCount, SessionStep, WorkerSession};
 
 use super::watch::Watch;
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::time::Duration;
 
-use queens_desk::{AfterStep, SessionStep};
 use queens_ledger::Reporting;
-use queens_messages::{JobId, JobIdentity, LeaseId, ToCoordinator, WorkerId};
+use queens_model::{JobId, JobIdentity, LeaseId, ToCoordinator, WorkerId};
 use queens_solver::Span;
+use queens_worker_session::{AfterStep, SessionStep};
 
 use super::coordinator::Coordinator;
 use super::disk::{Disk, RealDisk};

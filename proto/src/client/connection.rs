@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use queens_messages::{CoordinatorUrl, InvalidCoordinatorUrl};
+use queens_model::{CoordinatorUrl, InvalidCoordinatorUrl};
 use tonic::body::Body;
 use tonic::codegen::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use tonic::codegen::http::{Request, Response};

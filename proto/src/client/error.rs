@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::iter::successors;
 
-use queens_messages::plain;
+use queens_model::plain;
 use thiserror::Error;
 use tokio_rustls::rustls::Error as TlsError;
 use tonic::{Code, ConnectError, Status};

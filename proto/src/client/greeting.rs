@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use queens_messages::CoordinatorStatus;
+use queens_model::CoordinatorStatus;
 
 use crate::client::connection::PATIENCE;
 use crate::client::error::Problem;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{
+use queens_model::{
     Contribution, Decision, Event, JobId, JobStatus, Name, Priority, ProgressHistory, Share, Submission,
     VerdictStatus, WorkerStatus,
 };

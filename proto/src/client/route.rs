@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
-use queens_access::{Credentials, TlsError};
+use queens_auth::{Credentials, TlsError};
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -111,7 +111,7 @@ impl Route {
         let mut dialer = Dialer::new(tls);
         let stream = dialer.call(self.endpoint.uri().clone()).await.map_err(io::Error::other)?;
         let shown = stream.inner().get_ref().1.peer_certificates();
-        Ok(shown.and_then(|chain| chain.first()).and_then(queens_access::end_of))
+        Ok(shown.and_then(|chain| chain.first()).and_then(queens_auth::end_of))
     }
 
     /// Opens a connection.

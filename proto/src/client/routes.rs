@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use queens_access::Credentials;
-use queens_messages::InvalidCoordinatorUrl;
+use queens_auth::Credentials;
+use queens_model::InvalidCoordinatorUrl;
 use thiserror::Error;
 use tonic::codegen::http::uri::Scheme;
 use tonic::transport::Endpoint;
@@ -91,7 +91,7 @@ fn settled(endpoint: Endpoint, are_several: bool) -> Endpoint {
 
 #[cfg(test)]
 mod tests {
-    use queens_access::Token;
+    use queens_auth::Token;
 
     use super::*;
 

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use queens_messages::plain;
+use queens_model::plain;
 use tonic::codegen::http::Uri;
 use tracing::debug;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{
+use queens_model::{
     InvalidCrosses, InvalidFraction, InvalidName, InvalidPriority, InvalidReportInterval, InvalidShare,
     InvalidSpeed, InvalidTimeLeft, Name, plain,
 };

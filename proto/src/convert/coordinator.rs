@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{CoordinatorStatus, Name};
+use queens_model::{CoordinatorStatus, Name};
 
 use super::check::{millis, one_line, some_line};
 use crate::pb;

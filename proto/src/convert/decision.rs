@@ -1,6 +1,6 @@
 //! What was decided, by whom.
 
-use queens_messages::Decision;
+use queens_model::Decision;
 
 use super::check::one_line;
 use crate::pb;

@@ -1,6 +1,6 @@
 //! What has happened.
 
-use queens_messages::{Event, EventKind, JobId};
+use queens_model::{Event, EventKind, JobId};
 
 use super::check::{InvalidMessage, one_line};
 use crate::pb;

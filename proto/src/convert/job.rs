@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{
+use queens_model::{
     Contribution, Fraction, InvalidJobIdentity, JobId, JobIdentity, JobState, JobStatus, Name, Priority,
     Progress, Recounting, TimeLeft,
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{Fraction, MOST_OF_COURSE, PartGroup, ProgressHistory, Speed};
+use queens_model::{Fraction, MOST_OF_COURSE, PartGroup, ProgressHistory, Speed};
 
 use super::check::{InvalidMessage, millis};
 use crate::pb;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{
+use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report,
     Speed, ToCoordinator, ToWorker, WorkerId,
 };

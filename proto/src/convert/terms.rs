@@ -1,6 +1,6 @@
 //! What is agreed about a job.
 
-use queens_messages::{Arbiter, Crosses, JobId, Party, Priority, Share, Submission, Terms};
+use queens_model::{Arbiter, Crosses, JobId, Party, Priority, Share, Submission, Terms};
 use queens_solver::{BoardSize, Method};
 
 use super::check::{InvalidMessage, method};

@@ -1,6 +1,6 @@
 //! What was decided about spans.
 
-use queens_messages::{Name, VerdictStatus};
+use queens_model::{Name, VerdictStatus};
 use queens_solver::Count;
 
 use super::check::InvalidMessage;

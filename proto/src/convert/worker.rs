@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_messages::{InHand, JobId, MethodSpeeds, Name, Speed, WorkerId, WorkerState, WorkerStatus};
+use queens_model::{InHand, JobId, MethodSpeeds, Name, Speed, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::Span;
 
 use super::check::{InvalidMessage, method, millis, some_line};

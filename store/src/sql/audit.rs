@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::available_parallelism;
 
 use queens_ledger::store::{Coverage, JobEntry, Phase, StoredJob};
-use queens_messages::{JobId, Share};
+use queens_model::{JobId, Share};
 use queens_solver::{BoardSize, Choice, Method, Pass, Plan, published};
 use tracing::info;
 

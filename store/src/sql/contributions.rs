@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use queens_ledger::store::Source;
-use queens_messages::{Contribution, JobId, Name};
+use queens_model::{Contribution, JobId, Name};
 
 use super::database::Database;
 use super::digest::{Board, RECORD};
@@ -78,7 +78,7 @@ pub(crate) fn contributions(
 mod tests {
     use std::sync::Arc;
 
-    use queens_messages::{LeaseId, Party};
+    use queens_model::{LeaseId, Party};
     use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
     use super::*;

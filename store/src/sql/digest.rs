@@ -15,7 +15,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use queens_ledger::store::JobEntry;
-use queens_messages::JobIdentity;
+use queens_model::JobIdentity;
 use queens_solver::{BoardSize, Choice, Method};
 use rusqlite::types::{Value, ValueRef};
 use siphasher::sip::SipHasher13;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};
 use queens_ledger::store::{Record, SecondCount, Source, Verdict};
-use queens_messages::{JobId, LeaseId, Party};
+use queens_model::{JobId, LeaseId, Party};
 use queens_solver::{Count, Span};
 use rusqlite::types::Value;
 

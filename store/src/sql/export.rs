@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use queens_certificate::{Header, Key, PartyDigest, Pass, Writer};
 use queens_ledger::store::{Phase, StoredJob};
-use queens_messages::{Crosses, JobId, Name};
+use queens_model::{Crosses, JobId, Name};
 use queens_solver::{Plan, half_turn, published, quarter_turn};
 
 use super::audit::other_decomposition;

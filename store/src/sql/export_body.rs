@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use queens_certificate::{Counted, Counter, CrossSum, Entry, PartyDigest, Total, Verdict, Writer};
 use queens_ledger::store::{Coverage, Source, StoredJob};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::{Count, Plan, Span};
 
 use super::database::{Database, Row, for_each};

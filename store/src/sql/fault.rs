@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use queens_ledger::store::lineage::OtherState;
 use queens_ledger::store::{StoreError, StoreName};
-use queens_messages::JobId;
+use queens_model::JobId;
 use rusqlite::{ErrorCode, ffi};
 
 /// Why a statement, or what it read, is no good.

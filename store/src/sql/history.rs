@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use queens_messages::{Event, EventKind, JobId};
+use queens_model::{Event, EventKind, JobId};
 use rusqlite::types::Value;
 
 use super::database::{Database, Row};

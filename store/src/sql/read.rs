@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
-use queens_messages::{
+use queens_model::{
     Arbiter, Crosses, InvalidName, InvalidParty, JobId, JobIdentity, Name, Party, Priority, Share, Terms,
 };
 use queens_solver::{BoardSize, Choice, Symmetry};

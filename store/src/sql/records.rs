@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use queens_certificate::Key;
 use queens_ledger::store::{StoreError, Verdict};
-use queens_messages::{Contribution, JobId, Name, VerdictStatus};
+use queens_model::{Contribution, JobId, Name, VerdictStatus};
 
 use super::contributions::contributions;
 use super::database::Views;

@@ -2,7 +2,7 @@
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::{Stored, Write};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::Span;
 
 use super::database::Database;

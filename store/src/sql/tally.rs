@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use queens_ledger::store::Coverage;
-use queens_messages::JobId;
+use queens_model::JobId;
 
 use super::database::Database;
 use super::digest::{Board, RECORD};

@@ -2,7 +2,7 @@
 
 use queens_ledger::store::draw::is_drawn;
 use queens_ledger::store::{JobEntry, Phase};
-use queens_messages::Share;
+use queens_model::Share;
 
 use super::database::{Database, first, for_each};
 use super::fault::Fault;

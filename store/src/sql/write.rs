@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use queens_ledger::store::{Block, CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
-use queens_messages::{Crosses, JobId, Name};
+use queens_model::{Crosses, JobId, Name};
 use queens_solver::Choice;
 use rusqlite::types::Value;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use queens_certificate::Key;
 use queens_ledger::store::{Phase, StoreError};
-use queens_messages::{JobId, Name};
-use queens_process::{NewFile, NoNewFile};
+use queens_model::{JobId, Name};
+use queens_runtime::{NewFile, NoNewFile};
 use rusqlite::TransactionBehavior;
 
 use super::directory::{Directory, check_database};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use queens_ledger::store::{Source, StoreError};
-use queens_messages::JobId;
+use queens_model::JobId;
 
 use super::directory::{DATABASE, open_to_read};
 use crate::sql::contributions::{Sum, by_source};

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::StoreError;
-use queens_process::check_regular_file;
+use queens_runtime::check_regular_file;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 

@@ -182,7 +182,7 @@ fn is_damage(fault: &Fault) -> bool {
 mod tests {
     use tempfile::TempDir;
 
-    use queens_messages::{Event, EventKind, JobId};
+    use queens_model::{Event, EventKind, JobId};
 
     use super::*;
     use crate::archive::Archive;

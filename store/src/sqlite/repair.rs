@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_ledger::store::{Block, JobEntry, Phase, Write};
-use queens_messages::{JobId, JobIdentity, Name, Party, Terms};
+use queens_model::{JobId, JobIdentity, Name, Party, Terms};
 use queens_solver::{BoardSize, Choice, Pass};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};

@@ -2,7 +2,7 @@
 //! besides.
 
 use queens_ledger::store::{Store, StoreError, Stored};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::{DECOMPOSITION_VERSION, Method};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Record, SecondCount, Source, Verdict};
-use queens_messages::{JobId, LeaseId, Name, Party};
+use queens_model::{JobId, LeaseId, Name, Party};
 use queens_solver::{BoardSize, Choice, Count, Cross, Kernel, Method, Plan, Span, Symmetry};
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use queens_access::{Credentials, Trust};
+use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
 use queens_tests::cluster::{Coordinator, coordinator_command};

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_access::Trust;
+use queens_auth::Trust;
 use queens_tests::guarded::{Guarded, Invited};
 use queens_tests::process::{processor_time, wait_at_most, wait_until};
 use queens_tests::{TempDir, files, say};

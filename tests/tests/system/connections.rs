@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_messages::{HalvesSkill, Hello, Name, Report, Speed, ToCoordinator, WorkerId};
+use queens_model::{HalvesSkill, Hello, Name, Report, Speed, ToCoordinator, WorkerId};
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;

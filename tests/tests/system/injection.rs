@@ -5,7 +5,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::process::{Command, Stdio};
 
-use queens_messages::plain::is_plain;
+use queens_model::plain::is_plain;
 use queens_proto::pb::jobs_server::{Jobs, JobsServer};
 use queens_proto::pb::workers_server::{Workers, WorkersServer};
 use queens_proto::pb::{self, coordinator_message};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use queens_access::Pin;
+use queens_auth::Pin;
 use queens_tests::cluster::Coordinator;
 use queens_tests::guarded::Guarded;
 use queens_tests::process::{Ended, Running, clean, queens, run, wait_until};

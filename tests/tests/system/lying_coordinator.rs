@@ -5,7 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
-use queens_messages::{JobId, JobState, JobStatus, Progress};
+use queens_model::{JobId, JobState, JobStatus, Progress};
 use queens_proto::pb;
 use queens_solver::{BoardSize, Method};
 use queens_tests::TempDir;

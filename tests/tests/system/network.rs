@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
-use queens_access::Credentials;
+use queens_auth::Credentials;
 use queens_coordinator::grpc;
 use queens_counting::{Config, Duty, Worker};
 use queens_event_loop::{Handle, unthreaded};
@@ -23,7 +23,7 @@ use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
-use queens_messages::{JobId, JobState, JobStatus, Submission};
+use queens_model::{JobId, JobState, JobStatus, Submission};
 use queens_proto::client::{Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
 use queens_store::Archive;

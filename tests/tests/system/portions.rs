@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use queens_access::{Credentials, Token, Trust};
+use queens_auth::{Credentials, Token, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;

@@ -45,7 +45,7 @@ fn behaves_like_the_store_in_memory() {
 
 /// A write that is easily told from others.
 fn blocked(name: &str) -> queens_ledger::store::Write {
-    let name = queens_messages::Name::of_any(name);
+    let name = queens_model::Name::of_any(name);
     let block = queens_ledger::store::Block { name, party: None };
     queens_ledger::store::Write::Blocked { block, blocked: true, reason: String::new() }
 }

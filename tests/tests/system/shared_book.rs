@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use queens_access::{Pin, Proof, Role};
-use queens_coordinator::access::{InvitationStore, NewInvitation, PublishedAddress};
+use queens_auth::{Pin, Proof, Role};
+use queens_coordinator::auth::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_coordinator::store::StoreLocation;
 use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
-use queens_messages::{Decision, Name, Party};
+use queens_model::{Decision, Name, Party};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
 use queens_tests::postgres::Postgres;

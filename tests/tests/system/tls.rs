@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use queens_access::{Pin, Trust};
+use queens_auth::{Pin, Trust};
 use queens_tests::TempDir;
 use queens_tests::guarded::{Guarded, certs};
 use queens_tests::process::{queens, run, wait_until};

@@ -1,6 +1,6 @@
 //! What keys do, and what is selected.
 
-use queens_messages::{JobId, Name, Priority};
+use queens_model::{JobId, Name, Priority};
 use queens_solver::BoardSize;
 use ratatui::crossterm::event::KeyCode;
 

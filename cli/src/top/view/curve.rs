@@ -1,6 +1,6 @@
 //! How fast a job was counted.
 
-use queens_messages::{JobId, ProgressHistory, Speed};
+use queens_model::{JobId, ProgressHistory, Speed};
 use queens_solver::Method;
 use ratatui::Frame;
 use ratatui::layout::Rect;

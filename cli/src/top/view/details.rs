@@ -1,6 +1,6 @@
 //! What there is to say of a job, beside how far it is.
 
-use queens_messages::{JobState, JobStatus, Share};
+use queens_model::{JobState, JobStatus, Share};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 

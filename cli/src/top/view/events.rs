@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use queens_messages::{Event, JobId};
+use queens_model::{Event, JobId};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;

@@ -1,6 +1,6 @@
 //! The first lines: who is asked, and how it is.
 
-use queens_messages::plain;
+use queens_model::plain;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};

@@ -1,6 +1,6 @@
 //! One job on the whole screen.
 
-use queens_messages::{Contribution, JobStatus, VerdictStatus};
+use queens_model::{Contribution, JobStatus, VerdictStatus};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};

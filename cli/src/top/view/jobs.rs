@@ -1,6 +1,6 @@
 //! The table of jobs.
 
-use queens_messages::{JobState, JobStatus};
+use queens_model::{JobState, JobStatus};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};

@@ -1,6 +1,6 @@
 //! How far the parts of a job are.
 
-use queens_messages::{PartGroup, ProgressHistory};
+use queens_model::{PartGroup, ProgressHistory};
 use queens_solver::Method;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -64,7 +64,7 @@ fn sign(group: &PartGroup, palette: Palette) -> (&'static str, Style) {
 
 #[cfg(test)]
 mod tests {
-    use queens_messages::Fraction;
+    use queens_model::Fraction;
 
     use super::*;
 

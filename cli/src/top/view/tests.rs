@@ -1,6 +1,6 @@
 //! What the screen looks like.
 
-use queens_messages::JobState;
+use queens_model::JobState;
 use queens_proto::client::Problem;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -1,6 +1,6 @@
 //! The table of workers.
 
-use queens_messages::{WorkerState, WorkerStatus};
+use queens_model::{WorkerState, WorkerStatus};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use queens_process::complain;
+use queens_runtime::complain;
 use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::read::cell;

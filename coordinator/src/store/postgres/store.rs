@@ -6,7 +6,7 @@ use std::sync::Arc;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::{JobEntry, Store, StoreError, StoreName, Stored, Write};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_solver::{Pass, Span};
 use queens_store::history::History;
 use queens_store::sql::audit::{JobAudit, Truth, audit_all};

@@ -1,7 +1,7 @@
 //! What is asked of databases.
 
 use queens_ledger::store::draw::Draw;
-use queens_messages::{JobId, Share};
+use queens_model::{JobId, Share};
 
 /// The largest board of which a plan is made: that of a large one takes longer than any input may.
 pub(super) const MOST_PLANNED: u8 = 9;

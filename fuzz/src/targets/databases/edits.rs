@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queens_ledger::store::draw::Drawn;
 use queens_ledger::store::{Block, SecondCount, Source, Store, Verdict, Write};
-use queens_messages::{JobId, Name, Party};
+use queens_model::{JobId, Name, Party};
 use queens_solver::Count;
 use queens_store::sqlite::{HISTORY, SqliteStore};
 use rusqlite::Connection;

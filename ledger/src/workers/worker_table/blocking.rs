@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_messages::{Name, Party, WorkerId};
+use queens_model::{Name, Party, WorkerId};
 
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::{Suspicion, Workers};

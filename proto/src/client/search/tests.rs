@@ -1,4 +1,4 @@
-use queens_access::Credentials;
+use queens_auth::Credentials;
 
 use super::*;
 use crate::client::connection::endpoint;

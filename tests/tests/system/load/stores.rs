@@ -5,7 +5,7 @@
 use std::env;
 use std::time::Duration;
 
-use queens_messages::ToWorker;
+use queens_model::ToWorker;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::Postgres;
 use queens_tests::process::wait_at_most;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use queens_access::Credentials;
+use queens_auth::Credentials;
 use queens_coordinator::store::postgres::{Server, audit as audit_server};
 use queens_proto::client::{Problem, Routes, Search, endpoint};
 use queens_store::sqlite::audit;

@@ -4,7 +4,7 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_access::{Credentials, Trust};
+use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;

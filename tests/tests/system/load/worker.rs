@@ -5,7 +5,7 @@ use std::iter;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use queens_messages::{
+use queens_model::{
     Delta, HalvesSkill, Held, Hello, JobIdentity, Lease, LeaseId, LeasedSpan, Name, Report, Speed,
     ToCoordinator, ToWorker, WorkerId,
 };

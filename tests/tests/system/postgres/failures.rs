@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use queens_coordinator::store::postgres::PostgresStore;
 use queens_ledger::store::{Store, StoreError, Write};
-use queens_messages::JobId;
+use queens_model::JobId;
 use queens_tests::cluster::coordinator_command;
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{clean, queens, run, wait_until};

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_access::Trust;
+use queens_auth::Trust;
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::{Running, is_installed, wait_until};
 use queens_tests::{http, skipped};

@@ -1,0 +1,220 @@
+//! What a certificate proves.
+
+use crate::{Agreement, LoserReport, PartReport, PassReport, Proved, Report, SampleReport};
+use serde::Serialize;
+
+/// A certificate that holds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Certificate {
+    /// Size of the board.
+    n: u8,
+    /// First part of the plan that it is about.
+    crosses_from: u32,
+    /// The part after the last.
+    crosses_until: u32,
+    /// How many the plan has.
+    crosses: u32,
+    /// Whether these are all.
+    is_whole: bool,
+    /// Solutions of all of them: Q(n), if they are all.
+    solutions: String,
+    /// Those up to rotation and reflection; null unless they are all.
+    fundamental: Option<String>,
+    /// Whether the count has been published, and agrees.
+    is_published: bool,
+    /// Its parts, each counted and signed at one site.
+    parts: Vec<Part>,
+    /// What was counted again now; null if nothing was asked for.
+    sample: Option<Sample>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Part {
+    crosses_from: u32,
+    crosses_until: u32,
+    signer: String,
+    /// Whether the signer is one of the keys that were given.
+    is_known: bool,
+    program: String,
+    created_ms: u64,
+    finished_ms: u64,
+    made_ms: u64,
+    passes: Vec<Pass>,
+    /// "one pass", "each cross" or "whole": what is equal in both passes.
+    agreement: &'static str,
+    /// Crosses of which one party counted something in both passes that no other has confirmed.
+    crosses_by_one_party: Option<u32>,
+    /// Whether it tells who is one party. If not, as in format 1, two names may be one person's.
+    tells_parties: bool,
+    losers: Vec<Loser>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Pass {
+    method: &'static str,
+    decomposition: u32,
+    job: String,
+    /// What the job is known by where its number may be another's, 32 hexadecimal digits; null of format 1.
+    identity: Option<String>,
+    recount_ppm: u32,
+    /// The digest of the party without which no two agreed on what was drawn; null if none was named.
+    recount_by: Option<String>,
+    seed: String,
+    records: u64,
+    solutions: String,
+    nodes: String,
+    further_counts: u64,
+    confirmed_records: u64,
+    confirmed_nodes: String,
+    /// Records that are on the word of one party: no other has confirmed them, nor what that party counted in the other
+    /// pass, if there is one.
+    one_party_records: u64,
+    one_party_nodes: String,
+    verdicts: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Loser {
+    worker: String,
+    unconfirmed_records: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Sample {
+    seed: String,
+    records: u64,
+    recounted: u64,
+    nodes: String,
+    all_nodes: String,
+    seconds: f64,
+    /// The smallest share of false records that would have been noticed with 99 %; null if nothing was counted again.
+    noticed_share: Option<f64>,
+}
+
+impl Certificate {
+    /// What this report says.
+    #[must_use]
+    pub fn of(report: &Report) -> Self {
+        Self {
+            n: report.n.get(),
+            crosses_from: report.crosses.start,
+            crosses_until: report.crosses.end,
+            crosses: report.n_crosses,
+            is_whole: report.fundamental.is_some(),
+            solutions: report.solutions.to_string(),
+            fundamental: report.fundamental.map(|fundamental| fundamental.to_string()),
+            is_published: report.is_published && report.fundamental.is_some(),
+            parts: report.parts.iter().map(Part::of).collect(),
+            sample: report.sample.as_ref().map(Sample::of),
+        }
+    }
+}
+
+impl Part {
+    fn of(part: &PartReport) -> Self {
+        let header = &part.header;
+        let (agreement, crosses_by_one_party) = match part.agreement {
+            Agreement::OnePass => ("one pass", None),
+            Agreement::EachCross { n_by_one } => ("each cross", Some(n_by_one)),
+            Agreement::Whole => ("whole", None),
+        };
+        let pass = |(said, found): (&crate::Pass, &PassReport)| Pass {
+            method: said.method.name(),
+            decomposition: said.decomposition,
+            job: said.job.to_string(),
+            identity: said.identity.map(|identity| identity.to_string()),
+            recount_ppm: said.recount_ppm,
+            recount_by: said.recount_by.map(|party| party.to_string()),
+            seed: format!("{:032x}", said.seed),
+            records: found.total.n_records,
+            solutions: found.total.solutions.to_string(),
+            nodes: found.total.nodes.to_string(),
+            further_counts: found.n_again,
+            confirmed_records: found.n_confirmed,
+            confirmed_nodes: found.confirmed_nodes.to_string(),
+            one_party_records: found.n_by_one,
+            one_party_nodes: found.nodes_by_one.to_string(),
+            verdicts: found.n_verdicts,
+        };
+        let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| Loser {
+            worker: name.to_string(),
+            unconfirmed_records: *n_unconfirmed,
+        };
+        Self {
+            crosses_from: header.crosses.start,
+            crosses_until: header.crosses.end,
+            signer: header.signer.to_string(),
+            is_known: part.is_known,
+            program: header.program.to_string(),
+            created_ms: header.created_ms,
+            finished_ms: header.finished_ms,
+            made_ms: header.made_ms,
+            passes: header.passes.iter().zip(&part.passes).map(pass).collect(),
+            agreement,
+            crosses_by_one_party,
+            tells_parties: header.has_parties,
+            losers: part.losers.iter().map(loser).collect(),
+        }
+    }
+}
+
+impl Sample {
+    fn of(sample: &SampleReport) -> Self {
+        Self {
+            seed: sample.seed.to_string(),
+            records: sample.n_records,
+            recounted: sample.n_recounted,
+            nodes: sample.nodes.to_string(),
+            all_nodes: sample.all_nodes.to_string(),
+            seconds: sample.elapsed.as_secs_f64(),
+            noticed_share: sample.noticed(),
+        }
+    }
+}
+
+/// A proof that a record is in a certificate.
+#[derive(Clone, Debug, Serialize)]
+pub struct Proof {
+    /// Size of the board.
+    n: u8,
+    /// The job that it is of, by its identity; null of format 1.
+    identity: Option<String>,
+    /// Who signed the certificate.
+    signer: String,
+    /// Whether the signer is one of the keys that were given.
+    is_known: bool,
+    pass: u8,
+    cross: u32,
+    image: u8,
+    from: u64,
+    until: u64,
+    solutions: String,
+    nodes: String,
+    worker: String,
+    build: String,
+    kernel: String,
+}
+
+impl Proof {
+    /// What this proves.
+    #[must_use]
+    pub fn of(proved: &Proved) -> Self {
+        let Proved { header, counted, cross, counter, is_known } = proved;
+        Self {
+            n: header.n.get(),
+            identity: cross.identity.map(|identity| identity.to_string()),
+            signer: header.signer.to_string(),
+            is_known: *is_known,
+            pass: counted.pass,
+            cross: counted.span.cross(),
+            image: cross.image,
+            from: counted.span.from(),
+            until: counted.span.to(),
+            solutions: counted.count.solutions.to_string(),
+            nodes: counted.count.nodes.to_string(),
+            worker: counter.worker.to_string(),
+            build: counter.build.to_string(),
+            kernel: counter.kernel.to_string(),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Entries of the audit log.
+
+use std::net::IpAddr;
+
+use queens_model::Decision;
+use queens_store::unix_ms;
+
+/// Characters of what was decided, and of an outcome, that are kept.
+pub(super) const LONGEST: usize = 300;
+
+/// An entry of now, without an outcome and a party.
+pub(super) fn entry(who: String, role: &str, peer: Option<IpAddr>, what: &str) -> Decision {
+    Decision {
+        number: 0,
+        at_ms: unix_ms(),
+        who,
+        party: None,
+        role: role.to_owned(),
+        peer: peer.map(|peer| peer.to_canonical().to_string()).unwrap_or_default(),
+        what: what.chars().take(LONGEST).collect(),
+        outcome: String::new(),
+    }
+}

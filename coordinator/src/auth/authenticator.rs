@@ -1,0 +1,418 @@
+//! Whether a request may be made.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
+use queens_auth::{Invitation, InvitationError, Permission, Pin, Role, Secret, Token};
+use queens_event_loop::LogThrottle;
+use queens_model::{Arbiter, Decision, Name, Party, plain};
+use queens_store::unix_ms;
+use thiserror::Error;
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::audit_entry::entry;
+use super::audit_guard::AuditGuard;
+use super::auth_context::AuthContext;
+use super::invitation_cache::{InvitationCache, Principal, StartFailure};
+use super::invitation_store::{InvitationStore, PublishedAddress};
+use super::login_sessions::LoginSessions;
+use super::login_throttle::LoginThrottle;
+use super::message_budget::MessageBudget;
+use super::permissions::{Kind, kind, permission};
+use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
+use crate::connections::Peer;
+use crate::store::store_location::StoreLocation;
+
+/// How often the book is looked at for what others have changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a browser shows that has logged in. By this name, it shows it to this host alone, and by TLS.
+pub(crate) const COOKIE: &str = "__Host-queens";
+
+/// Says of requests whether they may be made; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Authenticator {
+    /// Whether only who is invited may do anything.
+    is_invitation_only: bool,
+    /// `None` if nothing is recorded.
+    invitations: Option<InvitationCache>,
+    sessions: Arc<LoginSessions>,
+    login_throttle: Arc<LoginThrottle>,
+    quotas: Arc<Quotas>,
+    /// Where nobody is asked who they are, all workers share one.
+    budget: MessageBudget,
+    refusals: Arc<LogThrottle>,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum AuthError {
+    /// Nothing was shown.
+    #[error(
+        "only who was invited gets in: show a token ('queens-coordinator invite' makes one; programs take it by \
+         --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
+    )]
+    NoToken,
+    /// What was shown is no token.
+    #[error("what was shown is no token")]
+    MalformedToken,
+    /// The token lets nobody in.
+    #[error(transparent)]
+    InvitationError(#[from] InvitationError),
+    /// It lets in, but not to this.
+    #[error("this takes {}, and the invitation is that of {}", permission.wants(), role.one())]
+    Forbidden {
+        /// What the token is good for.
+        role: Role,
+        /// What the request takes.
+        permission: Permission,
+    },
+    /// There was such an invitation.
+    #[error(
+        "the invitation that you came with is gone: it was removed, or invitations were put back to an earlier state; ask \
+         for another"
+    )]
+    InvitationGone(Party),
+    /// The session is over.
+    #[error("not logged in any more: log in again")]
+    LoggedOut,
+    /// Nobody can say at present whether it was.
+    #[error("who is invited can't be read at present: the log of the coordinator says why")]
+    Unavailable,
+    /// Too much of it goes on.
+    #[error(transparent)]
+    QuotaExceeded(#[from] QuotaExceeded),
+    /// The system fails.
+    #[error("the system has no random numbers")]
+    NoRandomNumbers,
+    /// The table of permissions does not name the call or page.
+    #[error("this coordinator has no such call or page")]
+    UnknownRoute,
+}
+
+impl Authenticator {
+    /// Lets everybody do everything. Decisions are recorded in a book, if one is given.
+    #[must_use]
+    pub fn open_to_all(store: Option<&StoreLocation>) -> Self {
+        let invitations = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
+        let invitations = invitations.and_then(|started| {
+            let failed = |error: &StartFailure| warn!(%error, "who decides what is not recorded");
+            started.inspect_err(failed).ok()
+        });
+        Self::new(false, invitations)
+    }
+
+    /// Lets in who is invited in a book, to take what a quota allows, and notes there where this coordinator is reached.
+    /// Has to be called in a runtime; looks at the book until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the book can't be used. One on a server that can't be reached can be used later.
+    pub fn invitation_only(
+        store: &StoreLocation,
+        place: PublishedAddress,
+        quota: QuotaLimits,
+        stop: CancellationToken,
+    ) -> Result<Self, StartFailure> {
+        let invitations = InvitationCache::start(InvitationStore::open(store)?, Some(place))?;
+        let looking = invitations.clone();
+        tokio::spawn(stop.run_until_cancelled_owned(async move {
+            let mut look = tokio::time::interval(LOOK);
+            look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                look.tick().await;
+                looking.look().await;
+            }
+        }));
+        let authenticator = Self::new(true, Some(invitations));
+        Ok(Self { quotas: Arc::new(Quotas::new(quota)), ..authenticator })
+    }
+
+    fn new(is_invitation_only: bool, invitations: Option<InvitationCache>) -> Self {
+        let (sessions, login_throttle) = (Arc::default(), Arc::new(LoginThrottle::new()));
+        let (quotas, budget) = (Arc::default(), MessageBudget::default());
+        Self {
+            is_invitation_only,
+            invitations,
+            sessions,
+            login_throttle,
+            quotas,
+            budget,
+            refusals: Arc::default(),
+        }
+    }
+
+    /// Whether only who is invited may do anything.
+    #[must_use]
+    pub fn is_invitation_only(&self) -> bool {
+        self.is_invitation_only
+    }
+
+    /// The party that a text names: the number or the label of a worker's invitation or, where nobody is asked for one, a
+    /// worker's name.
+    ///
+    /// # Errors
+    /// If nobody is meant, or several are.
+    pub(crate) fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
+        let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
+            let name: Name = text.parse().map_err(|error| format!("who counts again: {error}"))?;
+            return Ok(Arbiter { party: Party::of_name(&name), invitation: None });
+        };
+        let mut meant = invitations.meant_by(text);
+        meant.retain(|invitation| invitation.role == Role::Worker && invitation.is_open(unix_ms()).is_ok());
+        // A label may look like a number: the number goes first.
+        let by_number = meant.iter().find(|invitation| invitation.number.to_string() == text);
+        match (by_number, &meant[..]) {
+            (Some(one), _) | (None, [one]) => Ok(Arbiter { party: one.party, invitation: Some(one.number) }),
+            (None, []) => Err(format!(
+                "no open invitation of a worker has the number or the label '{}' ('queens-coordinator invitations' lists them)",
+                plain::line(text)
+            )),
+            (None, _) => Err(format!(
+                "several invitations have the label '{}': name one by its number",
+                plain::line(text)
+            )),
+        }
+    }
+
+    /// Lets a request in, or says why not. `path` is the path as the table of all requests has it.
+    pub(crate) async fn authorize(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &HeaderMap,
+        peer: Option<&Peer>,
+    ) -> Result<AuthContext, AuthError> {
+        let (permission, kind) = (permission(method, path), kind(method, path));
+        let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
+            let session_budget = (kind == Kind::Session).then(|| self.budget.for_session());
+            return Ok(AuthContext::anonymous().with_session_budget(session_budget));
+        };
+        let address = peer.map(Peer::address);
+        if permission == Some(Permission::Public) {
+            // Of a connection without an address, in a simulated network, nothing is counted.
+            let reservation =
+                address.map(|address| self.quotas.begin(QuotaKey::at(address), kind, 0)).transpose();
+            let admitted = reservation
+                .map(|reservation| AuthContext::anonymous().with_reservation(reservation))
+                .map_err(AuthError::from);
+            if let Err(refusal) = &admitted {
+                self.refused(refusal, None, None, path, address).await;
+            }
+            return admitted;
+        }
+        let key = peer.and_then(Peer::key);
+        let mut named = None;
+        let shown = match (token(headers), cookie(headers), key) {
+            (Err(AuthError::NoToken), Some(secret), _) => self.log_in_session(invitations, &secret),
+            (Err(AuthError::NoToken), None, Some(key)) => principal_with_key(invitations, key).await,
+            (token, ..) => {
+                named = token.as_ref().ok().map(Token::invitation);
+                principal(invitations, token).await
+            }
+        };
+        let who = shown.as_ref().ok().cloned();
+        let admitted = shown.and_then(|principal| {
+            let permission = permission.ok_or(AuthError::UnknownRoute)?;
+            check(&principal, permission)?;
+            let Invitation { number, n_names, .. } = *principal.invitation;
+            let reservation = self.quotas.begin(QuotaKey::Invited(number), kind, n_names as usize)?;
+            Ok(AuthContext::of(principal, invitations.clone()).with_reservation(Some(reservation)))
+        });
+        if let Err(refusal) = &admitted {
+            self.refused(refusal, who, named, path, address).await;
+        }
+        admitted
+    }
+
+    /// Records what a request decides, if it is one that does.
+    pub(crate) fn audit_guard(
+        &self,
+        auth: &AuthContext,
+        method: &str,
+        path: &str,
+        peer: Option<IpAddr>,
+    ) -> Option<AuditGuard> {
+        let decides = match permission(method, path) {
+            Some(Permission::Decide) => true,
+            Some(Permission::Export) => auth.decides(),
+            _ => false,
+        };
+        self.invitations
+            .as_ref()
+            .filter(|_| decides)
+            .map(|invitations| AuditGuard::new(invitations.clone(), auth, peer, path))
+    }
+
+    /// The latest decisions, or the latest before one: some of them, the latest first. With refusals to let somebody in,
+    /// or without.
+    ///
+    /// # Errors
+    /// If they can't be read, in words.
+    pub(crate) async fn decisions(
+        &self,
+        before: Option<u64>,
+        refusals: bool,
+    ) -> Result<Vec<Decision>, String> {
+        match &self.invitations {
+            Some(invitations) => invitations.decisions(before, refusals).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Logs somebody in by the pages; what their browser shows from then on. `None` if nobody has to.
+    pub(crate) async fn log_in(
+        &self,
+        token: Result<Token, AuthError>,
+        peer: Option<IpAddr>,
+    ) -> Result<(AuthContext, Option<Secret>), AuthError> {
+        let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
+            return Ok((AuthContext::anonymous(), None));
+        };
+        let named = token.as_ref().ok().map(Token::invitation);
+        let shown = principal(invitations, token).await;
+        let who = shown.as_ref().ok().cloned();
+        let logged_in = match shown {
+            Ok(principal) => check(&principal, Permission::Read).and_then(|()| {
+                let secret = self.sessions.begin(principal.invitation.party);
+                let secret = secret.map_err(|_| AuthError::NoRandomNumbers)?;
+                Ok((AuthContext::of(principal, invitations.clone()), Some(secret)))
+            }),
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = &logged_in {
+            self.refused(refusal, who, named, "log in", peer).await;
+        }
+        logged_in
+    }
+
+    /// Logs the sender of a request out.
+    pub(crate) fn log_out(&self, headers: &HeaderMap) {
+        if let Some(secret) = cookie(headers) {
+            self.sessions.end(&secret);
+        }
+    }
+
+    /// Who has logged in.
+    fn log_in_session(&self, invitations: &InvitationCache, secret: &Secret) -> Result<Principal, AuthError> {
+        let party = self.sessions.find(secret).ok_or(AuthError::LoggedOut)?;
+        let principal = invitations.principal_of(party).ok_or(AuthError::InvitationGone(party))?;
+        principal.invitation.is_open(unix_ms())?;
+        Ok(principal)
+    }
+
+    /// Logs a refusal of somebody whose token may have named an invitation, and lets those wait who show what lets nobody
+    /// in.
+    async fn refused(
+        &self,
+        refusal: &AuthError,
+        who: Option<Principal>,
+        named: Option<u64>,
+        path: &str,
+        peer: Option<IpAddr>,
+    ) {
+        if let Some(left_out) = self.refusals.allows() {
+            // Nobody who only asks without a token fills the records.
+            if let (false, Some(invitations)) = (*refusal == AuthError::NoToken, &self.invitations) {
+                let auth = who.map(|principal| AuthContext::of(principal, invitations.clone()));
+                let role = auth.as_ref().and_then(AuthContext::role).map(Role::name).unwrap_or_default();
+                let party = match (refusal, &auth) {
+                    (AuthError::InvitationGone(party), _) => Some(*party),
+                    (_, auth) => auth.as_ref().and_then(AuthContext::party),
+                };
+                let who = auth.map_or_else(|| stranger(invitations, party, named), |auth| auth.to_string());
+                let more = match left_out {
+                    0 => String::new(),
+                    n => format!(" ({n} refusals before it are not recorded)"),
+                };
+                let outcome = format!("refused: {refusal}{more}");
+                let entry = entry(who, role, peer, path);
+                invitations.note_soon(Decision { outcome, party, ..entry }, true);
+            }
+            let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
+            warn!(peer, path, reason = %refusal, left_out, "not let in");
+        }
+        if let (AuthError::MalformedToken | AuthError::InvitationError(_), Some(peer)) = (refusal, peer) {
+            self.login_throttle.delay_after_failure(peer).await;
+        }
+    }
+}
+
+/// Who it is that comes with an invitation that is not here, for the records. To its sender it is not told what of a token
+/// is wrong.
+fn stranger(invitations: &InvitationCache, party: Option<Party>, named: Option<u64>) -> String {
+    match (party, named) {
+        (Some(party), _) => {
+            format!("a stranger, logged in by invitation {party}, which is not here any more")
+        }
+        (None, Some(number)) if invitations.principal(number).is_none() => {
+            format!("a stranger with a token of invitation {number}, which is not here")
+        }
+        (None, Some(number)) => format!("a stranger with another token than that of invitation {number}"),
+        (None, None) => "a stranger".to_owned(),
+    }
+}
+
+/// Whose key it is.
+async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<Principal, AuthError> {
+    let find = || invitations.principal_with_key(&key);
+    // Invited, or invited again, this very second.
+    let principal = match find().filter(|principal| principal.invitation.is_open(unix_ms()).is_ok()) {
+        Some(principal) => principal,
+        None => after_a_look(invitations, find, InvitationError::UnknownKey(key)).await?,
+    };
+    principal.invitation.is_open(unix_ms())?;
+    Ok(principal)
+}
+
+/// Whose token it is.
+async fn principal(
+    invitations: &InvitationCache,
+    token: Result<Token, AuthError>,
+) -> Result<Principal, AuthError> {
+    let token = token?;
+    let find = || invitations.principal(token.invitation());
+    let is_admitted = |principal: &Principal| principal.invitation.check_token(&token, unix_ms()).is_ok();
+    // A number that was somebody else's a second ago may have been given out again after a restore.
+    let principal = match find().filter(is_admitted) {
+        Some(principal) => principal,
+        None => after_a_look(invitations, find, InvitationError::Unknown).await?,
+    };
+    principal.invitation.check_token(&token, unix_ms())?;
+    Ok(principal)
+}
+
+/// Somebody who may have been invited this very second. Others who wait for the same are served by the same look. Who is
+/// not found is `unknown`, unless the book can't be read.
+async fn after_a_look(
+    invitations: &InvitationCache,
+    find: impl Fn() -> Option<Principal>,
+    unknown: InvitationError,
+) -> Result<Principal, AuthError> {
+    let is_read = invitations.look().await;
+    find().ok_or(if is_read { unknown.into() } else { AuthError::Unavailable })
+}
+
+fn check(principal: &Principal, permission: Permission) -> Result<(), AuthError> {
+    let role = principal.invitation.role;
+    if role.may(permission) { Ok(()) } else { Err(AuthError::Forbidden { role, permission }) }
+}
+
+/// What a browser shows that has logged in.
+fn cookie(headers: &HeaderMap) -> Option<Secret> {
+    let all = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
+    let mut all = all.flat_map(|value| value.split(';'));
+    all.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('=')?.parse().ok())
+}
+
+/// The token that a request shows.
+fn token(headers: &HeaderMap) -> Result<Token, AuthError> {
+    let shown = headers.get(AUTHORIZATION).ok_or(AuthError::NoToken)?.to_str();
+    let shown = shown.ok().and_then(|text| text.split_once(' '));
+    let token = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token);
+    token.and_then(|token| token.trim().parse().ok()).ok_or(AuthError::MalformedToken)
+}

@@ -1,0 +1,144 @@
+//! All that a book keeps, on its way to another.
+
+use queens_model::Decision;
+use queens_store::sql::database::{Database, first, for_each};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::table::Table;
+use rusqlite::types::Value;
+
+use super::audit_log::{self, decision};
+use super::backend::InvitationBackend;
+use super::invitation_store_error::{InvitationStoreError, TransactionError};
+use super::postgres_backend::number_on;
+use super::worker_names::NAME;
+use crate::store::store_location::StoreLocation;
+
+/// Invitations, which nobody has.
+const INVITATION: Table = Table {
+    name: "invitation",
+    columns: &[
+        "number",
+        "party",
+        "role",
+        "label",
+        "made_ms",
+        "expires_ms",
+        "revoked",
+        "n_names",
+        "salt",
+        "hash",
+        "key",
+    ],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO invitation (number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
+          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+};
+
+/// Invitations, with what is kept of tokens, and names, all as they are; and decisions in their order. Not where
+/// coordinators are reached: each notes that when it is started.
+#[derive(Debug, Default)]
+pub(crate) struct Dump {
+    invitations: Vec<Vec<Value>>,
+    names: Vec<Vec<Value>>,
+    /// Whether each is a refusal.
+    decisions: Vec<(bool, Decision)>,
+}
+
+impl Dump {
+    /// Those of a book, if it is there.
+    pub(crate) fn of(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
+        if !InvitationBackend::may_be_at(whereabouts) {
+            return Ok(Self::default());
+        }
+        InvitationBackend::open(whereabouts)?.transact(|database| {
+            let mut decisions = Vec::new();
+            let sql =
+                "SELECT number, refusal, at_ms, who, party, role, peer, what, outcome FROM audit ORDER BY number";
+            for_each(database, sql, &[], |row| -> Result<(), Fault> {
+                decisions.push((row.get("refusal", &"a decision")?, decision(row)?));
+                Ok(())
+            })?;
+            Ok(Self { invitations: all(database, INVITATION)?, names: all(database, NAME)?, decisions })
+        })
+    }
+
+    /// Ends all invitations that are not ended yet; returns how many.
+    pub(crate) fn end_all(&mut self) -> usize {
+        let ended = Value::Integer(1);
+        let revoked = INVITATION.columns.iter().position(|column| *column == "revoked").unwrap_or_default();
+        let open =
+            self.invitations.iter_mut().filter_map(|row| row.get_mut(revoked)).filter(|it| **it != ended);
+        open.map(|it| *it = ended.clone()).count()
+    }
+
+    /// How many invitations there are.
+    pub(crate) fn n_invitations(&self) -> u64 {
+        self.invitations.len() as u64
+    }
+
+    /// Makes the tables that they need on a server, if they are not there.
+    pub(crate) fn make_room(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
+        match to {
+            StoreLocation::Server(_) if !self.is_empty() => InvitationBackend::open(to)?.version().map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes them to the book that belongs to a store, in which nobody is invited. On a server, that is part of the
+    /// transaction on the store; in a directory it has a transaction of its own, which ends here.
+    pub(crate) fn put(&self, to: &StoreLocation, store: &dyn Database) -> Result<(), TransactionError> {
+        match to {
+            _ if self.is_empty() => Ok(()),
+            StoreLocation::Server(server) => {
+                self.write(store, &server.name())?;
+                Ok(number_on(store)?)
+            }
+            StoreLocation::Directory(_) => Ok(self.put_in_directory(to)?),
+        }
+    }
+
+    /// The same for a directory, in a transaction of its own.
+    pub(crate) fn put_in_directory(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
+        let StoreLocation::Directory(dir) = to else { return Ok(()) };
+        let place = format!("data directory '{}'", dir.display());
+        if self.is_empty() {
+            Ok(())
+        } else {
+            InvitationBackend::open(to)?.transact(|database| self.write(database, &place))
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.invitations.is_empty() && self.decisions.is_empty()
+    }
+
+    fn write(&self, database: &dyn Database, place: &str) -> Result<(), TransactionError> {
+        let is_occupied =
+            first(database, "SELECT number FROM invitation LIMIT 1", &[], |_| Ok(()))?.is_some();
+        if is_occupied && !self.invitations.is_empty() {
+            return Err(InvitationStoreError::Occupied(place.to_owned()).into());
+        }
+        for (table, rows) in [(INVITATION, &self.invitations), (NAME, &self.names)] {
+            rows.iter().try_for_each(|row| database.put(table, row.clone()))?;
+        }
+        self.decisions.iter().try_for_each(|(is_refusal, it)| audit_log::add(database, it, *is_refusal))?;
+        Ok(())
+    }
+}
+
+/// Whether there is a file with invitations in a directory.
+pub(crate) fn has_invitations(whereabouts: &StoreLocation) -> bool {
+    InvitationBackend::may_be_at(whereabouts)
+}
+
+/// All rows of a table.
+fn all(database: &dyn Database, table: Table) -> Result<Vec<Vec<Value>>, Fault> {
+    let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
+    let mut rows = Vec::new();
+    for_each(database, &sql, &[], |row| -> Result<(), Fault> {
+        rows.push(table.columns.iter().map(|column| row.get(column, &table.name)).collect::<Result<_, _>>()?);
+        Ok(())
+    })?;
+    Ok(rows)
+}

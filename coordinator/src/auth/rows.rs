@@ -1,0 +1,66 @@
+//! Rows of the book, read.
+
+use std::fmt::Display;
+
+use queens_auth::{Invitation, Proof, TokenHash};
+use queens_model::{Name, Party};
+
+use queens_store::sql::database::Row;
+use queens_store::sql::fault::Fault;
+use rusqlite::types::Value;
+
+/// Whether an invitation has ended, by its columns and a number for the present.
+pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";
+
+/// An invitation.
+pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
+    let number = number(row, "number")?;
+    let place = format!("invitation {number}");
+    let role: String = row.get("role", &place)?;
+    let proof = match row.get::<Option<String>>("key", &place)? {
+        Some(key) => Proof::Key(key.parse().map_err(|error| senseless(&place, &error))?),
+        None => Proof::Token(TokenHash { salt: row.get("salt", &place)?, hash: row.get("hash", &place)? }),
+    };
+    Ok(Invitation {
+        number,
+        party: party(row)?,
+        role: role.parse().map_err(|error| senseless(&place, &error))?,
+        label: row.get::<Option<String>>("label", &place)?.map(|label| Name::of_any(&label)),
+        made_ms: self::number(row, "made_ms")?,
+        expires_ms: row.get::<Option<i64>>("expires_ms", &place)?.map(i64::unsigned_abs),
+        revoked: row.get("revoked", &place)?,
+        n_names: row.get("n_names", &place)?,
+        proof,
+    })
+}
+
+/// A worker's name.
+pub(super) fn name(row: &Row<'_>) -> Result<Name, Fault> {
+    let place = "a worker's name";
+    let text: String = row.get("name", &place)?;
+    text.parse().map_err(|error| senseless(&place, &error))
+}
+
+/// Who was invited.
+pub(super) fn party(row: &Row<'_>) -> Result<Party, Fault> {
+    row.get("party", &"a party").map(Party::from_bytes)
+}
+
+/// A party as databases keep it.
+pub(super) fn bytes(party: Party) -> Value {
+    party.to_bytes().to_vec().into()
+}
+
+/// A number that is not negative.
+pub(super) fn number(row: &Row<'_>, column: &str) -> Result<u64, Fault> {
+    row.get::<i64>(column, &"a number of the book").map(i64::unsigned_abs)
+}
+
+fn senseless(place: &dyn Display, error: &dyn Display) -> Fault {
+    Fault::Damaged(format!("{place}: {error}"))
+}
+
+/// Integers of databases are signed.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

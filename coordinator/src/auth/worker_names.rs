@@ -1,0 +1,161 @@
+//! Names of workers in the book: each is bound to one invitation.
+
+use std::collections::{BTreeSet, HashMap};
+
+use queens_model::{Name, Party};
+use queens_store::sql::database::{Database, Row, first, for_each};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::table::Table;
+use rusqlite::types::Value;
+
+use super::invitation_store_error::{InvitationStoreError, TransactionError};
+use super::rows::{ENDED, bytes, name, number, party, signed};
+
+/// Names that people are told of.
+const MOST_TOLD: i64 = 10;
+
+/// How many values are asked about at a time, by one statement whatever their number.
+const PORTION: usize = 100;
+
+/// Names, which nobody has.
+pub(super) const NAME: Table = Table {
+    name: "name",
+    columns: &["name", "party"],
+    n_key: 1,
+    is_of_job: false,
+    put: "INSERT INTO name (name, party) VALUES (?1, ?2)",
+};
+
+/// Gives a name to a new invitation: one that nobody has, or whose invitation has ended.
+pub(super) fn take_over(
+    database: &dyn Database,
+    party: Party,
+    name: &Name,
+    now_ms: u64,
+) -> Result<(), TransactionError> {
+    let sql = format!(
+        "SELECT number, party, ({ENDED}) AS ended FROM invitation WHERE party = (SELECT party FROM name WHERE name = ?1)"
+    );
+    let owner = first(database, &sql, &[text(name), signed(now_ms).into()], |row| {
+        let ended: bool = row.get("ended", &"an invitation")?;
+        Ok((number(row, "number")?, self::party(row)?, ended))
+    })?;
+    if let Some((owner, _, false)) = owner.filter(|(_, owner, _)| *owner != party) {
+        return Err(InvitationStoreError::Taken { name: name.clone(), invitation: owner }.into());
+    }
+    let sql = "INSERT INTO name (name, party) VALUES (?1, ?2)
+               ON CONFLICT (name) DO UPDATE SET party = excluded.party";
+    Ok(database.change(sql, &[text(name), bytes(party)])?)
+}
+
+/// The names of an invitation.
+#[derive(Debug)]
+struct NameBudget {
+    /// The number of the invitation.
+    number: u64,
+    n_bound: i64,
+    n_names: i64,
+    /// Some of them in words, if that was asked before.
+    told: Option<String>,
+}
+
+/// Binds names to parties, which are those of invitations; what becomes of each, in order.
+pub(super) fn bind(
+    database: &dyn Database,
+    wanted: &[(Party, Name)],
+) -> Result<Vec<Result<(), InvitationStoreError>>, Fault> {
+    let mut owners = owners(database, wanted)?;
+    let mut rooms = rooms(database, wanted)?;
+    let mut bind = |(party, name): &(Party, Name)| {
+        match owners.get(name) {
+            Some((owner, _)) if owner == party => return Ok(Ok(())),
+            Some(&(_, number)) => {
+                return Ok(Err(InvitationStoreError::Taken { name: name.clone(), invitation: number }));
+            }
+            None => {}
+        }
+        let Some(room) = rooms.get_mut(party) else { return Ok(Err(InvitationStoreError::InvitationGone)) };
+        if room.n_bound >= room.n_names {
+            let names = match &room.told {
+                Some(told) => told.clone(),
+                None => room.told.insert(some_names(database, *party, room.n_bound)?).clone(),
+            };
+            return Ok(Err(InvitationStoreError::NoNameLeft {
+                name: name.clone(),
+                invitation: room.number,
+                names,
+            }));
+        }
+        database.put(NAME, vec![text(name), bytes(*party)])?;
+        room.n_bound += 1;
+        owners.insert(name.clone(), (*party, room.number));
+        Ok(Ok(()))
+    };
+    wanted.iter().map(&mut bind).collect()
+}
+
+/// Whose those of the names are that are bound: a party, and the number of its invitation.
+fn owners(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Name, (Party, u64)>, Fault> {
+    let names: BTreeSet<&Name> = wanted.iter().map(|(_, name)| name).collect();
+    let names = names.into_iter().map(text).collect();
+    let mut owners = HashMap::new();
+    let sql = "SELECT n.name, n.party, i.number FROM name AS n JOIN invitation AS i ON i.party = n.party
+               WHERE n.name IN";
+    in_batches(database, sql, names, |row| {
+        owners.insert(name(row)?, (party(row)?, number(row, "number")?));
+        Ok(())
+    })?;
+    Ok(owners)
+}
+
+/// The room of each invitation that is there.
+fn rooms(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Party, NameBudget>, Fault> {
+    let parties: BTreeSet<Party> = wanted.iter().map(|(party, _)| *party).collect();
+    let parties = parties.into_iter().map(bytes).collect();
+    let sql = "SELECT i.party, i.number, i.n_names,
+                      (SELECT count(*) FROM name AS n WHERE n.party = i.party) AS n_bound
+               FROM invitation AS i WHERE i.party IN";
+    let mut rooms = HashMap::new();
+    in_batches(database, sql, parties, |row| {
+        let column = |name| row.get::<i64>(name, &"an invitation");
+        let (n_bound, n_names) = (column("n_bound")?, column("n_names")?);
+        let room = NameBudget { number: number(row, "number")?, n_bound, n_names, told: None };
+        rooms.insert(party(row)?, room);
+        Ok(())
+    })?;
+    Ok(rooms)
+}
+
+/// Calls `each` with the rows of a query that ends where a list of values has to follow.
+fn in_batches(
+    database: &dyn Database,
+    sql: &str,
+    values: Vec<Value>,
+    mut each: impl FnMut(&Row<'_>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let marks: Vec<String> = (1..=PORTION).map(|number| format!("?{number}")).collect();
+    let sql = format!("{sql} ({})", marks.join(", "));
+    for portion in values.chunks(PORTION) {
+        // To ask for the same twice changes nothing.
+        let mut portion = portion.to_vec();
+        portion.resize(PORTION, portion[0].clone());
+        for_each(database, &sql, &portion, &mut each)?;
+    }
+    Ok(())
+}
+
+/// Some of the names of an invitation, in words.
+fn some_names(database: &dyn Database, party: Party, n_bound: i64) -> Result<String, Fault> {
+    let mut some = Vec::new();
+    let sql = "SELECT name FROM name WHERE party = ?1 ORDER BY name LIMIT ?2";
+    for_each(database, sql, &[bytes(party), MOST_TOLD.into()], |row| -> Result<(), Fault> {
+        some.push(format!("'{}'", name(row)?));
+        Ok(())
+    })?;
+    let more = if n_bound > MOST_TOLD { format!(" and {} more", n_bound - MOST_TOLD) } else { String::new() };
+    Ok(format!("{}{more}", some.join(", ")))
+}
+
+fn text(name: &Name) -> Value {
+    name.as_str().to_owned().into()
+}

@@ -1,0 +1,51 @@
+//! What coordinators, workers and operators say to each other.
+//!
+//! Each value that crosses a border is checked when it is made, once: whoever holds one need not check it again. How
+//! the messages look on the wire is none of this crate's business.
+
+mod address;
+mod checking;
+mod date;
+mod decision;
+mod fraction;
+mod id;
+pub mod json;
+mod message;
+mod name;
+mod party;
+pub mod plain;
+mod priority;
+mod progress_history;
+mod recounting;
+mod report_interval;
+mod rounded;
+mod speed;
+mod status;
+mod submission_rules;
+mod terms;
+mod time_left;
+
+pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
+pub use date::date;
+pub use decision::Decision;
+pub use fraction::{Fraction, InvalidFraction};
+pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
+pub use message::{
+    Delta, Failure, HalvesSkill, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator,
+    ToWorker,
+};
+pub use name::{InvalidName, Name};
+pub use party::{InvalidParty, Party};
+pub use priority::{InvalidPriority, Priority};
+pub use progress_history::{MOST_OF_COURSE, PartGroup, ProgressHistory};
+pub use recounting::{Recounting, VerdictStatus, bound};
+pub use report_interval::{InvalidReportInterval, ReportInterval};
+pub use rounded::{TimeUnit, YEAR, grouped, two_digits};
+pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
+pub use status::{
+    Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,
+    WorkerState, WorkerStatus,
+};
+pub use submission_rules::{core_seconds, default_recount, price, price_of_job, price_of_jobs};
+pub use terms::{Arbiter, Crosses, InvalidCrosses, InvalidShare, Share, Submission, Terms};
+pub use time_left::{InvalidTimeLeft, TimeLeft};

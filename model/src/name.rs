@@ -1,0 +1,128 @@
+//! Names that can be shown, typed and compared by eye.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::plain::{self, is_plain};
+
+/// The longest name, in characters.
+const LONGEST: usize = 100;
+
+/// The name of a worker, of its program's version, or of its kernel: 1 to 100 characters that are seen, with spaces
+/// only between others. Cheap to clone.
+///
+/// ```
+/// use queens_model::Name;
+/// assert!("rack 3".parse::<Name>().is_ok());
+/// assert!("rack\u{200b}3".parse::<Name>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<str>);
+
+/// A text that is no name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected 1 to {LONGEST} visible characters, with spaces only between them")]
+pub struct InvalidName;
+
+impl Name {
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// How to show a text that should be a name, whatever it is: one odd name must not spoil a whole list.
+    #[must_use]
+    pub fn of_any(text: &str) -> Self {
+        if let Ok(name) = text.parse() {
+            return name;
+        }
+        // Escaping makes nothing shorter: what is cut off here would be cut off below.
+        let start: String = text.chars().take(LONGEST + 1).collect();
+        let mut shown: String = plain::line(&start).trim().chars().take(LONGEST + 1).collect();
+        if shown.chars().count() > LONGEST {
+            shown = shown.chars().take(LONGEST - 1).collect::<String>() + "…";
+        }
+        shown.parse().unwrap_or_else(|_| Self("?".into()))
+    }
+}
+
+impl FromStr for Name {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let length = text.chars().take(LONGEST + 1).count();
+        // A mark at the beginning would go with what is shown before the name.
+        let begins_well =
+            text.chars().next().is_some_and(|first| first.escape_debug().len() == 1 || first.is_ascii());
+        let fits = (1..=LONGEST).contains(&length) && begins_well && text.trim() == text;
+        if fits && text.chars().all(is_plain) { Ok(Self(text.into())) } else { Err(InvalidName) }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: bool) {
+        assert_eq!(text.parse::<Name>().is_ok(), expected, "{text:?}");
+    }
+
+    #[test]
+    fn names_can_be_seen_and_told_apart() {
+        for name in ["a", "rack-3", "Anna's machine", "東京", "mu\u{308}ller", "\\u{1b}", &"x".repeat(100)]
+        {
+            check(name, true);
+        }
+        for name in ["", " ", " a", "a ", "\u{308}a", &"x".repeat(101), &"x".repeat(1 << 14)] {
+            check(name, false);
+        }
+        for c in "\0\u{1b}\n\r\t\u{7f}\u{85}\u{9b}\u{a0}\u{ad}\u{61c}\u{200b}\u{200d}\u{200e}\u{202e}\u{2028}\u{2029}\
+                  \u{2066}\u{2069}\u{feff}\u{fe0f}\u{2800}"
+            .chars()
+        {
+            check(&format!("a{c}b"), false);
+        }
+    }
+
+    #[test]
+    fn whatever_is_no_name_is_shown_as_one() {
+        for (text, shown) in [
+            ("", "?"),
+            ("\u{202e}", r"\u{202e}"),
+            ("a\u{1b}b\nc", r"a\u{1b}b c"),
+            (" a ", "a"),
+            ("\u{308}", "?"),
+            ("rack 3", "rack 3"),
+        ] {
+            assert_eq!(Name::of_any(text).as_str(), shown);
+        }
+        for text in ["x".repeat(1 << 14), "\u{1b}".repeat(100)] {
+            let shown = Name::of_any(&text);
+            assert!(shown.as_str().chars().count() == 100 && shown.as_str().ends_with('…'), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The terms of a job: which part of its plan is counted, and what is counted again.
+
+use std::fmt;
+use std::num::ParseIntError;
+use std::ops::Range;
+use std::str::FromStr;
+
+use queens_solver::{BoardSize, Method};
+use thiserror::Error;
+
+use crate::id::JobId;
+use crate::party::Party;
+use crate::priority::Priority;
+
+/// What somebody asks for who submits a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The size of the board.
+    pub n: BoardSize,
+    /// How it is to be counted.
+    pub method: Method,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// The only parts of the plan that are to be counted; `None` for all.
+    pub crosses: Option<Crosses>,
+    /// The share of its work that is to be counted again; `None` for what is [usual](crate::default_recount).
+    pub recount: Option<Share>,
+    /// Who counts it again; any other party than has counted it if `None`.
+    pub recount_by: Option<Arbiter>,
+    /// The method of its second pass, if there is to be one.
+    pub second_pass: Option<Method>,
+    /// Whether somebody has said that it is meant, whatever it [takes](crate::price_of_job).
+    pub confirmed: bool,
+}
+
+impl Submission {
+    /// A whole board, counted once, whatever it takes.
+    #[must_use]
+    pub fn new(n: BoardSize, method: Method) -> Self {
+        let (priority, recount) = (Priority::default(), Some(Share::NOTHING));
+        Self {
+            n,
+            method,
+            priority,
+            crosses: None,
+            recount,
+            recount_by: None,
+            second_pass: None,
+            confirmed: true,
+        }
+    }
+}
+
+/// What is agreed about a job besides its board. Part of it may be raised later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The only parts of the plan that are counted; `None` if all are.
+    pub crosses: Option<Crosses>,
+    /// The share of its work that is counted again.
+    pub recount: Share,
+    /// Who counts it again; any other party than has counted it if `None`.
+    pub recount_by: Option<Arbiter>,
+    /// The job of which this is the second pass, if it is one.
+    pub second_of: Option<JobId>,
+    /// What decides which records are counted again: drawn at random when the job is submitted, and not told before it
+    /// is done, because whoever knows it knows where nobody will look.
+    pub seed: u128,
+    /// When it was first exported, in milliseconds since 1970; `None` if it has not been.
+    pub exported_ms: Option<u64>,
+}
+
+/// The party that is asked when records of a job are counted again, and without which no two agree on one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Arbiter {
+    /// Who it is; all zeros where that is not told.
+    pub party: Party,
+    /// The number of its invitation; `None` where nobody is asked for one, and a name is a party.
+    pub invitation: Option<u64>,
+}
+
+impl fmt::Display for Arbiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.invitation {
+            Some(number) => write!(f, "invitation {number}"),
+            None => f.write_str("the name that was given"),
+        }
+    }
+}
+
+/// Parts of a plan that follow each other, by their numbers; at least one.
+///
+/// ```
+/// use queens_model::Crosses;
+/// let crosses: Crosses = "3..7".parse().unwrap();
+/// assert_eq!((crosses.range(), crosses.to_string().as_str()), (3..7, "3..7"));
+/// assert!("7..7".parse::<Crosses>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Crosses {
+    from: u32,
+    to: u32,
+}
+
+/// No range of a plan's parts.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected numbers of crosses such as 0..10, the end left out and behind the beginning, not '{0}'")]
+pub struct InvalidCrosses(String);
+
+impl Crosses {
+    /// The parts from one on and up to another, which is left out.
+    ///
+    /// # Errors
+    /// If these are none.
+    pub fn new(from: u32, to: u32) -> Result<Self, InvalidCrosses> {
+        if from < to { Ok(Self { from, to }) } else { Err(InvalidCrosses(format!("{from}..{to}"))) }
+    }
+
+    /// Their numbers.
+    #[must_use]
+    pub const fn range(self) -> Range<u32> {
+        self.from..self.to
+    }
+
+    /// Whether a part is one of them.
+    #[must_use]
+    pub fn contains(self, cross: u32) -> bool {
+        self.range().contains(&cross)
+    }
+}
+
+impl fmt::Display for Crosses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}..{}", self.from, self.to))
+    }
+}
+
+impl FromStr for Crosses {
+    type Err = InvalidCrosses;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCrosses> {
+        let number = |text: &str| -> Option<u32> {
+            let parsed: Result<u32, ParseIntError> = text.parse();
+            parsed.ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let found = text.split_once("..").and_then(|(from, to)| Some((number(from)?, number(to)?)));
+        found.and_then(|(from, to)| Self::new(from, to).ok()).ok_or_else(|| InvalidCrosses(text.to_owned()))
+    }
+}
+
+/// A share of a job's work, in parts per million.
+///
+/// ```
+/// use queens_model::Share;
+/// let share: Share = "0.5".parse().unwrap();
+/// assert_eq!((share.ppm(), share.to_string().as_str()), (5_000, "0.5 %"));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(u32);
+
+/// A number or a text that is no share.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected a share in per cent, 0 to 100 with at most 4 decimals, not '{0}'")]
+pub struct InvalidShare(String);
+
+impl Share {
+    /// Nothing of it.
+    pub const NOTHING: Self = Self(0);
+    /// One per cent of it.
+    pub const PERCENT: Self = Self(10_000);
+    /// All of it.
+    pub const ALL: Self = Self(1_000_000);
+
+    /// So many parts per million.
+    ///
+    /// # Errors
+    /// If that is more than all.
+    pub fn of_ppm(ppm: u32) -> Result<Self, InvalidShare> {
+        let share = Self(ppm);
+        if share <= Self::ALL { Ok(share) } else { Err(InvalidShare(share.percent())) }
+    }
+
+    /// In parts per million.
+    #[must_use]
+    pub const fn ppm(self) -> u32 {
+        self.0
+    }
+
+    /// As a number from 0 to 1.
+    #[must_use]
+    pub fn fraction(self) -> f64 {
+        f64::from(self.0) / f64::from(Self::ALL.0)
+    }
+
+    /// In per cent, without a sign.
+    fn percent(self) -> String {
+        let decimals = format!("{:04}", self.0 % 10_000);
+        let decimals = decimals.trim_end_matches('0');
+        let whole = self.0 / 10_000;
+        if decimals.is_empty() { whole.to_string() } else { format!("{whole}.{decimals}") }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} %", self.percent()))
+    }
+}
+
+impl FromStr for Share {
+    type Err = InvalidShare;
+
+    /// Reads a number of per cent.
+    fn from_str(text: &str) -> Result<Self, InvalidShare> {
+        let invalid = || InvalidShare(text.to_owned());
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(whole) || !is_number(decimals) || whole.len() > 3 || decimals.len() > 4 {
+            return Err(invalid());
+        }
+        let ppm = format!("{whole}{decimals:0<4}").parse().map_err(|_| invalid())?;
+        Self::of_ppm(ppm).map_err(|_| invalid())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crosses_are_named_in_one_way() {
+        for (from, to) in [(0, 1), (3, 7), (0, u32::MAX)] {
+            let crosses = Crosses::new(from, to).expect("not empty");
+            assert_eq!(crosses.to_string().parse(), Ok(crosses));
+        }
+        for text in ["", "..", "1", "1..", "..1", "1..1", "2..1", "+1..2", "1..=2", "1...2", "0..4294967296"]
+        {
+            assert!(text.parse::<Crosses>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn shares_are_read_in_per_cent() {
+        #[track_caller]
+        fn check(text: &str, ppm: u32, shown: &str) {
+            let share: Share = text.parse().expect("a share");
+            assert_eq!((share.ppm(), share.to_string().as_str()), (ppm, shown));
+        }
+        check("0", 0, "0 %");
+        check("1", 10_000, "1 %");
+        check("1.0", 10_000, "1 %");
+        check("0.0001", 1, "0.0001 %");
+        check("12.345", 123_450, "12.345 %");
+        check("100", 1_000_000, "100 %");
+        for text in ["", ".", "1.", ".5", "-1", "+1", "100.0001", "101", "0.00001", "1e1", "1 %", "1,5"] {
+            assert!(text.parse::<Share>().is_err(), "{text:?}");
+        }
+        assert!(Share::of_ppm(1_000_001).is_err());
+    }
+}

@@ -1,0 +1,38 @@
+//! What every program of the project does alike: arguments, help, error messages, logs and signals.
+
+mod arguments;
+mod credentials;
+pub mod documents;
+mod files;
+pub mod help;
+pub mod logs;
+mod new_file;
+mod output;
+mod signals;
+mod threads;
+
+pub use arguments::{arguments, arguments_with, wrong_usage};
+pub use credentials::CredentialsArgs;
+pub use files::{allow_many_files, keep_files_private};
+pub use new_file::{NewFile, NoNewFile};
+pub use output::{complain, is_colourful, is_screen, print, print_some, print_styled, say, stdout};
+pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
+pub use threads::{default_threads, threads};
+
+pub use queens_auth::{check_regular_file, open_regular_file};
+
+/// The version of the programs; that of a release with the commit it was built on, if that is known:
+/// "0.1.0+1a2b3c4d5e6f".
+pub const VERSION: &str = env!("QUEENS_VERSION");
+
+/// What `--version` tells after the name of a program: version, commit and its day, what it is built for, and the kernels
+/// that are in it, which the caller names.
+#[must_use]
+pub fn version_in_full(kernels: &str) -> String {
+    let commit = match (VERSION.split_once('+'), env!("QUEENS_COMMIT_DATE")) {
+        (Some((_, commit)), "") => commit.to_owned(),
+        (Some((_, commit)), date) => format!("{commit} of {date}"),
+        (None, _) => "not known".to_owned(),
+    };
+    format!("{VERSION}\ncommit   {commit}\ntarget   {}\nkernels  {kernels}", env!("QUEENS_TARGET"))
+}

@@ -1,0 +1,142 @@
+//! What is said on stdout and stderr. No part of it can command a terminal: see [`plain`].
+
+use std::env;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::errno::Errno;
+use queens_model::plain;
+
+/// Whether stdout was closed when this process was started.
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts
+/// `/dev/null` in the place of a closed stdout, and an answer would be written there and be lost.
+//
+// SAFETY: what stands in this section are pointers to functions of this type, which the C library calls one after the
+// other, before `main`, on the only thread there is. This one makes a system call and keeps no state but the flag.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = look_at_stdout;
+
+#[cfg(target_os = "linux")]
+extern "C" fn look_at_stdout() {
+    let duplicate = io::stdout().as_fd().try_clone_to_owned();
+    let error = duplicate.err().and_then(|error| error.raw_os_error());
+    WAS_CLOSED.store(error == Some(Errno::EBADF as i32), Ordering::Relaxed);
+}
+
+/// Stdout, for an answer.
+///
+/// # Errors
+/// If this process was started without one.
+pub fn stdout() -> io::Result<io::Stdout> {
+    if WAS_CLOSED.load(Ordering::Relaxed) {
+        return Err(io::Error::other("stdout is closed"));
+    }
+    Ok(io::stdout())
+}
+
+/// Prints lines to stdout. A reader that has gone away is no error: it has seen what it wanted.
+///
+/// # Errors
+/// If they can't be written.
+pub fn print(lines: &str) -> io::Result<()> {
+    print_some(lines).map(drop)
+}
+
+/// The same of one of several answers. Returns whether its reader is still there for the next.
+///
+/// # Errors
+/// If they can't be written.
+pub fn print_some(lines: &str) -> io::Result<bool> {
+    let print = |mut out: io::Stdout| {
+        writeln!(out, "{}", plain::lines(lines))?;
+        out.flush()
+    };
+    match stdout().and_then(print) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        printed => printed.map(|()| true),
+    }
+}
+
+/// Prints lines with colours and the like to stdout; without them where they are not wanted.
+///
+/// # Errors
+/// If they can't be written.
+pub fn print_styled(lines: &str) -> io::Result<()> {
+    let print = |mut out: io::Stdout| {
+        writeln!(out, "{}", styled(lines, is_colourful(&out)))?;
+        out.flush()
+    };
+    match stdout().and_then(print) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        printed => printed,
+    }
+}
+
+/// The same to stderr.
+pub(crate) fn say_styled(lines: &str) {
+    let mut err = io::stderr();
+    _ = writeln!(err, "{}", styled(lines, is_colourful(&err)));
+}
+
+/// A text with its colours or without. It can't command a terminal to do anything else.
+fn styled(text: &str, with_colours: bool) -> String {
+    let mut pieces = text.split('\u{1b}');
+    let mut shown = plain::lines(pieces.next().unwrap_or_default()).into_owned();
+    for piece in pieces {
+        let code = piece.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+        let code = code.filter(|(code, _)| code.chars().all(|c| c.is_ascii_digit() || c == ';'));
+        match code {
+            Some((code, rest)) => {
+                if with_colours {
+                    shown += &format!("\u{1b}[{code}m");
+                }
+                shown += &plain::lines(rest);
+            }
+            None => shown += &plain::lines(&format!("\u{1b}{piece}")),
+        }
+    }
+    shown
+}
+
+/// Prints a line to stderr.
+pub fn say(what: &str) {
+    _ = writeln!(io::stderr(), "{}", plain::line(what));
+}
+
+/// Prints one line that says what went wrong to stderr.
+pub fn complain(what: &str) {
+    say(&format!("error: {what}"));
+}
+
+/// Whether a terminal shows what is written there, one that can write over what it has shown.
+pub fn is_screen(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
+}
+
+/// Whether colours are wanted there, for which <https://no-color.org> has a variable.
+pub fn is_colourful(stream: &impl IsTerminal) -> bool {
+    is_screen(stream) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_shown_where_they_are_wanted_and_nothing_else_commands_a_terminal() {
+        let check = |text: &str, with: &str, without: &str| {
+            assert_eq!((styled(text, true).as_str(), styled(text, false).as_str()), (with, without));
+        };
+        check("plain\nlines", "plain\nlines", "plain\nlines");
+        check("\u{1b}[1;33mbold\u{1b}[0m", "\u{1b}[1;33mbold\u{1b}[0m", "bold");
+        for wrong in ["\u{1b}]0;title\u{7}", "\u{1b}[2J and m", "\u{1b}", "\u{1b}\u{1b}[", "\u{9b}31m"] {
+            let shown = styled(wrong, true);
+            assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{7}']), "{shown:?}");
+        }
+    }
+}
