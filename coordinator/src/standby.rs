@@ -35,14 +35,14 @@ pub struct Standby(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     standing: Mutex<Standing>,
-    is_knocked: AtomicBool,
+    has_standby_contact: AtomicBool,
 }
 
 impl Standby {
     /// Begins to stand by.
     #[must_use]
     pub fn new(standing: Standing) -> Self {
-        Self(Arc::new(Shared { standing: Mutex::new(standing), is_knocked: AtomicBool::new(false) }))
+        Self(Arc::new(Shared { standing: Mutex::new(standing), has_standby_contact: AtomicBool::new(false) }))
     }
 
     /// From now on it is so; whether it was another way before.
@@ -56,8 +56,8 @@ impl Standby {
 
     /// Whether workers have asked for a session since this was last called.
     #[must_use]
-    pub fn take_knock(&self) -> bool {
-        self.0.is_knocked.swap(false, Ordering::Relaxed)
+    pub fn take_contact(&self) -> bool {
+        self.0.has_standby_contact.swap(false, Ordering::Relaxed)
     }
 
     pub(crate) fn standing(&self) -> Standing {
@@ -65,7 +65,7 @@ impl Standby {
     }
 
     /// A worker has asked for a session.
-    pub(crate) fn knock(&self) {
-        self.0.is_knocked.store(true, Ordering::Relaxed);
+    pub(crate) fn note_standby_contact(&self) {
+        self.0.has_standby_contact.store(true, Ordering::Relaxed);
     }
 }

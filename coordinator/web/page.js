@@ -161,8 +161,8 @@ async function meet() {
   if (!role || document.body.dataset.role) return;
   document.body.dataset.role = role;
   const pages = document.querySelector("header nav ul");
-  if (role === "operator" && !pages.querySelector("[href='/decisions']")) {
-    pages.append(h("li", {}, h("a", { href: "/decisions" }, "Decisions")));
+  if (role === "operator" && !pages.querySelector("[href='/audit']")) {
+    pages.append(h("li", {}, h("a", { href: "/audit" }, "Audit log")));
   }
   const leave = async () => {
     await post("logout").catch(() => {});

@@ -3,9 +3,9 @@
 //! Scripts rely on names and meanings. Numbers that may outgrow what JSON readers hold exactly (2^53) are strings of
 //! digits. A description of a field goes into the document of the HTTP API as it stands here.
 
+mod audit_entry;
 mod contribution;
 mod coordinator;
-mod decision;
 mod event;
 mod job;
 #[cfg(feature = "schema")]
@@ -13,9 +13,9 @@ mod schema;
 mod verdict;
 mod worker;
 
+pub use audit_entry::AuditEntry;
 pub use contribution::Contribution;
 pub use coordinator::Coordinator;
-pub use decision::Decision;
 pub use event::Event;
 pub use job::Job;
 pub use verdict::Verdict;

@@ -4,9 +4,9 @@
 //! the messages look on the wire is none of this crate's business.
 
 mod address;
+mod audit_entry;
 mod checking;
 mod date;
-mod decision;
 mod fraction;
 mod id;
 pub mod json;
@@ -26,8 +26,8 @@ mod terms;
 mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
+pub use audit_entry::AuditEntry;
 pub use date::date;
-pub use decision::Decision;
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
 pub use message::{

@@ -3,9 +3,9 @@
 //! Whatever comes from a network is checked here for what can be checked without knowing any job: sizes, ranges,
 //! characters, counts. What depends on a job's plan, such as whether a span lies in its cross, the ledger checks.
 
+mod audit_entry;
 mod check;
 mod coordinator;
-mod decision;
 mod event;
 mod job;
 mod progress_history;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use queens_model::Decision;
-use queens_model::json::Decision as Shown;
+use queens_model::AuditEntry;
+use queens_model::json::AuditEntry as Shown;
 
 use crate::flags::RemoteArgs;
 use crate::present::numbers::date;
@@ -27,24 +27,25 @@ pub(crate) struct AuditArgs {
 /// Runs the command to its exit status.
 pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
-    let mut decisions: Vec<Decision> = Vec::new();
-    while decisions.len() < args.limit {
-        let more = operator.decisions(decisions.last().map(|last| last.number), !args.no_refusals).await?;
+    let mut audit_entries: Vec<AuditEntry> = Vec::new();
+    while audit_entries.len() < args.limit {
+        let more =
+            operator.audit_entries(audit_entries.last().map(|last| last.number), !args.no_refusals).await?;
         if more.is_empty() {
             break;
         }
-        decisions.extend(more);
+        audit_entries.extend(more);
     }
-    decisions.truncate(args.limit);
+    audit_entries.truncate(args.limit);
     match args.remote.output() {
-        Output::Json => print(&json_of(&decisions.iter().map(Shown::from).collect::<Vec<_>>())?)?,
-        Output::Text if decisions.is_empty() => print("nothing was decided yet")?,
-        Output::Text => decisions_table(&decisions).print()?,
+        Output::Json => print(&json_of(&audit_entries.iter().map(Shown::from).collect::<Vec<_>>())?)?,
+        Output::Text if audit_entries.is_empty() => print("nothing was decided yet")?,
+        Output::Text => decisions_table(&audit_entries).print()?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn decisions_table(decisions: &[Decision]) -> Table<6> {
+fn decisions_table(audit_entries: &[AuditEntry]) -> Table<6> {
     let mut table = Table::new([
         Column::text("WHEN"),
         Column::name("WHO"),
@@ -53,7 +54,7 @@ fn decisions_table(decisions: &[Decision]) -> Table<6> {
         Column::name("WHAT"),
         Column::name("OUTCOME"),
     ]);
-    for it in decisions {
+    for it in audit_entries {
         let when = date(it.at_ms / 1000);
         table.add_row([&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string));
     }

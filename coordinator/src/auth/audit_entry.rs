@@ -2,15 +2,15 @@
 
 use std::net::IpAddr;
 
-use queens_model::Decision;
+use queens_model::AuditEntry;
 use queens_store::unix_ms;
 
 /// Characters of what was decided, and of an outcome, that are kept.
 pub(super) const LONGEST: usize = 300;
 
 /// An entry of now, without an outcome and a party.
-pub(super) fn entry(who: String, role: &str, peer: Option<IpAddr>, what: &str) -> Decision {
-    Decision {
+pub(super) fn entry(who: String, role: &str, peer: Option<IpAddr>, what: &str) -> AuditEntry {
+    AuditEntry {
         number: 0,
         at_ms: unix_ms(),
         who,

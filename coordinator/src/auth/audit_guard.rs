@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use queens_auth::Role;
 use queens_event_loop::AuditAction;
-use queens_model::Decision;
+use queens_model::AuditEntry;
 
 use super::audit_entry::{LONGEST, entry};
 use super::auth_context::AuthContext;
@@ -15,7 +15,7 @@ use super::invitation_cache::InvitationCache;
 #[derive(Debug)]
 pub(crate) struct AuditGuard {
     invitations: InvitationCache,
-    decision: Option<Decision>,
+    audit_entry: Option<AuditEntry>,
     audit_action: AuditAction,
 }
 
@@ -27,8 +27,8 @@ impl AuditGuard {
         path: &str,
     ) -> Self {
         let role = auth.role().map(Role::name).unwrap_or_default();
-        let decision = Decision { party: auth.party(), ..entry(auth.to_string(), role, peer, path) };
-        Self { invitations, decision: Some(decision), audit_action: AuditAction::default() }
+        let audit_entry = AuditEntry { party: auth.party(), ..entry(auth.to_string(), role, peer, path) };
+        Self { invitations, audit_entry: Some(audit_entry), audit_action: AuditAction::default() }
     }
 
     /// For what answers the request.
@@ -38,25 +38,25 @@ impl AuditGuard {
 
     /// Records it, before its answer is sent; that may be a refusal, with the reason.
     pub(crate) async fn answered(mut self, answer: Result<(), String>) {
-        if let Some(decision) = self.take(Some(&answer)) {
-            self.invitations.note(decision).await;
+        if let Some(audit_entry) = self.take(Some(&answer)) {
+            self.invitations.note(audit_entry).await;
         }
     }
 
-    fn take(&mut self, answer: Option<&Result<(), String>>) -> Option<Decision> {
-        let mut decision = self.decision.take()?;
+    fn take(&mut self, answer: Option<&Result<(), String>>) -> Option<AuditEntry> {
+        let mut audit_entry = self.audit_entry.take()?;
         if let Some(what) = self.audit_action.text() {
-            what.clone_into(&mut decision.what);
+            what.clone_into(&mut audit_entry.what);
         }
-        decision.outcome = self.audit_action.outcome(answer).chars().take(LONGEST).collect();
-        Some(decision)
+        audit_entry.outcome = self.audit_action.outcome(answer).chars().take(LONGEST).collect();
+        Some(audit_entry)
     }
 }
 
 impl Drop for AuditGuard {
     fn drop(&mut self) {
-        if let Some(decision) = self.take(None) {
-            self.invitations.note_soon(decision, false);
+        if let Some(audit_entry) = self.take(None) {
+            self.invitations.note_soon(audit_entry, false);
         }
     }
 }

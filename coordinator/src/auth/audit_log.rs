@@ -1,6 +1,6 @@
 //! Decisions in the book, and who was not let in: the latest of both, so many of each at most.
 
-use queens_model::{Decision, Party};
+use queens_model::{AuditEntry, Party};
 use queens_store::sql::database::{Database, Row, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
@@ -10,10 +10,10 @@ use super::invitation_store_error::InvitationStoreError;
 use super::rows::{bytes, number, signed};
 
 /// How many decisions are kept.
-const DECISIONS: i64 = 100_000;
+const MOST_ENTRIES: i64 = 100_000;
 
 /// How many refusals to let somebody in are kept: strangers can't make it so many that decisions go for them.
-const REFUSALS: i64 = 10_000;
+const MOST_REFUSALS: i64 = 10_000;
 
 /// The oldest go whenever so many have come.
 const ROUND: i64 = 1000;
@@ -26,7 +26,7 @@ impl InvitationStore {
     ///
     /// # Errors
     /// If they can't be written.
-    pub fn note(&mut self, entries: &[(bool, Decision)]) -> Result<(), InvitationStoreError> {
+    pub fn note(&mut self, entries: &[(bool, AuditEntry)]) -> Result<(), InvitationStoreError> {
         self.shelf.transact(|database| {
             let before = last_number(database)?;
             entries.iter().try_for_each(|(is_refusal, it)| add(database, it, *is_refusal))?;
@@ -41,11 +41,11 @@ impl InvitationStore {
     ///
     /// # Errors
     /// If they can't be read.
-    pub fn decisions(
+    pub fn audit_entries(
         &mut self,
         before: Option<u64>,
         refusals: bool,
-    ) -> Result<Vec<Decision>, InvitationStoreError> {
+    ) -> Result<Vec<AuditEntry>, InvitationStoreError> {
         let before = before.map_or(i64::MAX, signed);
         let kinds = if refusals { "" } else { "AND refusal = 0" };
         let sql = format!(
@@ -55,7 +55,7 @@ impl InvitationStore {
         self.shelf.read(|database| {
             let mut found = Vec::new();
             for_each(database, &sql, &[before.into(), PAGE.into()], |row| -> Result<(), Fault> {
-                found.push(decision(row)?);
+                found.push(audit_entry(row)?);
                 Ok(())
             })?;
             Ok(found)
@@ -64,7 +64,7 @@ impl InvitationStore {
 }
 
 /// Adds a decision, or a refusal, behind all others.
-pub(super) fn add(database: &dyn Database, it: &Decision, is_refusal: bool) -> Result<(), Fault> {
+pub(super) fn add(database: &dyn Database, it: &AuditEntry, is_refusal: bool) -> Result<(), Fault> {
     let sql = "INSERT INTO audit (refusal, at_ms, who, party, role, peer, what, outcome)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     // What is recorded together must not fail for a character that PostgreSQL has no place for.
@@ -94,16 +94,16 @@ fn last_number(database: &dyn Database) -> Result<i64, Fault> {
 fn remove_oldest(database: &dyn Database) -> Result<(), Fault> {
     let sql = "DELETE FROM audit WHERE refusal = ?1 AND number <=
                (SELECT number FROM audit WHERE refusal = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)";
-    for (kind, kept) in [(0, DECISIONS), (1, REFUSALS)] {
+    for (kind, kept) in [(0, MOST_ENTRIES), (1, MOST_REFUSALS)] {
         database.change(sql, &[Value::Integer(kind), kept.into()])?;
     }
     Ok(())
 }
 
 /// A decision, as it was added.
-pub(super) fn decision(row: &Row<'_>) -> Result<Decision, Fault> {
+pub(super) fn audit_entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {
     let text = |column| row.get(column, &"a decision");
-    Ok(Decision {
+    Ok(AuditEntry {
         number: number(row, "number")?,
         at_ms: number(row, "at_ms")?,
         who: text("who")?,

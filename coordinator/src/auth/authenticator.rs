@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use queens_auth::{Invitation, InvitationError, Permission, Pin, Role, Secret, Token};
 use queens_event_loop::LogThrottle;
-use queens_model::{Arbiter, Decision, Name, Party, plain};
+use queens_model::{Arbiter, AuditEntry, Name, Party, plain};
 use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;
@@ -253,13 +253,13 @@ impl Authenticator {
     ///
     /// # Errors
     /// If they can't be read, in words.
-    pub(crate) async fn decisions(
+    pub(crate) async fn audit_entries(
         &self,
         before: Option<u64>,
         refusals: bool,
-    ) -> Result<Vec<Decision>, String> {
+    ) -> Result<Vec<AuditEntry>, String> {
         match &self.invitations {
-            Some(invitations) => invitations.decisions(before, refusals).await,
+            Some(invitations) => invitations.audit_entries(before, refusals).await,
             None => Ok(Vec::new()),
         }
     }
@@ -331,7 +331,7 @@ impl Authenticator {
                 };
                 let outcome = format!("refused: {refusal}{more}");
                 let entry = entry(who, role, peer, path);
-                invitations.note_soon(Decision { outcome, party, ..entry }, true);
+                invitations.note_soon(AuditEntry { outcome, party, ..entry }, true);
             }
             let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
             warn!(peer, path, reason = %refusal, left_out, "not let in");

@@ -1,12 +1,12 @@
 //! All that a book keeps, on its way to another.
 
-use queens_model::Decision;
+use queens_model::AuditEntry;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
-use super::audit_log::{self, decision};
+use super::audit_log::{self, audit_entry};
 use super::backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::number_on;
@@ -42,7 +42,7 @@ pub(crate) struct Dump {
     invitations: Vec<Vec<Value>>,
     names: Vec<Vec<Value>>,
     /// Whether each is a refusal.
-    decisions: Vec<(bool, Decision)>,
+    audit_entries: Vec<(bool, AuditEntry)>,
 }
 
 impl Dump {
@@ -52,14 +52,14 @@ impl Dump {
             return Ok(Self::default());
         }
         InvitationBackend::open(whereabouts)?.transact(|database| {
-            let mut decisions = Vec::new();
+            let mut audit_entries = Vec::new();
             let sql =
                 "SELECT number, refusal, at_ms, who, party, role, peer, what, outcome FROM audit ORDER BY number";
             for_each(database, sql, &[], |row| -> Result<(), Fault> {
-                decisions.push((row.get("refusal", &"a decision")?, decision(row)?));
+                audit_entries.push((row.get("refusal", &"a decision")?, audit_entry(row)?));
                 Ok(())
             })?;
-            Ok(Self { invitations: all(database, INVITATION)?, names: all(database, NAME)?, decisions })
+            Ok(Self { invitations: all(database, INVITATION)?, names: all(database, NAME)?, audit_entries })
         })
     }
 
@@ -110,7 +110,7 @@ impl Dump {
     }
 
     fn is_empty(&self) -> bool {
-        self.invitations.is_empty() && self.decisions.is_empty()
+        self.invitations.is_empty() && self.audit_entries.is_empty()
     }
 
     fn write(&self, database: &dyn Database, place: &str) -> Result<(), TransactionError> {
@@ -122,7 +122,9 @@ impl Dump {
         for (table, rows) in [(INVITATION, &self.invitations), (NAME, &self.names)] {
             rows.iter().try_for_each(|row| database.put(table, row.clone()))?;
         }
-        self.decisions.iter().try_for_each(|(is_refusal, it)| audit_log::add(database, it, *is_refusal))?;
+        self.audit_entries
+            .iter()
+            .try_for_each(|(is_refusal, it)| audit_log::add(database, it, *is_refusal))?;
         Ok(())
     }
 }

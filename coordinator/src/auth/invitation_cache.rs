@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_auth::{Invitation, Pin, Proof};
-use queens_model::{Decision, Name, Party};
+use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -70,9 +70,9 @@ enum Command {
     /// Read the book again if it has changed. Answered with whether it can be read.
     Look { reply: oneshot::Sender<bool> },
     /// Record a decision, or that somebody was not let in.
-    Note { decision: Decision, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
+    Note { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Tell decisions.
-    Decisions { before: Option<u64>, refusals: bool, reply: Told },
+    ReadAuditLog { before: Option<u64>, refusals: bool, reply: Told },
     /// Bind a name to an invitation.
     Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
 }
@@ -133,10 +133,10 @@ impl InvitationCache {
     }
 
     /// Records a decision; it is durable when this returns, if that does not take long.
-    pub(super) async fn note(&self, decision: Decision) {
+    pub(super) async fn note(&self, audit_entry: AuditEntry) {
         let (reply, answer) = oneshot::channel();
         let note = async {
-            let command = Command::Note { decision, is_refusal: false, reply: Some(reply) };
+            let command = Command::Note { audit_entry, is_refusal: false, reply: Some(reply) };
             if self.commands.send(command).await.is_ok() {
                 _ = answer.await;
             }
@@ -147,21 +147,21 @@ impl InvitationCache {
     }
 
     /// The same for what waits for nothing; and that somebody was not let in.
-    pub(super) fn note_soon(&self, decision: Decision, is_refusal: bool) {
-        if self.commands.try_send(Command::Note { decision, is_refusal, reply: None }).is_err() {
+    pub(super) fn note_soon(&self, audit_entry: AuditEntry, is_refusal: bool) {
+        if self.commands.try_send(Command::Note { audit_entry, is_refusal, reply: None }).is_err() {
             warn!("a decision is not recorded: there is too much to do");
         }
     }
 
     /// The latest decisions, or the latest before one, with refusals or without.
-    pub(super) async fn decisions(
+    pub(super) async fn audit_entries(
         &self,
         before: Option<u64>,
         refusals: bool,
-    ) -> Result<Vec<Decision>, String> {
+    ) -> Result<Vec<AuditEntry>, String> {
         let (reply, answer) = oneshot::channel();
         let gone = || "the coordinator is stopping".to_owned();
-        self.commands.send(Command::Decisions { before, refusals, reply }).await.map_err(|_| gone())?;
+        self.commands.send(Command::ReadAuditLog { before, refusals, reply }).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
     }
 
@@ -200,11 +200,11 @@ struct CacheThread {
     /// Whether the book could not be read, which is said once.
     troubled: bool,
     /// Decisions that could not be recorded, and are with the next command.
-    unrecorded: Vec<Decision>,
+    unrecorded: Vec<AuditEntry>,
 }
 
 /// Where decisions are told.
-type Told = oneshot::Sender<Result<Vec<Decision>, InvitationStoreError>>;
+type Told = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
 
 /// What waits for the thread, by kind.
 #[derive(Default)]
@@ -213,7 +213,7 @@ struct Waiting {
     wanted: Vec<(Party, Name)>,
     wanting: Vec<oneshot::Sender<Result<(), NameError>>>,
     /// Decisions and refusals, which the flag marks, as they came.
-    entries: Vec<(bool, Decision)>,
+    entries: Vec<(bool, AuditEntry)>,
     /// Who waits for these to be recorded.
     deciding: Vec<oneshot::Sender<()>>,
     looking: Vec<oneshot::Sender<bool>>,
@@ -224,11 +224,11 @@ impl Waiting {
     fn add(&mut self, command: Command) {
         match command {
             Command::Look { reply } => self.looking.push(reply),
-            Command::Note { decision, is_refusal, reply } => {
-                self.entries.push((is_refusal, decision));
+            Command::Note { audit_entry, is_refusal, reply } => {
+                self.entries.push((is_refusal, audit_entry));
                 self.deciding.extend(reply);
             }
-            Command::Decisions { before, refusals, reply } => self.reading.push((before, refusals, reply)),
+            Command::ReadAuditLog { before, refusals, reply } => self.reading.push((before, refusals, reply)),
             Command::Bind { party, name, reply } => {
                 self.wanted.push((party, name));
                 self.wanting.push(reply);
@@ -261,7 +261,7 @@ impl CacheThread {
                 }
             }
             for (before, refusals, reply) in waiting.reading {
-                _ = reply.send(self.store.decisions(before, refusals));
+                _ = reply.send(self.store.audit_entries(before, refusals));
             }
         }
     }
@@ -287,11 +287,11 @@ impl CacheThread {
     }
 
     /// Records entries in the order in which they came, behind those that could not be recorded before.
-    fn note(&mut self, new: Vec<(bool, Decision)>) {
+    fn note(&mut self, new: Vec<(bool, AuditEntry)>) {
         if new.is_empty() && self.unrecorded.is_empty() {
             return;
         }
-        let before = std::mem::take(&mut self.unrecorded).into_iter().map(|decision| (false, decision));
+        let before = std::mem::take(&mut self.unrecorded).into_iter().map(|audit_entry| (false, audit_entry));
         let entries: Vec<_> = before.chain(new).collect();
         // A connection that was lost is noticed when it is used, and then another is made. Better twice than never.
         let noted = match self.store.note(&entries) {
@@ -301,8 +301,8 @@ impl CacheThread {
         let Err(error) = noted else { return };
         warn!(%error, n_decisions = entries.len(), "decisions can't be recorded");
         if matches!(error, InvitationStoreError::Away { .. }) {
-            let decisions = entries.into_iter().filter(|(is_refusal, _)| !is_refusal);
-            self.unrecorded = decisions.map(|(_, decision)| decision).collect();
+            let audit_entries = entries.into_iter().filter(|(is_refusal, _)| !is_refusal);
+            self.unrecorded = audit_entries.map(|(_, audit_entry)| audit_entry).collect();
             let n_too_many = self.unrecorded.len().saturating_sub(MOST_UNRECORDED);
             self.unrecorded.drain(..n_too_many);
         }
@@ -389,7 +389,7 @@ impl CacheThread {
              put out"
         );
         let what = format!("{told}: gone, removed by hand or put back to an earlier state");
-        let noted = Decision {
+        let noted = AuditEntry {
             outcome: "whoever came with them is put out".to_owned(),
             ..entry("the coordinator".to_owned(), "", None, &what)
         };
@@ -419,12 +419,12 @@ mod tests {
         let open = || InvitationStore::open(&StoreLocation::Directory(dir.path().to_owned())).expect("opens");
         let (commands, queue) = mpsc::channel(QUEUE);
         for (what, is_refusal) in [("a", true), ("b", false), ("c", true), ("d", false)] {
-            let decision = entry(String::new(), "", None, what);
-            commands.try_send(Command::Note { decision, is_refusal, reply: None }).expect("room");
+            let audit_entry = entry(String::new(), "", None, what);
+            commands.try_send(Command::Note { audit_entry, is_refusal, reply: None }).expect("room");
         }
         drop(commands);
         CacheThread::new(open(), None, Known::default()).run(queue);
-        let recorded = open().decisions(None, true).expect("readable");
+        let recorded = open().audit_entries(None, true).expect("readable");
         assert_eq!(recorded.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), ["d", "c", "b", "a"]);
     }
 }

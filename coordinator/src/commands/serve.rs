@@ -245,7 +245,7 @@ async fn tenure_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
         since_worker_contact >= if since_worker_contact < began.elapsed() { UNHEARD } else { NEVER_HEARD }
     };
     let unattended = async {
-        while !(lease.is_knocked() && is_unheard()) {
+        while !(lease.has_standby_contact() && is_unheard()) {
             tokio::time::sleep(SHORT_FAREWELL).await;
         }
     };

@@ -111,8 +111,8 @@ pub(crate) fn wait_to_lead(
         } else if is_news {
             info!(reason, "waiting to lead");
         }
-        if standing_by.standby.take_knock()
-            && let Err(error) = candidate.knock()
+        if standing_by.standby.take_contact()
+            && let Err(error) = candidate.note_standby_contact()
         {
             info!(%error, "whoever leads is not told that workers ask here");
         }

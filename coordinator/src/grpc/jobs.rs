@@ -198,16 +198,16 @@ impl Jobs for JobsService {
         Ok(Response::new(lists::events(&self.handle.snapshot())))
     }
 
-    async fn list_decisions(
+    async fn list_audit_entries(
         &self,
-        request: Request<pb::ListDecisionsRequest>,
-    ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
-        let pb::ListDecisionsRequest { before, no_refusals } = request.into_inner();
+        request: Request<pb::ListAuditEntriesRequest>,
+    ) -> Result<Response<pb::ListAuditEntriesResponse>, Status> {
+        let pb::ListAuditEntriesRequest { before, no_refusals } = request.into_inner();
         let before = Some(before).filter(|before| *before > 0);
-        let decisions =
-            self.authenticator.decisions(before, !no_refusals).await.map_err(Status::unavailable)?;
-        let decisions = decisions.into_iter().map(pb::Decision::from).collect();
-        Ok(Response::new(pb::ListDecisionsResponse { decisions }))
+        let audit_entries =
+            self.authenticator.audit_entries(before, !no_refusals).await.map_err(Status::unavailable)?;
+        let audit_entries = audit_entries.into_iter().map(pb::AuditEntry::from).collect();
+        Ok(Response::new(pb::ListAuditEntriesResponse { audit_entries }))
     }
 
     async fn get_coordinator(

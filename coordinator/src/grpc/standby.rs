@@ -42,7 +42,7 @@ where
         .into_axum_router()
         .fallback(move |request: Request| {
             if request.uri().path() == SESSION {
-                standby.knock();
+                standby.note_standby_contact();
             }
             let refusal = refusal(&standby.standing());
             async move { refusal.into_http::<tonic::body::Body>() }

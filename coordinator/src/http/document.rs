@@ -54,7 +54,7 @@ mod tests {
             health::readiness,
             metrics::metrics,
             event_stream::coordinator,
-            event_stream::decisions,
+            event_stream::audit_entries,
             event_stream::events,
             event_stream::follow,
             job_list::list_jobs,

@@ -9,7 +9,7 @@ use axum::http::header::CONNECTION;
 use axum::response::IntoResponse;
 use axum::response::sse::{self, Sse};
 use queens_model::JobId;
-use queens_model::json::{Coordinator, Decision, Event};
+use queens_model::json::{AuditEntry, Coordinator, Event};
 use serde::{Deserialize, Serialize};
 use tokio_stream::StreamExt;
 
@@ -75,7 +75,7 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
-pub(super) struct DecisionQuery {
+pub(super) struct AuditQuery {
     /// The number of a decision, for those before it; the latest if it is not given.
     before: Option<u64>,
     /// Whether refusals to let somebody in are among them; they are if this is not given.
@@ -85,25 +85,25 @@ pub(super) struct DecisionQuery {
 /// Some decisions, the latest first.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct Decisions {
-    decisions: Vec<Decision>,
+pub(super) struct AuditLog {
+    audit_entries: Vec<AuditEntry>,
 }
 
 /// What was decided and by whom, the latest first, a thousand at most. For operators.
 #[cfg_attr(test, utoipa::path(
     get,
-    path = "/api/v1/decisions",
-    params(DecisionQuery),
-    responses((status = 200, description = "The answer.", body = Decisions), Senseless, NoRecords),
+    path = "/api/v1/audit",
+    params(AuditQuery),
+    responses((status = 200, description = "The answer.", body = AuditLog), Senseless, NoRecords),
 ))]
-pub(super) async fn decisions(State(app): State<App>, query: Queried<DecisionQuery>) -> Answer<Decisions> {
-    let Query(DecisionQuery { before, refusals }) = query?;
-    let decisions = app
+pub(super) async fn audit_entries(State(app): State<App>, query: Queried<AuditQuery>) -> Answer<AuditLog> {
+    let Query(AuditQuery { before, refusals }) = query?;
+    let audit_entries = app
         .authenticator
-        .decisions(before, refusals.unwrap_or(true))
+        .audit_entries(before, refusals.unwrap_or(true))
         .await
         .map_err(RequestRefusal::unavailable)?;
-    Ok(Json(Decisions { decisions: decisions.iter().map(Decision::from).collect() }))
+    Ok(Json(AuditLog { audit_entries: audit_entries.iter().map(AuditEntry::from).collect() }))
 }
 
 /// A stream of server-sent events: one named summary twice a second, whose data is a Summary.

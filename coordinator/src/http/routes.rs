@@ -36,7 +36,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("POST", "/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
         ("POST", "/api/v1/jobs/{job}/priority", post(jobs::set_priority)),
         ("POST", "/api/v1/jobs/{job}/verify-more", post(jobs::verify_more)),
-        ("GET", "/api/v1/decisions", get(event_stream::decisions)),
+        ("GET", "/api/v1/audit", get(event_stream::audit_entries)),
         ("POST", "/api/v1/login", post(log_in::log_in)),
         ("POST", "/api/v1/logout", post(log_in::log_out)),
         ("GET", "/api/v1/me", get(log_in::me)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_model::{
-    Contribution, Decision, Event, JobId, JobStatus, Name, Priority, ProgressHistory, Share, Submission,
+    AuditEntry, Contribution, Event, JobId, JobStatus, Name, Priority, ProgressHistory, Share, Submission,
     VerdictStatus, WorkerStatus,
 };
 use queens_solver::Method;
@@ -227,11 +227,15 @@ impl Operator {
 
     /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there
     /// are no more. With refusals to let somebody in, or without.
-    pub async fn decisions(&self, before: Option<u64>, refusals: bool) -> Result<Vec<Decision>, ClientError> {
+    pub async fn audit_entries(
+        &self,
+        before: Option<u64>,
+        refusals: bool,
+    ) -> Result<Vec<AuditEntry>, ClientError> {
         let before = before.unwrap_or_default();
-        let request = pb::ListDecisionsRequest { before, no_refusals: !refusals };
-        let answer = self.answer(request, call!(list_decisions)).await?;
-        Ok(answer.decisions.into_iter().map(Decision::from).collect())
+        let request = pb::ListAuditEntriesRequest { before, no_refusals: !refusals };
+        let answer = self.answer(request, call!(list_audit_entries)).await?;
+        Ok(answer.audit_entries.into_iter().map(AuditEntry::from).collect())
     }
 
     /// A certificate of a job that is done.

@@ -767,7 +767,7 @@ pub struct ListEventsResponse {
 }
 /// Asks for decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListDecisionsRequest {
+pub struct ListAuditEntriesRequest {
     /// The number of a decision, for those before it; 0 for the latest.
     #[prost(uint64, tag = "1")]
     pub before: u64,
@@ -777,14 +777,14 @@ pub struct ListDecisionsRequest {
 }
 /// Some decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListDecisionsResponse {
+pub struct ListAuditEntriesResponse {
     /// The latest first; none if there are no more.
     #[prost(message, repeated, tag = "1")]
-    pub decisions: ::prost::alloc::vec::Vec<Decision>,
+    pub audit_entries: ::prost::alloc::vec::Vec<AuditEntry>,
 }
 /// Something that somebody decided or tried to, or an attempt to get in that failed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Decision {
+pub struct AuditEntry {
     /// Numbers the decisions of a data directory upwards.
     #[prost(uint64, tag = "1")]
     pub number: u64,
@@ -1874,11 +1874,11 @@ pub mod jobs_client {
             self.inner.unary(req, path, codec).await
         }
         /// What was decided and by whom, the latest first, some at a time. For operators.
-        pub async fn list_decisions(
+        pub async fn list_audit_entries(
             &mut self,
-            request: impl tonic::IntoRequest<super::ListDecisionsRequest>,
+            request: impl tonic::IntoRequest<super::ListAuditEntriesRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ListDecisionsResponse>,
+            tonic::Response<super::ListAuditEntriesResponse>,
             tonic::Status,
         > {
             self.inner
@@ -1891,11 +1891,11 @@ pub mod jobs_client {
                 })?;
             let codec = crate::codec::Codec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/ListDecisions",
+                "/queens.v1.Jobs/ListAuditEntries",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.Jobs", "ListDecisions"));
+                .insert(GrpcMethod::new("queens.v1.Jobs", "ListAuditEntries"));
             self.inner.unary(req, path, codec).await
         }
         /// How the coordinator itself stands.
@@ -2068,11 +2068,11 @@ pub mod jobs_server {
             tonic::Status,
         >;
         /// What was decided and by whom, the latest first, some at a time. For operators.
-        async fn list_decisions(
+        async fn list_audit_entries(
             &self,
-            request: tonic::Request<super::ListDecisionsRequest>,
+            request: tonic::Request<super::ListAuditEntriesRequest>,
         ) -> std::result::Result<
-            tonic::Response<super::ListDecisionsResponse>,
+            tonic::Response<super::ListAuditEntriesResponse>,
             tonic::Status,
         >;
         /// How the coordinator itself stands.
@@ -2940,25 +2940,25 @@ pub mod jobs_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.Jobs/ListDecisions" => {
+                "/queens.v1.Jobs/ListAuditEntries" => {
                     #[allow(non_camel_case_types)]
-                    struct ListDecisionsSvc<T: Jobs>(pub Arc<T>);
+                    struct ListAuditEntriesSvc<T: Jobs>(pub Arc<T>);
                     impl<
                         T: Jobs,
-                    > tonic::server::UnaryService<super::ListDecisionsRequest>
-                    for ListDecisionsSvc<T> {
-                        type Response = super::ListDecisionsResponse;
+                    > tonic::server::UnaryService<super::ListAuditEntriesRequest>
+                    for ListAuditEntriesSvc<T> {
+                        type Response = super::ListAuditEntriesResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::ListDecisionsRequest>,
+                            request: tonic::Request<super::ListAuditEntriesRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as Jobs>::list_decisions(&inner, request).await
+                                <T as Jobs>::list_audit_entries(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2969,7 +2969,7 @@ pub mod jobs_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = ListDecisionsSvc(inner);
+                        let method = ListAuditEntriesSvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -19,7 +19,7 @@ use tonic::{Code, Request};
 
 /// What operators alone may do.
 const DECISIONS: [&str; 10] = [
-    "ListDecisions",
+    "ListAuditEntries",
     "Submit",
     "Cancel",
     "Pause",

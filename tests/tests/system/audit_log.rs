@@ -159,7 +159,7 @@ impl Fixture {
 
     /// The latest entry of the log, and how many there are.
     fn log(&self) -> (Value, usize) {
-        let all = self.get("/api/v1/decisions")["decisions"].as_array().expect("a list").clone();
+        let all = self.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone();
         (all.first().cloned().unwrap_or_default(), all.len())
     }
 
@@ -300,7 +300,7 @@ fn what_a_viewer_may_not_decide_is_not_in_the_log_as_done() {
     }
     // Refusals are recorded on a thread of their own.
     let refusals = wait_until("refusals in the log", || {
-        let all = fixture.get("/api/v1/decisions")["decisions"].as_array().expect("a list").clone();
+        let all = fixture.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone();
         Some(all).filter(|all| all.len() > n_before)
     });
     for entry in &refusals[..refusals.len() - n_before] {

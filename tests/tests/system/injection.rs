@@ -177,16 +177,16 @@ impl Jobs for Liar {
         self.answer(pb::ListContributionsResponse { contributions: vec![contribution] })
     }
 
-    async fn list_decisions(
+    async fn list_audit_entries(
         &self,
-        request: Request<pb::ListDecisionsRequest>,
-    ) -> Result<Response<pb::ListDecisionsResponse>, Status> {
+        request: Request<pb::ListAuditEntriesRequest>,
+    ) -> Result<Response<pb::ListAuditEntriesResponse>, Status> {
         let odd = || ODD.to_owned();
         let (who, role, peer, what, outcome) = (odd(), odd(), odd(), odd(), odd());
         let decision =
-            pb::Decision { number: 1, at_ms: 1, who, role, peer, what, outcome, party: String::new() };
-        let decisions = if request.into_inner().before == 0 { vec![decision] } else { Vec::new() };
-        self.answer(pb::ListDecisionsResponse { decisions })
+            pb::AuditEntry { number: 1, at_ms: 1, who, role, peer, what, outcome, party: String::new() };
+        let audit_entries = if request.into_inner().before == 0 { vec![decision] } else { Vec::new() };
+        self.answer(pb::ListAuditEntriesResponse { audit_entries })
     }
 
     async fn get_progress_history(

@@ -88,8 +88,7 @@ fn requests() -> Vec<(String, String)> {
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
     });
-    let pages =
-        ["/", "/workers", "/board", "/decisions", "/login", "/jobs/{job}", "/jobs/{job}/crosses/{cross}"];
+    let pages = ["/", "/workers", "/board", "/audit", "/login", "/jobs/{job}", "/jobs/{job}/crosses/{cross}"];
     described.chain(pages.map(|path| ("GET".to_owned(), path.to_owned()))).collect()
 }
 
@@ -112,7 +111,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
         };
         let is_free = ["/healthz", "/readyz", "/login", "/api/v1/login", "/api/v1/logout"];
         let is_free = is_free.contains(&template.as_str());
-        let is_decision = method == "POST" || template == "/api/v1/decisions";
+        let is_decision = method == "POST" || template == "/api/v1/audit";
         let mut found = vec![("nobody", ask(None), 401, is_free)];
         for (role, token) in &roles {
             let may = is_free || *role == "operator" || *role == "viewer" && !is_decision;
@@ -186,7 +185,7 @@ fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
     assert_eq!(site.post("/api/v1/jobs", Some(&decides), "{\"n\":8}").status, 201);
     assert_eq!(site.post("/api/v1/jobs/1/cancel", Some(&seen), "{}").status, 403);
     assert_eq!(site.post("/api/v1/jobs/77/cancel", Some(&decides), "{}").status, 404);
-    assert_eq!(site.get("/api/v1/decisions", Some(&seen)).status, 403);
+    assert_eq!(site.get("/api/v1/audit", Some(&seen)).status, 403);
     let queens = |args: &[&str]| {
         let mut command = site.behind.coordinator().queens_command(args);
         command.env("QUEENS_TOKEN", &operator);
@@ -197,7 +196,7 @@ fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
     let expected = [
         ("pause job 99", "refused: there is no job 99"),
         ("block workers named 'someone'", "done"),
-        ("/api/v1/decisions", "refused: this takes an operator"),
+        ("/api/v1/audit", "refused: this takes an operator"),
         ("cancel job 77", "refused: there is no job 77"),
         ("/api/v1/jobs/{job}/cancel", "refused: this takes an operator"),
         ("submit n = 8 by search, priority 0", "done"),
@@ -214,9 +213,9 @@ fn decisions_are_recorded_with_who_made_them_and_what_became_of_them() {
     let by = |at: usize| (recorded[at]["who"].as_str(), recorded[at]["role"].as_str());
     assert_eq!(by(0), (Some("invitation 2"), Some("operator")));
     assert_eq!(by(4), (Some("invitation 1"), Some("viewer")));
-    let told = site.get("/api/v1/decisions", Some(&decides)).json();
-    assert_eq!(told["decisions"].as_array().map(Vec::len), Some(expected.len()));
-    assert_eq!(site.get("/decisions", Some(&decides)).status, 200);
+    let told = site.get("/api/v1/audit", Some(&decides)).json();
+    assert_eq!(told["audit_entries"].as_array().map(Vec::len), Some(expected.len()));
+    assert_eq!(site.get("/audit", Some(&decides)).status, 200);
     // Reading is not recorded, and a restart loses nothing.
     let digits = operator.rsplit('_').next().expect("digits");
     assert!(!queens(&["audit"]).stdout.contains(digits));

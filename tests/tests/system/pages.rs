@@ -52,7 +52,7 @@ const PAGES: [(&str, &str, &str); 10] = [
          && document.querySelector('#agrees').innerText !== ''",
     ),
     ("cross", "/jobs/2/crosses/0", "document.querySelector('#board').naturalWidth > 0"),
-    ("decisions", "/decisions", "document.querySelector('#connection').innerText === 'live'"),
+    ("decisions", "/audit", "document.querySelector('#connection').innerText === 'live'"),
     ("login", "/login", "document.querySelector('input[name=token]') !== null"),
     ("board", "/board?n=6", "Number(document.querySelector('#tried').innerText) > 0"),
     ("missing", "/jobs/99", "document.querySelector('h1').innerText !== ''"),

@@ -50,8 +50,8 @@ impl Site {
     }
 
     fn audit(&self, operator: &str) -> Vec<Value> {
-        let told = self.get("/api/v1/decisions", ("Authorization", &format!("Bearer {operator}"))).json();
-        told["decisions"].as_array().expect("a list").clone()
+        let told = self.get("/api/v1/audit", ("Authorization", &format!("Bearer {operator}"))).json();
+        told["audit_entries"].as_array().expect("a list").clone()
     }
 }
 

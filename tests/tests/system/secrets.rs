@@ -130,11 +130,11 @@ fn no_secret_is_shown_anywhere() {
         "/api/v1/jobs",
         "/api/v1/workers",
         "/api/v1/events",
-        "/api/v1/decisions",
+        "/api/v1/audit",
         "/api/v1/coordinator",
         "/api/v1/me",
         "/",
-        "/decisions",
+        "/audit",
     ] {
         let answer = http::request(&site, "GET", path, &[("Cookie", cookie)], "");
         assert_eq!(answer.status, 200, "{path}: {answer:?}");

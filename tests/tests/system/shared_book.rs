@@ -9,7 +9,7 @@ use queens_auth::{Pin, Proof, Role};
 use queens_coordinator::auth::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_coordinator::store::StoreLocation;
 use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
-use queens_model::{Decision, Name, Party};
+use queens_model::{AuditEntry, Name, Party};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
 use queens_tests::postgres::Postgres;
@@ -152,9 +152,9 @@ fn check_given(place: &StoreLocation) {
 /// The latest are kept of both kinds, however many of one kind there are.
 fn check_decisions(place: &StoreLocation) {
     let book = &mut open(place);
-    let some = |what: &str, is_refusal: bool| -> Vec<(bool, Decision)> {
+    let some = |what: &str, is_refusal: bool| -> Vec<(bool, AuditEntry)> {
         let one = |i| {
-            let decision = Decision {
+            let decision = AuditEntry {
                 number: 0,
                 at_ms: i,
                 who: "invitation 1".to_owned(),
@@ -170,9 +170,9 @@ fn check_decisions(place: &StoreLocation) {
     };
     (0..11).for_each(|_| book.note(&some("cancel job", false)).expect("written"));
     (0..3).for_each(|_| book.note(&some("knock", true)).expect("written"));
-    let mut found: Vec<Decision> = Vec::new();
+    let mut found: Vec<AuditEntry> = Vec::new();
     loop {
-        let page = book.decisions(found.last().map(|last| last.number), true).expect("read");
+        let page = book.audit_entries(found.last().map(|last| last.number), true).expect("read");
         assert!(page.len() <= 1000);
         if page.is_empty() {
             break;
@@ -180,13 +180,14 @@ fn check_decisions(place: &StoreLocation) {
         found.extend(page);
     }
     assert!(found.windows(2).all(|two| two[0].number > two[1].number));
-    let (refusals, decisions): (Vec<_>, Vec<_>) = found.iter().partition(|one| one.what.starts_with("knock"));
+    let (refusals, audit_entries): (Vec<_>, Vec<_>) =
+        found.iter().partition(|one| one.what.starts_with("knock"));
     assert!((10_000..11_000).contains(&refusals.len()), "{}", refusals.len());
-    assert!((100_000..101_000).contains(&decisions.len()), "{}", decisions.len());
-    let without = book.decisions(None, false).expect("read");
+    assert!((100_000..101_000).contains(&audit_entries.len()), "{}", audit_entries.len());
+    let without = book.audit_entries(None, false).expect("read");
     let latest = (without.len(), without[0].number);
     assert_eq!(latest, (1000, 110_000), "decisions are not lost among refusals");
-    assert_eq!((found[0].what.as_str(), decisions[0].number), ("knock 9999", 110_000));
+    assert_eq!((found[0].what.as_str(), audit_entries[0].number), ("knock 9999", 110_000));
 }
 
 /// However many write at once, also when the tables are not there: numbers differ, a name is bound once, a key is one
@@ -391,7 +392,7 @@ fn who_was_invited_is_moved_with_the_jobs() {
     book.invite_key(&wanted, key, 6).expect("invited");
     let of_first = party(&mut book, 1);
     assert!(book.bind(&[(of_first, name(1))]).expect("writable")[0].is_ok());
-    let decision = Decision {
+    let decision = AuditEntry {
         number: 0,
         at_ms: 7,
         who: "invitation 2 (ann)".to_owned(),
@@ -406,11 +407,11 @@ fn who_was_invited_is_moved_with_the_jobs() {
         .expect("written");
     let contents = |whereabouts: &StoreLocation| {
         let mut book = open(whereabouts);
-        let decisions = book.decisions(None, true).expect("readable");
-        (book.invitations().expect("readable"), book.names().expect("readable"), decisions)
+        let audit_entries = book.audit_entries(None, true).expect("readable");
+        (book.invitations().expect("readable"), book.names().expect("readable"), audit_entries)
     };
-    let (invitations, names, decisions) = contents(&from);
-    assert_eq!((invitations.len(), names.len(), decisions.len()), (2, 1, 1));
+    let (invitations, names, audit_entries) = contents(&from);
+    assert_eq!((invitations.len(), names.len(), audit_entries.len()), (2, 1, 1));
     let address = postgres.database("moved");
     let there = server(&address);
     let moved = |from: &str, to: &str| queens_coordinator(&["move", "--from", from, "--to", to]);

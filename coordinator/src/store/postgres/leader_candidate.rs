@@ -76,8 +76,8 @@ impl LeaderCandidate {
     ///
     /// # Errors
     /// As [`LeaderCandidate::stand`].
-    pub fn knock(&mut self) -> Result<(), StoreError> {
-        self.with_session(leader_election::knock)
+    pub fn note_standby_contact(&mut self) -> Result<(), StoreError> {
+        self.with_session(leader_election::note_standby_contact)
     }
 
     /// Does something with the connection, which is made if need be, and given up if something goes wrong.

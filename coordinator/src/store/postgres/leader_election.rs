@@ -79,7 +79,7 @@ impl Lead {
             while stopped.recv_timeout(RENEWED) == Err(RecvTimeoutError::Timeout) && !kept.has_ended() {
                 let asked = Instant::now();
                 match renew(&mut session, &server, epoch) {
-                    Ok(Some(is_knocked)) => kept.renew(asked + TERM, is_knocked),
+                    Ok(Some(has_standby_contact)) => kept.renew(asked + TERM, has_standby_contact),
                     Ok(None) => kept.end(),
                     Err(fault) => {
                         session = None;
@@ -118,8 +118,8 @@ pub(super) fn leader(session: &Session) -> Result<Option<Contact>, Fault> {
 }
 
 /// Tells the leader that workers have asked a coordinator that stands by.
-pub(super) fn knock(session: &Session) -> Result<(), Fault> {
-    session.change("UPDATE knock SET at = clock_timestamp()", &[])?;
+pub(super) fn note_standby_contact(session: &Session) -> Result<(), Fault> {
+    session.change("UPDATE standby_contact SET at = clock_timestamp()", &[])?;
     session.send_changes()
 }
 
@@ -139,11 +139,11 @@ fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<O
         }
     };
     let renew = "UPDATE lease SET expires = clock_timestamp() + ?1::bigint * interval '1 millisecond' \
-                 WHERE epoch = ?2 RETURNING (SELECT count(*) FROM knock \
+                 WHERE epoch = ?2 RETURNING (SELECT count(*) FROM standby_contact \
                  WHERE at BETWEEN clock_timestamp() - ?3::bigint * interval '1 millisecond' \
-                 AND clock_timestamp()) AS knocked";
+                 AND clock_timestamp()) AS contacted";
     let values = [millis(TERM), epoch.into(), millis(HEEDED)];
-    first(session, renew, &values, |row| Ok(cell::<i64>(row, "knocked", &"knock")? > 0))
+    first(session, renew, &values, |row| Ok(cell::<i64>(row, "contacted", &"standby_contact")? > 0))
 }
 
 /// Lets somebody else lead at once.

@@ -20,26 +20,26 @@ struct Shared {
 #[derive(Debug)]
 struct Term {
     until: Instant,
-    is_knocked: bool,
+    has_standby_contact: bool,
 }
 
 impl LeaderLease {
     pub(super) fn until(until: Instant) -> Self {
-        let term = Mutex::new(Term { until, is_knocked: false });
+        let term = Mutex::new(Term { until, has_standby_contact: false });
         Self(Arc::new(Shared { term, ended: CancellationToken::new() }))
     }
 
     /// Lasts until then, if it has not ended yet.
-    pub(super) fn renew(&self, until: Instant, is_knocked: bool) {
+    pub(super) fn renew(&self, until: Instant, has_standby_contact: bool) {
         if !self.has_ended() {
-            self.with(|term| *term = Term { until, is_knocked });
+            self.with(|term| *term = Term { until, has_standby_contact });
         }
     }
 
     /// Whether workers have asked a coordinator that stands by in the last seconds.
     #[must_use]
-    pub fn is_knocked(&self) -> bool {
-        self.with(|term| term.is_knocked)
+    pub fn has_standby_contact(&self) -> bool {
+        self.with(|term| term.has_standby_contact)
     }
 
     /// Whether this coordinator leads no more.
@@ -83,9 +83,9 @@ mod tests {
     fn lasts_as_long_as_it_is_renewed_and_no_longer() {
         let now = Instant::now();
         let lease = LeaderLease::until(now + Duration::from_secs(60));
-        assert!(!lease.has_ended() && !lease.is_knocked());
+        assert!(!lease.has_ended() && !lease.has_standby_contact());
         lease.renew(now + Duration::from_secs(90), true);
-        assert!(!lease.has_ended() && lease.is_knocked());
+        assert!(!lease.has_ended() && lease.has_standby_contact());
         lease.renew(now, false);
         assert!(lease.has_ended());
         lease.renew(now + Duration::from_secs(60), false);

@@ -181,12 +181,12 @@ CREATE TABLE lease (
 );
 INSERT INTO lease VALUES (1, 0, '', '-infinity', NULL);
 
-CREATE TABLE knock (
+CREATE TABLE standby_contact (
     -- When workers have last asked a coordinator that stands by: one that leads and has none hands over to it.
     one BIGINT PRIMARY KEY CHECK (one = 1),
     at  TIMESTAMPTZ NOT NULL        -- by this server's clock
 );
-INSERT INTO knock VALUES (1, '-infinity');
+INSERT INTO standby_contact VALUES (1, '-infinity');
 
 CREATE TABLE state (
     -- Which state these tables are in: each transaction of the leader finds the number that its last one has left, and

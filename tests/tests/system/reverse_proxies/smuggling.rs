@@ -137,7 +137,7 @@ impl Scene {
     /// Nobody has decided anything but the operator, and the one smuggled decision would be seen.
     #[track_caller]
     fn check_in_the_end(&self) {
-        let audit = self.ask("GET", "/api/v1/decisions", "").to_string();
+        let audit = self.ask("GET", "/api/v1/audit", "").to_string();
         assert!(!audit.contains("pause"), "{audit}");
         assert!(!self.coordinator.log().contains("panicked"), "{}", self.coordinator.log());
         let paused = self.ask("POST", "/api/v1/jobs/1/pause", "{}");

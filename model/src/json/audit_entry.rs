@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Something that somebody decided or tried to, or an attempt to get in that failed.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Decision {
+pub struct AuditEntry {
     /// Numbers the decisions of a data directory upwards.
     number: u64,
     /// When, in milliseconds since 1970.
@@ -24,9 +24,9 @@ pub struct Decision {
     outcome: String,
 }
 
-impl From<&crate::Decision> for Decision {
-    fn from(decision: &crate::Decision) -> Self {
-        let crate::Decision { number, at_ms, who, party, role, peer, what, outcome } = decision.clone();
+impl From<&crate::AuditEntry> for AuditEntry {
+    fn from(audit_entry: &crate::AuditEntry) -> Self {
+        let crate::AuditEntry { number, at_ms, who, party, role, peer, what, outcome } = audit_entry.clone();
         let party = party.map(|party| party.to_string());
         Self { number, at_ms, who, party, role, peer, what, outcome }
     }

@@ -1,16 +1,16 @@
-// The page of decisions.
+// The audit log: who did what, and who was refused.
 
 import { $, follow, get, h, repeat, say } from "./page.js";
 
 let before = null, last = null;
 
-function show({ decisions }) {
-  $("none").hidden = decisions.length > 0 || before !== null;
-  $("list").hidden = decisions.length === 0;
-  last = decisions.at(-1)?.number ?? null;
+function show({ audit_entries: entries }) {
+  $("none").hidden = entries.length > 0 || before !== null;
+  $("list").hidden = entries.length === 0;
+  last = entries.at(-1)?.number ?? null;
   $("older").disabled = last === null || last === 1;
   $("latest").disabled = before === null;
-  $("decisions").replaceChildren(...decisions.map((one) => {
+  $("audit-entries").replaceChildren(...entries.map((one) => {
     const at = new Date(one.at_ms);
     const cell = (label, ...children) => h("td", { "data-label": label }, ...children);
     return h("tr", {},
@@ -25,7 +25,7 @@ const load = repeat(5, async () => {
   try {
     const query = new URLSearchParams({ refusals: $("refusals").checked });
     if (before !== null) query.set("before", before);
-    show(await get(`decisions?${query}`));
+    show(await get(`audit?${query}`));
     say($("said"), "");
   } catch (error) {
     say($("said"), error.message);

@@ -4,7 +4,7 @@ use crate::party::Party;
 
 /// Something that somebody decided or tried to, or an attempt to get in that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub struct AuditEntry {
     /// Numbers the decisions of a data directory upwards.
     pub number: u64,
     /// When, in milliseconds since 1970.
