@@ -1,5 +1,5 @@
-//! Finds out which commit a release is built on and of what day that is, for `VERSION` and `--version`. Other builds have
-//! neither, so that they need not be made again after each commit.
+//! Determines a release's commit and its date, for `VERSION` and `--version`. Other builds contain neither, so that a
+//! commit does not force a rebuild.
 
 use std::env;
 use std::path::Path;
@@ -29,7 +29,8 @@ fn version(commit: Option<&str>) -> String {
     commit.filter(is_commit).map_or(version.clone(), |commit| format!("{version}+{commit}"))
 }
 
-/// The commit and its day in UTC, if these are the files of a repository and not of an archive that lies in another.
+/// Returns the commit and its date in UTC; `None` for the files of an archive that was unpacked inside another
+/// repository.
 fn commit() -> Option<(String, String)> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.canonicalize().ok()?;
     let top = Path::new(&git(&["rev-parse", "--show-toplevel"])?).canonicalize().ok()?;

@@ -1,4 +1,4 @@
-//! Whom a client takes for the server.
+//! TLS configuration of a client, and how it verifies the server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,37 +13,38 @@ use thiserror::Error;
 use crate::pem::{self, TlsError, unusable};
 use crate::pin::Pin;
 
-/// Twice as many as anybody has coordinators: those that are replaced have a key before and another after.
+/// The maximum number of pins: twice the coordinators of any cluster, because a replaced one has an old key and a new
+/// one.
 const MOST_PINS: usize = 32;
 
-/// There are more pins than anybody needs.
+/// More pins than any cluster needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0} pins are too many: give at most {MOST_PINS}")]
 pub struct TooManyPins(usize);
 
-/// Whom a client takes for the server.
+/// How a client verifies the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Whoever an authority vouches for that browsers believe (Mozilla's list).
+    /// By Mozilla's root certificates, as browsers do.
     #[default]
     Public,
-    /// Whoever one of the authorities in this file vouches for.
+    /// By the CA certificates in this file.
     Authorities(PathBuf),
-    /// Whoever has the key of one of these pins, and nobody else, however it calls itself.
+    /// By its public key, which must match one of these pins. Nothing else in its certificate counts.
     Pinned(Vec<Pin>),
 }
 
 impl Trust {
-    /// Whoever has one of these keys.
+    /// Trusts servers that have one of these keys.
     ///
     /// # Errors
-    /// If there are more than anybody has coordinators.
+    /// If there are more keys than any cluster needs.
     pub fn pinned(pins: &[Pin]) -> Result<Self, TooManyPins> {
         if pins.len() > MOST_PINS { Err(TooManyPins(pins.len())) } else { Ok(Self::Pinned(pins.to_vec())) }
     }
 
-    /// What a client needs that speaks one of these protocols above TLS 1.3, and shows a TLS certificate of its own from
-    /// a file if it has one, with its key from another.
+    /// Returns the configuration of a client that speaks one of these protocols over TLS 1.3. Its own TLS certificate
+    /// and the private key come from two files, if it has them.
     ///
     /// # Errors
     /// If a file can't be used.
@@ -81,7 +82,7 @@ impl Trust {
     }
 }
 
-/// Believes whoever has one of some keys, and proves in the handshake that it has it.
+/// Accepts a server that proves in the handshake that it owns one of these keys.
 #[derive(Debug)]
 struct Pinned {
     pins: Vec<Pin>,

@@ -1,4 +1,4 @@
-//! What a client needs to be let in.
+//! A client's credentials, and its trust in the server.
 
 use std::env;
 use std::os::unix::fs::MetadataExt;
@@ -14,27 +14,27 @@ use crate::token::{InvalidToken, Token};
 /// The environment variable that may hold a token.
 const VARIABLE: &str = "QUEENS_TOKEN";
 
-/// Whom a client believes, and what it shows.
+/// How a client verifies the server, and authenticates itself.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
-    /// Whom it takes for the server.
+    /// How it verifies the server.
     pub trust: Trust,
-    /// What it was invited with.
+    /// Its invitation's token.
     pub token: Option<Token>,
-    /// Its own TLS certificate and the key of that, in files.
+    /// Its TLS certificate and private key, in files.
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
-/// Why there are no credentials.
+/// Why credentials can't be loaded.
 #[derive(Debug, Error)]
 pub enum CredentialsError {
     /// A file can't be used.
     #[error(transparent)]
     File(#[from] TlsError),
-    /// Nobody needs so many pins.
+    /// There are more pins than any cluster needs.
     #[error(transparent)]
     Pins(#[from] TooManyPins),
-    /// Everybody may use the file.
+    /// Every user of the machine may access the file.
     #[error(
         "everybody on this machine may read or write the token '{}', which has mode {mode:03o}: 'chmod 600' mends that; if \
          somebody may have read it, have the invitation revoked and ask for another",
@@ -46,20 +46,20 @@ pub enum CredentialsError {
         /// The permission bits of its mode.
         mode: u32,
     },
-    /// There is no token in the file.
+    /// The file holds no token.
     #[error("'{}' holds no token: {InvalidToken}", .0.display())]
     NoToken(PathBuf),
-    /// There is no token in the environment.
+    /// The environment variable holds no token.
     #[error("the environment variable {VARIABLE} holds no token: {InvalidToken}")]
     NoTokenInEnvironment,
 }
 
 impl Credentials {
-    /// Takes the token from a file, or else from the environment, if there is one. It is never an argument: everybody
-    /// on a machine can read those, and shells keep them.
+    /// Reads the token from a file, or else from the environment, if there is one. A token is never an argument: all
+    /// users of a machine can read those, and shells store them.
     ///
     /// # Errors
-    /// If what is there is no token.
+    /// If the file or the variable holds no token, or the file can't be used.
     pub fn take_token(file: Option<&Path>) -> Result<Option<Token>, CredentialsError> {
         if let Some(path) = file {
             let bytes = read_secret(path)?;

@@ -1,8 +1,8 @@
-//! Bytes as hexadecimal digits.
+//! Hexadecimal encoding of bytes.
 
 use std::fmt::Write;
 
-/// Two lower-case digits for each byte.
+/// Encodes bytes as two lower-case digits each.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string can't fail.
@@ -11,7 +11,7 @@ pub(crate) fn to_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes that so many digits stand for, of either case.
+/// Decodes 64 digits of either case; `None` for another text.
 pub(crate) fn from_hex(text: &str) -> Option<[u8; 32]> {
     let (digits, mut bytes) = (text.as_bytes(), [0; 32]);
     if digits.len() != 2 * bytes.len() {

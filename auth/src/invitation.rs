@@ -1,4 +1,4 @@
-//! Invitations: who is let in, until when, and as whom.
+//! Invitations: their role, proof of identity and expiry.
 
 use std::{fmt, io};
 
@@ -9,54 +9,54 @@ use crate::pin::Pin;
 use crate::role::Role;
 use crate::token::{Token, TokenHash};
 
-/// What is known of somebody who was invited.
+/// An invitation to use the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invitation {
-    /// What it is called by, and what its token names. From 1 on.
+    /// Its number, from 1 on, which its token contains.
     pub number: u64,
     /// The invitation's random identity. A restored database may give its number out again, but never its identity.
     pub party: Party,
-    /// What it is good for.
+    /// The role that it grants.
     pub role: Role,
-    /// What people call it by.
+    /// Its name for people.
     pub label: Option<Name>,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub made_ms: u64,
-    /// When it ends, in milliseconds since 1970; `None` if by being revoked alone.
+    /// When it expires, in milliseconds since 1970; `None` if only revocation ends it.
     pub expires_ms: Option<u64>,
-    /// Whether an operator has ended it.
+    /// Whether an operator has revoked it.
     pub revoked: bool,
-    /// How many names workers may use that come with it. Nobody who comes with another invitation may use them.
+    /// How many worker names its principal may use. No other invitation may use those names.
     pub n_names: u32,
-    /// What whoever was invited is known by.
+    /// How its principal authenticates.
     pub proof: Proof,
 }
 
-/// What somebody who was invited is known by.
+/// How an invitation's principal authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// By showing a token, of which this is kept.
+    /// By a token, stored as this hash.
     Token(TokenHash),
-    /// By the key of a TLS certificate of their own, which never leaves them. Whoever signed it, and until when it is
-    /// good, does not count: the invitation says that.
+    /// By the key of the principal's own TLS certificate, which never leaves them. The certificate's issuer and expiry
+    /// do not count: the invitation has its own.
     Key(Pin),
 }
 
-/// Why what was shown lets nobody in.
+/// Why credentials are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvitationError {
-    /// There is no such token. It is not told what of it is wrong.
+    /// No such token exists. The error does not reveal which part is wrong.
     #[error("this token is not known here")]
     Unknown,
-    /// Nobody has this key.
+    /// No invitation has this key.
     #[error(
         "nobody is invited with the key {0} of this TLS certificate ('queens-coordinator invite --certificate' does that)"
     )]
     UnknownKey(Pin),
-    /// It was good once.
+    /// The invitation was revoked.
     #[error("the invitation was revoked")]
     Revoked,
-    /// It was good once.
+    /// The invitation has expired.
     #[error("the invitation has expired")]
     Expired,
 }
@@ -64,7 +64,7 @@ pub enum InvitationError {
 /// Draws the identity of a new invitation.
 ///
 /// # Errors
-/// If the system has no random numbers.
+/// If the system provides no random numbers.
 pub fn random_party() -> io::Result<Party> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
@@ -72,7 +72,7 @@ pub fn random_party() -> io::Result<Party> {
 }
 
 impl fmt::Display for Invitation {
-    /// Its name in logs and records: its number, and its label if it has one.
+    /// Writes the name for logs and records: the number, and the label if there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.label {
             Some(label) => write!(f, "invitation {} ({label})", self.number),
@@ -82,10 +82,10 @@ impl fmt::Display for Invitation {
 }
 
 impl Invitation {
-    /// Lets in whoever has its token, or says why not.
+    /// Checks a token against this invitation.
     ///
     /// # Errors
-    /// If it is another token, or this invitation has ended. Only who has the token learns that.
+    /// If it is another token, or this invitation has ended. Only the owner of the token learns the latter.
     pub fn check_token(&self, token: &Token, now_ms: u64) -> Result<(), InvitationError> {
         match &self.proof {
             Proof::Token(hash) if self.number == token.invitation() && hash.is_of(token) => {
@@ -95,10 +95,10 @@ impl Invitation {
         }
     }
 
-    /// Whether it has not ended.
+    /// Checks that the invitation has not ended.
     ///
     /// # Errors
-    /// If it has.
+    /// If it is revoked or expired.
     pub fn is_open(&self, now_ms: u64) -> Result<(), InvitationError> {
         match self.expires_ms {
             _ if self.revoked => Err(InvitationError::Revoked),

@@ -1,9 +1,9 @@
-//! Who may do what, and how the two ends of a connection know each other.
+//! Authentication and authorisation: roles, tokens, TLS keys and pins.
 //!
-//! A *role* says what somebody may do. Whoever is *invited* has a *token*, a secret of 256 random bits, of which the
-//! coordinator keeps a salted hash alone, or is known by the key of a TLS certificate. Tokens travel by TLS; how a server shows who it is, and whom a client takes
-//! for it, is here as well: a TLS certificate that an authority vouches for, or whose key is *pinned*. What is kept of
-//! all this, and where requests are let in or refused, is the coordinator's.
+//! A *role* grants permissions. An *invitation* gives a principal a role and one of two credentials. One is a *token*,
+//! a secret of 256 random bits, of which the coordinator stores only a salted hash. The other is the key of a TLS
+//! certificate. Tokens travel over TLS. A client verifies the server by a CA certificate or by a *pin* of its key. The
+//! coordinator stores invitations and authorises requests.
 
 mod client;
 mod credentials;

@@ -1,4 +1,4 @@
-//! Files of keys and TLS certificates.
+//! Reads keys and TLS certificates from PEM files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,46 +11,46 @@ use thiserror::Error;
 
 use crate::regular_file::open_regular_file;
 
-/// The largest file that is read: bundles of all authorities of the world have a quarter of that.
+/// The largest accepted file: a bundle of all public CA certificates has a quarter of this size.
 const LARGEST: u64 = 1 << 20;
 
-/// What is wrong with the files that TLS needs. Nothing of what is in them is told.
+/// Errors in TLS files. They reveal nothing of the contents.
 #[derive(Debug, Error)]
 pub enum TlsError {
-    /// A file can't be read.
+    /// The file can't be read.
     #[error("cannot read '{}': {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// There is something else in a file.
+    /// The file holds something else.
     #[error("'{}' holds no {expected} in the form of PEM", path.display())]
     NotThere {
         /// The file.
         path: PathBuf,
-        /// What should be in it.
+        /// The expected content.
         expected: &'static str,
     },
-    /// What is in the files can't be used, or does not go together.
+    /// The contents can't be used, or do not go together.
     #[error("cannot use '{}': {reason}", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// The whole of a file that is not too large.
+/// Reads a file of limited size.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     open_regular_file(path)
         .and_then(whole)
         .map_err(|error| TlsError::Unreadable { path: path.to_owned(), error })
 }
 
-/// The same of an open file.
+/// Reads an open file of limited size.
 pub(crate) fn whole(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -60,19 +60,19 @@ pub(crate) fn whole(file: File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The TLS certificates in a file, at least one.
+/// Returns the TLS certificates in a file, at least one.
 pub(crate) fn chain(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(bytes).collect();
     let chain = found.map_err(|error| unusable(path, error))?;
     if chain.is_empty() { Err(not_there(path, "TLS certificate")) } else { Ok(chain) }
 }
 
-/// The private key in a file.
+/// Returns the private key in a file.
 pub(crate) fn key(path: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::from_pem_slice(bytes).map_err(|_| not_there(path, "private key"))
 }
 
-/// The authorities in a file, all of which are trusted.
+/// Returns the CA certificates in a file, all of which become trusted.
 pub(crate) fn authorities(path: &Path, bytes: &[u8]) -> Result<RootCertStore, TlsError> {
     let mut trusted = RootCertStore::empty();
     for authority in chain(path, bytes)? {

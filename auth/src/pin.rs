@@ -1,4 +1,4 @@
-//! Pins: somebody known by their key, whoever vouches for it or not.
+//! Pins: hashes of public keys, which identify a peer independently of its certificate's issuer.
 
 use std::fmt;
 use std::path::Path;
@@ -12,11 +12,11 @@ use thiserror::Error;
 use crate::hex::{from_hex, to_hex};
 use crate::pem::{self, TlsError, unusable};
 
-/// What a pin begins with.
+/// The prefix of every pin.
 const PREFIX: &str = "sha256:";
 
-/// The SHA-256 of a public key, a server's or a client's, with its algorithm as TLS certificates have it
-/// (SubjectPublicKeyInfo). It stays when a TLS certificate is renewed with the same key.
+/// The SHA-256 of a server's or client's public key, with its algorithm as in TLS certificates (SubjectPublicKeyInfo).
+/// It stays the same when a TLS certificate is renewed with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pin([u8; 32]);
 
@@ -26,16 +26,16 @@ pub struct Pin([u8; 32]);
 pub struct InvalidPin;
 
 impl Pin {
-    /// That of the key of the first TLS certificate in a file (PEM).
+    /// Returns the pin of the first TLS certificate in a file (PEM).
     ///
     /// # Errors
-    /// If there is none that can be read.
+    /// If the file holds none that can be parsed.
     pub fn of_file(path: &Path) -> Result<Self, TlsError> {
         let chain = pem::chain(path, &pem::read(path)?)?;
         chain.first().and_then(Self::of).ok_or_else(|| unusable(path, "its TLS certificate can't be read"))
     }
 
-    /// That of the key in a TLS certificate; `None` if it can't be read.
+    /// Returns the pin of the key in a TLS certificate; `None` if it can't be parsed.
     #[must_use]
     pub fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let parsed = ParsedCertificate::try_from(certificate).ok()?;

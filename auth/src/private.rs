@@ -1,13 +1,13 @@
-//! Files that hold secrets.
+//! Creates files for secrets.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Makes a file that is not there, and that nobody but its owner may read.
+/// Creates a file that only its owner may read.
 ///
 /// # Errors
-/// If that can't be done, or there is one.
+/// If the file exists, or the system fails.
 pub fn new_private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Files that are read: regular files alone.
+//! Opens regular files only.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io;
@@ -7,25 +7,24 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// Opens a regular file to read, or the one that a link leads to.
+/// Opens a regular file for reading, also through a link.
 ///
-/// Nothing else is opened: a named pipe would block the program until somebody writes into it, and a device may never
-/// end.
+/// Rejects everything else: a named pipe would block the program until a writer opens it, and a device may never end.
 ///
 /// # Errors
-/// If there is none, it can't be opened, or it is something else, which the error names.
+/// If the path does not exist, can't be opened, or leads to another type of file, which the error names.
 pub fn open_regular_file(path: &Path) -> io::Result<File> {
     check_type(fs::metadata(path)?.file_type())?;
-    // A pipe that has taken its place since is found below, and does not block.
+    // The check below finds a pipe that has replaced the file since; opening it does not block.
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     check_type(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// Looks whether a path leads to a regular file or to nothing, for a library that opens it itself.
+/// Checks that a path leads to a regular file or to nothing, before a library opens it by itself.
 ///
 /// # Errors
-/// If it leads to something else, which the error names.
+/// If it leads to another type of file, which the error names.
 pub fn check_regular_file(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,18 +1,18 @@
-//! Roles, and what each of them may do.
+//! Roles and their permissions.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// What somebody who was invited is there for.
+/// The role that an invitation grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Reads.
     Viewer,
-    /// Reads and decides.
+    /// Reads, and manages jobs, workers and invitations.
     Operator,
-    /// Opens sessions under its own names, and does nothing else.
+    /// Opens worker sessions under its own names, and does nothing else.
     Worker,
 }
 
@@ -21,28 +21,28 @@ pub enum Role {
 #[error("expected worker, operator or viewer")]
 pub struct InvalidRole;
 
-/// What a request takes of whoever sends it.
+/// The permission that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Nothing: it tells nothing of what is counted.
+    /// None: the request reveals nothing about jobs.
     Public,
-    /// It reads.
+    /// Reading.
     Read,
-    /// It reads; from somebody who may decide, it is a decision.
+    /// Exporting results: a read, which enters the audit log if an operator does it.
     Export,
-    /// It changes something.
+    /// Changing something.
     Decide,
-    /// It reads who decided what.
+    /// Reading the audit log.
     Audit,
-    /// It is a worker's session.
+    /// Opening a worker's session.
     Count,
 }
 
 impl Role {
-    /// All there are.
+    /// All roles.
     pub const ALL: [Self; 3] = [Self::Viewer, Self::Operator, Self::Worker];
 
-    /// What it is called.
+    /// Returns the role's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Role {
         }
     }
 
-    /// One who has it, in words.
+    /// Returns the name with its article.
     #[must_use]
     pub const fn one(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Role {
         }
     }
 
-    /// Whether this role is enough for a request.
+    /// Returns whether this role has a permission.
     #[must_use]
     pub const fn may(self, permission: Permission) -> bool {
         matches!(
@@ -90,7 +90,7 @@ impl fmt::Display for Role {
 }
 
 impl Permission {
-    /// What who sends the request has to be, in words.
+    /// Returns the roles that have this permission, in words.
     #[must_use]
     pub const fn wants(self) -> &'static str {
         match self {

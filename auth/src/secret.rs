@@ -1,4 +1,4 @@
-//! Secrets that are made and compared here, and kept as hashes.
+//! Random secrets that are stored and compared as hashes.
 
 use std::fmt;
 use std::io;
@@ -8,32 +8,32 @@ use sha2::{Digest, Sha256};
 
 use crate::hex::{from_hex, to_hex};
 
-/// 256 random bits, which one browser holds and nobody else.
+/// 256 random bits that only one browser holds.
 pub struct Secret([u8; 32]);
 
-/// A text that is no secret of ours.
+/// A text that is no secret of this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidSecret;
 
 impl Secret {
-    /// A new one.
+    /// Draws a new secret.
     ///
     /// # Errors
-    /// If the system has no random numbers.
+    /// If the system provides no random numbers.
     pub fn random() -> io::Result<Self> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(io::Error::other)?;
         Ok(Self(bits))
     }
 
-    /// What it is known by. Of 256 random bits, nobody finds it from that, and to look it up by its hash says nothing
-    /// of how much of it is right.
+    /// Returns the hash that identifies this secret. Nobody can invert it, because the secret has 256 random bits. A
+    /// lookup by hash does not leak by its timing how much of a guess is right.
     #[must_use]
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.0).into()
     }
 
-    /// The secret itself, for whoever is to hold it.
+    /// Returns the secret itself, for its holder.
     #[must_use]
     pub fn reveal(&self) -> String {
         to_hex(&self.0)

@@ -1,4 +1,4 @@
-//! How a server shows who it is.
+//! TLS configuration of a server, and its reloading from files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,48 +15,48 @@ use rustls::{
 use crate::pem::{self, TlsError, unusable};
 use crate::pin::Pin;
 
-/// The files of a server's TLS.
+/// The TLS files of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerFiles {
-    /// Its TLS certificate, and those of the authorities between it and one that clients know.
+    /// The TLS certificate, with the intermediate CA certificates.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// The private key.
     pub key: PathBuf,
-    /// Whether clients may speak TLS 1.2, and not only 1.3.
+    /// Whether clients may use TLS 1.2 besides 1.3.
     pub older_tls: bool,
 }
 
-/// What was in a server's files when they were read.
+/// The contents of a server's TLS files.
 #[derive(Clone, PartialEq, Eq)]
 struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
-/// A server's files as they are now, ready to be used.
+/// A server's TLS files, parsed.
 #[derive(Clone)]
 pub struct Loaded {
     contents: Contents,
-    /// For ports that ask clients for a TLS certificate of their own.
+    /// For ports that request a TLS certificate from clients.
     asking: ServerConfig,
-    /// For those that don't.
+    /// For ports that don't.
     silent: ServerConfig,
     pin: Pin,
 }
 
 impl ServerFiles {
-    /// Reads them. Nothing is used that does not go together.
+    /// Reads the files and checks that they go together.
     ///
     /// # Errors
-    /// If that can't be done.
+    /// If a file can't be used, or they do not go together.
     pub fn load(&self) -> Result<Loaded, TlsError> {
         self.make(self.read()?)
     }
 
-    /// Reads them again; `None` if they hold what they held.
+    /// Reads the files again; `None` if they are unchanged.
     ///
     /// # Errors
-    /// If they hold something else that can't be used.
+    /// If they are changed and can't be used.
     pub fn load_if_changed(&self, before: &Loaded) -> Result<Option<Loaded>, TlsError> {
         let contents = self.read()?;
         if contents == before.contents { Ok(None) } else { self.make(contents).map(Some) }
@@ -88,8 +88,9 @@ impl ServerFiles {
 }
 
 impl Loaded {
-    /// What a server needs that speaks one of these protocols above TLS. If `asks` is so, it asks clients for a TLS
-    /// certificate of their own; they need not have one, and are known by the key in it, which they prove to have.
+    /// Returns the configuration of a server that speaks one of these protocols over TLS. If `asks` is set, it requests
+    /// an optional TLS certificate from clients, whose key identifies them. They prove in the handshake that they own
+    /// it.
     #[must_use]
     pub fn config(&self, protocols: &[&[u8]], asks: bool) -> Arc<ServerConfig> {
         let mut config = if asks { &self.asking } else { &self.silent }.clone();
@@ -97,15 +98,14 @@ impl Loaded {
         Arc::new(config)
     }
 
-    /// What clients may know the server by.
+    /// Returns the pin by which clients may verify the server.
     #[must_use]
     pub fn pin(&self) -> Pin {
         self.pin
     }
 }
 
-/// Takes the certificate of whoever proves in the handshake that its key is theirs. What that key is good for, others
-/// decide.
+/// Accepts any certificate whose key the client proves to own in the handshake. The caller authorises the key.
 #[derive(Debug)]
 struct AnyKey {
     algorithms: WebPkiSupportedAlgorithms,

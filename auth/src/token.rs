@@ -1,4 +1,4 @@
-//! Tokens: what somebody who was invited shows, and what is kept of it.
+//! Tokens of invitations, and their salted hashes.
 
 use std::fmt;
 use std::io;
@@ -10,29 +10,28 @@ use thiserror::Error;
 
 use crate::hex::{from_hex, to_hex};
 
-/// What every token begins with, so that people and scanners for secrets know it for one.
+/// The prefix of every token, by which people and secret scanners recognise it.
 const PREFIX: &str = "queens_";
 
-/// The longest text that is looked at.
+/// The longest possible token.
 const LONGEST: usize = PREFIX.len() + 20 + 1 + 64;
 
-/// A secret of 256 random bits, and the number of the invitation it belongs to. Shown by nothing but
-/// [`secret`](Self::secret).
+/// A secret of 256 random bits with the number of its invitation. Only [`secret`](Self::secret) reveals it.
 #[derive(Clone)]
 pub struct Token {
     invitation: u64,
     secret: String,
 }
 
-/// A text that is no token. It does not say which text: that may be a secret.
+/// A text that is no token. The error omits the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "expected a token as 'queens-coordinator invite' prints it: queens_, a number, _ and 64 hexadecimal digits"
 )]
 pub struct InvalidToken;
 
-/// What is kept of a token: a salt, and the SHA-256 of the salt and the token. Of 256 random bits, nobody finds the
-/// token from that, however fast his machine hashes.
+/// A salt, and the SHA-256 of salt and token. Nobody can invert it however fast their hardware is, because a token has
+/// 256 random bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenHash {
     /// The salt.
@@ -42,23 +41,23 @@ pub struct TokenHash {
 }
 
 impl Token {
-    /// A new one for the invitation of this number.
+    /// Draws a new token for the invitation of this number.
     ///
     /// # Errors
-    /// If the system has no random numbers.
+    /// If the system provides no random numbers.
     pub fn random(invitation: u64) -> io::Result<Self> {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(io::Error::other)?;
         Ok(Self { invitation, secret: format!("{PREFIX}{invitation}_{}", to_hex(&bits)) })
     }
 
-    /// The invitation it says it belongs to.
+    /// Returns the number of the invitation in this token.
     #[must_use]
     pub fn invitation(&self) -> u64 {
         self.invitation
     }
 
-    /// The token itself, for whoever it is meant for.
+    /// Returns the token itself, for its owner.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.secret
@@ -74,31 +73,31 @@ impl FromStr for Token {
         let (number, digits) = parts.and_then(|parts| parts.split_once('_')).ok_or(InvalidToken)?;
         from_hex(digits).ok_or(InvalidToken)?;
         let invitation: u64 = number.parse().map_err(|_| InvalidToken)?;
-        // A number is written in one way only, and a token with it.
+        // A number has only one valid notation, so a token has only one, too.
         let secret = format!("{PREFIX}{invitation}_{}", digits.to_ascii_lowercase());
         if secret == text { Ok(Self { invitation, secret }) } else { Err(InvalidToken) }
     }
 }
 
 impl fmt::Debug for Token {
-    /// Nothing of the secret: what is shown may be logged.
+    /// Omits the secret, because debug output may be logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Token(of invitation {})", self.invitation)
     }
 }
 
 impl TokenHash {
-    /// Of a token, with a random salt.
+    /// Hashes a token with a random salt.
     ///
     /// # Errors
-    /// If the system has no random numbers.
+    /// If the system provides no random numbers.
     pub fn of(token: &Token) -> io::Result<Self> {
         let mut salt = [0; 16];
         getrandom::fill(&mut salt).map_err(io::Error::other)?;
         Ok(Self { salt, hash: hash(&salt, token) })
     }
 
-    /// Whether it was made of this token. How long that takes says nothing of how much of it is right.
+    /// Returns whether a token has this hash. The comparison takes constant time.
     #[must_use]
     pub fn is_of(&self, token: &Token) -> bool {
         self.hash.ct_eq(&hash(&self.salt, token)).into()

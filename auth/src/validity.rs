@@ -1,4 +1,4 @@
-//! When TLS certificates end.
+//! Expiry dates of TLS certificates.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,17 +6,17 @@ use der::asn1::{AnyRef, GeneralizedTime, UtcTime};
 use der::{Reader, SliceReader, Tag, TagNumber};
 use rustls::pki_types::CertificateDer;
 
-/// The first field of a certificate, which may be left out.
+/// The first field of a certificate, which is optional.
 const VERSION: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber::N0 };
 
-/// When a TLS certificate ends; `None` if it can't be read.
+/// Returns when a TLS certificate expires; `None` if it can't be parsed.
 #[must_use]
 pub fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(not_after(certificate).ok()?)
 }
 
-/// The time `notAfter` of a certificate (RFC 5280, section 4.1), since 1970. Whether the rest of it is right, the
-/// handshake has decided.
+/// Returns the field `notAfter` of a certificate (RFC 5280, section 4.1), since 1970. The handshake has validated the
+/// other fields.
 fn not_after(certificate: &[u8]) -> der::Result<Duration> {
     let mut certificate = fields(&mut SliceReader::new(certificate)?)?;
     let mut body = fields(&mut certificate)?;
@@ -34,7 +34,7 @@ fn not_after(certificate: &[u8]) -> der::Result<Duration> {
     }
 }
 
-/// The fields of the sequence that comes next.
+/// Returns the fields of the next sequence.
 fn fields<'a>(reader: &mut SliceReader<'a>) -> der::Result<SliceReader<'a>> {
     let sequence = reader.decode::<AnyRef<'a>>()?;
     SliceReader::new(sequence.value())
@@ -54,7 +54,7 @@ mod tests {
         let certificate = params.self_signed(&key).expect("a certificate");
         let end = UNIX_EPOCH + Duration::from_secs(since_1970_s);
         assert_eq!(end_of(certificate.der()), Some(end), "{year}");
-        // Nothing of a part of it is taken for the whole.
+        // A truncated certificate has no expiry.
         for length in 0..certificate.der().len() {
             let part = CertificateDer::from(&certificate.der()[..length]);
             assert_eq!(end_of(&part), None, "{year}, {length} bytes");

@@ -1,7 +1,7 @@
-//! How many reports a second stores make durable, in turn, as the event loop has them written: some in a transaction.
+//! Benchmarks durable reports per second of each store, with one or more reports per transaction, as in the event loop.
 //!
-//! A report is a record with the change of what is recorded of its cross. Directories are made where `TMPDIR` says; the
-//! server is one that nobody else uses.
+//! A report is a record and the new coverage of its cross. Directories are created in `TMPDIR`. The database server
+//! must be otherwise idle.
 //!
 //! ```console
 //! $ cargo bench -p queens-coordinator --bench commits -- postgres://USER@HOST:PORT/DATABASE
@@ -25,7 +25,7 @@ const N_CROSSES: u32 = 1000;
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_secs(1);
 
-/// A store with a job, and what is recorded of each cross.
+/// A store with a job, and the coverage of each cross.
 struct Filled {
     name: &'static str,
     store: Box<dyn Store>,
@@ -42,7 +42,7 @@ impl Filled {
         Self { name, store, covered: vec![Coverage::default(); N_CROSSES as usize], next: 0 }
     }
 
-    /// Commits of so many reports each, for a while; reports a second.
+    /// Commits batches of reports for a while; returns the reports per second.
     fn run(&mut self, size: usize) -> f64 {
         let began = Instant::now();
         let mut n_reports = 0_u32;

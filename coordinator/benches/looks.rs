@@ -1,7 +1,7 @@
-//! How long a store takes to look through records for those to be counted again: the event loop waits for each look.
+//! Benchmarks how long a store takes to draw records for recounts, which blocks the event loop.
 //!
-//! Two passes of so many records each, by as many names as there are workers; all crosses have equally many. The second
-//! pass is looked through as it is, and with who counted its crosses in the first.
+//! The store has two passes of equally many records, evenly over all crosses, by as many names as there are workers.
+//! The second pass is searched alone, and with the names that counted its crosses in the first.
 //!
 //! ```console
 //! $ cargo bench -p queens-coordinator --bench looks -- RECORDS CROSSES NAMES
@@ -90,10 +90,10 @@ fn source(number: u64) -> Arc<Source> {
     Arc::new(Source { name, build: Name::of_any("0"), kernel: Name::of_any("none"), party })
 }
 
-/// The record of this number: each cross has so many, of one subproblem each.
+/// Returns the record with a number: each cross has `of_each`, of one subproblem each.
 fn record(job: JobId, number: u64, of_each: u64, names: &[Arc<Source>]) -> Write {
     let (cross, from) = (u32::try_from(number / of_each).expect("few"), number % of_each);
-    // Each name counts here and there, as when many take a few in turn.
+    // Each name's records are scattered, as with many workers that take small leases in turn.
     let mixed = (number ^ job.0 << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let source = Arc::clone(&names[usize::try_from(mixed).expect("fits") % names.len()]);
     let count = Count { solutions: 1, nodes: 1 };

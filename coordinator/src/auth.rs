@@ -1,9 +1,11 @@
-//! Who is let in, and to what.
+//! Authentication, permissions, quotas and the audit log.
 //!
-//! The [`InvitationStore`] keeps invitations, the names bound to them, and decisions, in a file of its own or in tables on a server
-//! (`shelf`); a thread, the `keeper`, reads and writes it for a running coordinator, also what `queens-coordinator invite`
-//! and `revoke`, or other coordinators, change beside it. [`Authenticator`] says of each request, by gRPC or HTTP, whether its sender may make it: `permits` is the one
-//! table of what each takes. What is decided, and what becomes of it, is recorded. Whoever is let in has a `AuthContext`, which ends with its invitation.
+//! The [`InvitationStore`] keeps invitations, the worker names bound to them, and the audit log. It is a file of its
+//! own, or tables on a database server (`backend`).
+//! A thread behind `invitation_cache` reads and writes it for a running coordinator. It also sees the changes of
+//! `queens-coordinator invite` and `revoke`, and of other coordinators.
+//! [`Authenticator`] authenticates and authorises each gRPC or HTTP request. `permissions` is the only table of
+//! required permissions. An admitted request has an `AuthContext`, which ends with its invitation.
 
 mod audit_entry;
 mod audit_guard;

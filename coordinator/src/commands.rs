@@ -1,4 +1,4 @@
-//! What `queens-coordinator` does: serves, and lets people in.
+//! The commands of `queens-coordinator`.
 
 pub(crate) mod audit_jobs;
 pub(crate) mod auth_setup;

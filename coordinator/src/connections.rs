@@ -1,11 +1,11 @@
-//! The connections to a port: how many there may be, how long each may keep silent, and which goes when there is no
-//! room.
+//! Connection management of the ports: limits, timeouts, and eviction of waiting connections.
 //!
-//! A connection is *at work* while an answer on it goes on: a session that has begun with a Hello, a watched job, a
-//! page that is told news. All others *wait*, whatever half of a request has come. Whoever waits is closed after some
-//! time, and earlier if others need the place; whoever is at work stays until it ends by itself, or does not read.
-//! Both servers take their connections from a [`Port`] and pass their requests through `attend`. A port with TLS hands
-//! out none that is not encrypted: handshakes go on beside each other, have a line of their own, and little time.
+//! A connection is *at work* while an answer on it is in progress: a session after its Hello, a watched job, a page
+//! with live updates. All others *wait*, even with half a request received.
+//! A waiting connection is closed after a timeout, or earlier if others need its slot. A connection at work stays until
+//! it ends by itself, or stops reading.
+//! Both servers accept their connections from a [`Port`] and pass their requests through `attend`. A port with TLS
+//! returns encrypted connections only. Handshakes run concurrently, with a limit of their own and a short timeout.
 
 mod connection;
 mod connection_table;

@@ -1,4 +1,4 @@
-//! The coordinator's gRPC services: sessions of workers, and what operators ask for.
+//! The coordinator's gRPC services: workers' sessions, and job management for operators.
 
 mod authorize;
 mod jobs;

@@ -1,7 +1,7 @@
-//! What the coordinator shows in a browser and tells programs by HTTP: pages, a JSON API, health.
+//! The coordinator's HTTP server: web pages, a JSON API, metrics and health checks.
 //!
-//! No handler waits for the ledger: what is told comes from [`Snapshot`](queens_event_loop::Snapshot)s, and what
-//! operators decide is sent to the event loop with a limit on the time that its answer may take.
+//! Handlers never wait for the ledger. They read [`Snapshot`](queens_event_loop::Snapshot)s, and send the operators'
+//! commands to the event loop with a timeout.
 
 mod authorize;
 mod document;

@@ -1,7 +1,7 @@
 //! The coordinator of n-queens jobs, as a server.
 //!
-//! What decides and keeps is in other crates ([`queens_event_loop`]). Here is what stands between it and the network:
-//! who is let in ([`auth`]), gRPC ([`grpc`]), HTTP ([`http`]) and databases on servers ([`store`]).
+//! Other crates decide and persist ([`queens_event_loop`]). This crate connects them to the network: authentication
+//! ([`auth`]), gRPC ([`grpc`]), HTTP ([`http`]) and database servers ([`store`]).
 
 pub mod auth;
 pub mod connections;

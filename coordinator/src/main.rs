@@ -1,4 +1,4 @@
-//! `queens-coordinator`: keeps jobs in a data directory and hands them to workers.
+//! `queens-coordinator`: stores n-queens jobs, hands their parts to workers, and adds up the counts.
 
 mod commands;
 mod examples;
@@ -28,11 +28,11 @@ use crate::commands::store::{MoveArgs, ReachArgs, StoreArgs, move_jobs};
 use crate::commands::tls_certificates::{CertsArgs, certs};
 use crate::examples::EXAMPLES;
 
-/// Keeps n-queens jobs, hands their parts to workers and adds up what they count.
+/// Stores n-queens jobs, hands their parts to workers and adds up the counts
 ///
-/// Ctrl-C or SIGTERM stops it; started again on the same directory, it goes on where it was, and workers that still
-/// run go on with what they hold. Logs go to stderr; the environment variable QUEENS_LOG chooses how much (off,
-/// error, warn, info, debug or trace).
+/// Ctrl-C or SIGTERM stops it. Started again on the same directory, it continues, and running workers keep their
+/// leases. Logs go to stderr. The environment variable QUEENS_LOG sets the level: off, error, warn, info, debug or
+/// trace.
 #[derive(Debug, Parser)]
 #[command(name = "queens-coordinator", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100, args_conflicts_with_subcommands = true)]
 struct Args {
@@ -55,10 +55,10 @@ impl Program for Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Copy the database to FILE, also while a coordinator uses it
+    /// Copy the database to FILE, even while a coordinator uses it
     ///
-    /// FILE is complete when it is there, and nothing is overwritten. To go on with it, put it into an empty directory
-    /// under the name queens.db and start a coordinator there.
+    /// FILE appears only when it is complete, and no file is overwritten. To continue with it, put it into an empty
+    /// directory under the name queens.db, and start a coordinator there.
     Backup {
         /// File to write
         #[arg(value_name = "FILE")]
@@ -71,13 +71,14 @@ enum Command {
         elsewhere: StoreUrlGuard,
     },
 
-    /// Prove from the records alone what each job has counted: that every row is what was written, that the plans are
-    /// those of their boards, that no records overlap, and that they add up to what the coordinator goes by
+    /// Verify the counts of all jobs from their records alone
     ///
-    /// Reads every record of a directory that no coordinator uses, of a backup, or of a database on a server, and makes
-    /// every plan again, which takes as long as planning the jobs. Exit status 0 if nothing contradicts anything.
+    /// Checks that every row is as it was written, that each plan belongs to its board, that no records overlap, and
+    /// that they add up to the totals of the coordinator. Reads every record of a directory that is not in use, of a
+    /// backup, or of a database. Plans every job again, which takes as long as the first time. The exit status is 0 if
+    /// there is no contradiction.
     Check {
-        /// Data directory or backup to check; if not given, what --store or --data-dir names
+        /// Data directory or backup to check [default: that of --store or --data-dir]
         #[arg(value_name = "DIR|FILE")]
         path: Option<PathBuf>,
 
@@ -90,25 +91,26 @@ enum Command {
 
     /// Move all jobs from a data directory to a database on a server, or back
     ///
-    /// No coordinator may use either meanwhile. Each row is proved on the way, and what was there stays there: never go
-    /// on with both. Invitations, names and decisions go with the jobs; keys stay in their data directory, and workers
-    /// drop what they hold.
+    /// No coordinator may use either meanwhile. Each row is verified on the way. The source is kept: never continue
+    /// with both. Invitations, names and the audit log move with the jobs. Keys stay in their data directory, and
+    /// workers drop their leases.
     Move(MoveArgs),
 
-    /// Show the public key that certificates of a directory are signed with
+    /// Show the public key that verifies a directory's certificates
     ///
-    /// It is made with the directory, or now. The private one stays in the directory's file signing.key, which nobody
-    /// but its owner can read: no backup and no certificate has it.
+    /// The key is created with the directory, or now. The private key stays in the file signing.key, which only its
+    /// owner can read. No backup and no certificate contains it.
     Key {
-        /// Print it in PEM, as OpenSSL takes it
+        /// Print it in PEM, the format of OpenSSL
         #[arg(long)]
         pem: bool,
 
-        /// Make the directory, with a key and nothing else: for signing releases
+        /// Create the directory with a key and nothing else: for signing releases
         #[arg(long)]
         new: bool,
 
-        /// Take the key in FILE, another directory's signing.key, so that coordinators of one database sign alike
+        /// Import the key in FILE, another directory's signing.key, so that all coordinators of a database sign with
+        /// one key
         #[arg(long, value_name = "FILE", conflicts_with = "new")]
         from: Option<PathBuf>,
 
@@ -116,10 +118,10 @@ enum Command {
         data: DataArgs,
     },
 
-    /// Sign a list of SHA-256 sums with a directory's key: write FILE.sig, which OpenSSL checks
+    /// Sign a list of SHA-256 checksums with a directory's key: write FILE.sig, which OpenSSL verifies
     ///
-    /// Nothing but such a list is signed, and nothing is overwritten. 'queens-coordinator key --pem' tells the public key;
-    /// 'openssl pkeyutl -verify -pubin -inkey KEY.pem -rawin -in FILE -sigfile FILE.sig' checks.
+    /// Only such lists are signed, and no file is overwritten. 'queens-coordinator key --pem' prints the public key.
+    /// 'openssl pkeyutl -verify -pubin -inkey KEY.pem -rawin -in FILE -sigfile FILE.sig' verifies.
     Sign {
         /// List to sign, as sha256sum writes it
         #[arg(value_name = "FILE")]
@@ -129,10 +131,10 @@ enum Command {
         data: DataArgs,
     },
 
-    /// Write a certificate of a job that is done to FILE, also while a coordinator uses the directory
+    /// Write a certificate of a finished job to FILE, even while a coordinator uses the directory
     ///
-    /// It has all records of the job, signed with the directory's key, and proves the count to whoever runs 'queens
-    /// check FILE'. FILE is complete when it is there, and nothing is overwritten.
+    /// It contains all records of the job, signed with the directory's key. 'queens check FILE' verifies the count.
+    /// FILE appears only when it is complete, and no file is overwritten.
     Export {
         /// Id of the job, as 'queens submit' and 'queens jobs' print it
         #[arg(value_name = "JOB", allow_negative_numbers = true)]
@@ -149,24 +151,23 @@ enum Command {
         elsewhere: StoreUrlGuard,
     },
 
-    /// Invite a worker, an operator or a viewer, and print a line for them; a token in it is told only once
+    /// Invite a worker, an operator or a viewer, and print the command for them; its token is shown only once
     ///
-    /// Only a salted hash of the token is kept. A coordinator that runs learns of it at once; with --store, all of that
-    /// database do. One that was started a moment ago is waited for, ten seconds at most, until it has noted where it is
-    /// reached.
+    /// Only a salted hash of the token is kept. Running coordinators know it at once; with --store, all of that
+    /// database. If the coordinator has just started, waits up to ten seconds until it has published its address.
     Invite(Box<Inviting>),
 
-    /// List who was invited, with the names of workers that are bound to each
+    /// List all invitations, with the worker names that are bound to each
     Invitations(BookArgs),
 
-    /// End an invitation, or all of them; who came with it is put out
+    /// Revoke one or all invitations, and disconnect their users
     Revoke {
-        /// Number of the invitation, as 'queens-coordinator invitations' lists them
+        /// Number of the invitation, from 'queens-coordinator invitations'
         #[arg(value_name = "NUMBER", required_unless_present = "all")]
         number: Option<u64>,
 
-        /// End all invitations, and say which: when a copy of the database was put back, those that were revoked after it
-        /// was made are good again
+        /// Revoke and list all invitations: for use after a database was restored, since later revocations are lost in
+        /// the copy
         #[arg(long, conflicts_with = "number")]
         all: bool,
 
@@ -174,27 +175,26 @@ enum Command {
         store: BookArgs,
     },
 
-    /// Make a private authority and a TLS certificate for the coordinator, for sites without their own
+    /// Create a private certificate authority, and a TLS certificate for the coordinator
     Certs(CertsArgs),
 
-    /// Put a backup or a copy in place: prove it, and end the invitations that are in it
+    /// Restore a backup or a copy: verify it, and revoke its invitations
     ///
-    /// Invitations that were revoked after the copy was made are good again in it, so that all are ended, unless you keep
-    /// them. Of a copy of a directory, the signing key is copied as well. No coordinator may use the directory meanwhile. One
-    /// that is started on it counts again what was recorded after the copy was made, and draws new seeds for recounts.
+    /// All invitations are revoked unless you keep them, since revocations after the copy are lost in it. A copy of a
+    /// directory includes the signing key. No coordinator may use the directory meanwhile. A coordinator that is
+    /// started on it repeats the work recorded after the copy, and draws new seeds for recounts.
     Restore(RestoreArgs),
 
-    /// Make a new directory from what proves itself of a damaged one, or of a database
+    /// Recover the valid jobs of a damaged directory or database into a new directory
     ///
-    /// Nothing is written to DAMAGED. Of each job the plan is made again, and the records are kept that are what was
-    /// written; a coordinator that is started on NEW_DIR counts the rest again. Workers drop what they hold.
+    /// Nothing is written to DAMAGED. Each job is planned again, and the records that are as written are kept. A
+    /// coordinator that is started on NEW_DIR repeats the rest. Workers drop their leases.
     Recover {
-        /// Directory or backup that is damaged, which nobody may use; or a database as
-        /// postgres://USER@HOST:PORT/DATABASE
+        /// Damaged directory or backup, which must not be in use; or a database as postgres://USER@HOST:PORT/DATABASE
         #[arg(value_name = "DAMAGED")]
         damaged: String,
 
-        /// Directory to make; if it is there, it must be empty
+        /// Directory to create; an existing one must be empty
         #[arg(value_name = "NEW_DIR")]
         new_dir: PathBuf,
 
@@ -214,12 +214,13 @@ struct Inviting {
 
 #[derive(Debug, clap::Args)]
 struct DataArgs {
-    /// The coordinator's directory
+    /// Data directory of the coordinator
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 }
 
-/// What names a database to a command that knows directories alone: it must not take what lies in one for the jobs.
+/// Refuses a database for commands that work on directories only. Otherwise they could take outdated data in the
+/// directory for the jobs.
 #[derive(Debug, clap::Args)]
 struct StoreUrlGuard {
     #[arg(long, env = "QUEENS_STORE", value_name = "URL", hide = true)]
@@ -252,7 +253,7 @@ fn main() -> ExitCode {
 
 fn start(args: &Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-coordinator")?;
-    // Databases hold seeds that nobody is told before a job is done. Certificates are for everybody.
+    // Databases contain seeds that must stay secret until a job is done. Certificates are public.
     if !matches!(args.command, Some(Command::Export { .. } | Command::Certs(_) | Command::Sign { .. })) {
         keep_files_private();
     }

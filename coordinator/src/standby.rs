@@ -1,4 +1,4 @@
-//! What a coordinator that stands by knows, and what it has heard.
+//! The state of a standby coordinator: the known leader, and whether workers have tried to connect.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::store::postgres::Contact;
 
-/// How a coordinator stands that does not lead. Whoever asks it is told, without being asked who they are: so there is
-/// nothing in it that is not meant for everybody who reaches the port.
+/// What a standby coordinator knows of the leader. It is sent to unauthenticated clients, so it contains only public
+/// information.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Somebody else leads, who is reached there.
+    /// Another coordinator leads; its address.
     Led(Contact),
-    /// Nobody is known to lead, for this reason.
+    /// No leader is known, for this reason.
     Unled(&'static str),
 }
 
@@ -28,7 +28,7 @@ impl Display for Standing {
     }
 }
 
-/// What is shared by those who answer for a coordinator that stands by, and whoever wants it to lead.
+/// Shared state of a standby coordinator's servers and its leader election.
 #[derive(Clone, Debug)]
 pub struct Standby(Arc<Shared>);
 
@@ -39,22 +39,22 @@ struct Shared {
 }
 
 impl Standby {
-    /// Begins to stand by.
+    /// Creates the state.
     #[must_use]
     pub fn new(standing: Standing) -> Self {
         Self(Arc::new(Shared { standing: Mutex::new(standing), has_standby_contact: AtomicBool::new(false) }))
     }
 
-    /// From now on it is so; whether it was another way before.
+    /// Sets the standing; returns whether it has changed.
     pub fn tell(&self, standing: Standing) -> bool {
-        // Nothing is left half done in there.
+        // A panic leaves no inconsistent state: the value is replaced as a whole.
         let mut told = self.0.standing.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = *told != standing;
         *told = standing;
         is_news
     }
 
-    /// Whether workers have asked for a session since this was last called.
+    /// Returns whether workers have asked for a session since the last call.
     #[must_use]
     pub fn take_contact(&self) -> bool {
         self.0.has_standby_contact.swap(false, Ordering::Relaxed)
@@ -64,7 +64,7 @@ impl Standby {
         self.0.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A worker has asked for a session.
+    /// Notes that a worker has asked for a session.
     pub(crate) fn note_standby_contact(&self) {
         self.0.has_standby_contact.store(true, Ordering::Relaxed);
     }

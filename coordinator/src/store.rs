@@ -1,4 +1,4 @@
-//! Stores on servers, and moving from one store to another.
+//! Where jobs and invitations are stored: the PostgreSQL store, migration between stores, and restores.
 
 mod migrate_store;
 pub mod postgres;

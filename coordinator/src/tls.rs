@@ -1,4 +1,4 @@
-//! TLS of the coordinator's ports: what they show now, read again when its files change.
+//! TLS of the coordinator's ports, with certificates that are reloaded when their files change.
 
 use std::fmt;
 use std::io;
@@ -12,23 +12,22 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-/// How often the files are looked at.
+/// How often the files are checked.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What is spoken above TLS on a port.
+/// The protocol above TLS on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Above {
     Grpc,
     Pages,
 }
 
-/// TLS of the coordinator's ports.
 pub struct Tls {
     files: ServerFiles,
     now: RwLock<Now>,
 }
 
-/// What is shown to those that connect now.
+/// The configuration for new connections.
 struct Now {
     loaded: Loaded,
     grpc: TlsAcceptor,
@@ -37,7 +36,7 @@ struct Now {
 
 impl Now {
     fn new(loaded: Loaded) -> Self {
-        // Browsers would have people choose a certificate of theirs, if they were asked for one.
+        // The pages request no client certificate: browsers would ask people to choose one.
         let grpc = loaded.config(&[b"h2"], true).into();
         let pages = loaded.config(&[b"http/1.1"], false).into();
         Self { loaded, grpc, pages }
@@ -54,7 +53,7 @@ impl Tls {
         Ok(Arc::new(Self { files, now }))
     }
 
-    /// What workers may know the coordinator by.
+    /// Returns the pin of the present key, by which workers can verify the coordinator.
     #[must_use]
     pub fn pin(&self) -> Pin {
         self.now(|now| now.loaded.pin())
@@ -67,11 +66,11 @@ impl Tls {
         })
     }
 
-    /// Reads the files again whenever they change, or SIGHUP comes, until `stop` is cancelled. As long as what is in them
-    /// can't be used, all stays as it was, and the log says so. Connections that are there stay as they are.
+    /// Reloads the files when they change, and on SIGHUP, until `stop` is cancelled. Unusable files are logged, and the
+    /// previous ones stay in use. Established connections are not affected.
     ///
     /// # Errors
-    /// If the signal can't be listened to.
+    /// If the signal handler can't be installed.
     pub fn follow(self: &Arc<Self>, stop: CancellationToken) -> io::Result<()> {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut look = tokio::time::interval(LOOK);
@@ -88,7 +87,7 @@ impl Tls {
                 let looking = tls.clone();
                 let looked = tokio::task::spawn_blocking(move || looking.look()).await;
                 let failure = looked.ok().and_then(Result::err).map(|error| error.to_string());
-                // Said once, however often it is looked at.
+                // Logged once, not at each check.
                 if let Some(reason) = failure.as_deref().filter(|reason| told.as_deref() != Some(*reason)) {
                     warn!(reason, "the new TLS files can't be used: those of before stay in use");
                 }
@@ -108,13 +107,13 @@ impl Tls {
     }
 
     fn now<T>(&self, look: impl FnOnce(&Now) -> T) -> T {
-        // Nothing is left half done in there.
+        // A panic leaves no inconsistent state: the value is replaced as a whole.
         look(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl fmt::Debug for Tls {
-    /// Nothing of the key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
     }

@@ -1,5 +1,5 @@
-//! What the event loop does when its store can't be written: it tells nobody anything, loses nothing, and goes on. And
-//! that it does little when there is little to do.
+//! Tests the event loop with a store that can't be written: it acknowledges nothing, loses nothing, and continues
+//! later. Also tests that an idle event loop does little.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -22,17 +22,17 @@ use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Method, Span};
 use queens_store::Archive;
 use tokio::sync::watch;
 
-/// A store that can be made to fail, and whose contents can be looked at.
+/// A store that can be made to fail, and whose contents tests can read.
 #[derive(Clone, Debug, Default)]
 struct Disk {
     store: Arc<Mutex<MemoryStore>>,
     is_full: Arc<AtomicBool>,
     is_damaged: Arc<AtomicBool>,
     comparing_fails: Arc<AtomicBool>,
-    /// Whether comparing meets a record that is not what was written, and whether an earlier state was put back then.
+    /// Whether a comparison finds a damaged record, and whether an earlier state was restored then.
     job_is_damaged: Arc<AtomicBool>,
     is_put_back: Arc<AtomicBool>,
-    /// It can't be reached when it is asked for a record, and how often it was.
+    /// Whether queries for records find the store unreachable, and how many there were.
     is_away: Arc<AtomicBool>,
     n_asked: Arc<AtomicU32>,
 }
@@ -106,7 +106,7 @@ impl Store for Disk {
     }
 }
 
-/// A coordinator with a job, and a worker that has its first lease.
+/// Starts a coordinator with a job, and a worker with its first lease.
 async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToWorker>, Lease) {
     let (handle, running) =
         unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN, Reporting::default()).expect("an empty store");
@@ -118,7 +118,7 @@ async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToW
     (handle, worker, lease)
 }
 
-/// Waits until a job has its plan. A thread makes it, in real time; while that lasts, paused time would hurry ahead.
+/// Waits until a job has its plan. A thread makes it in real time, while paused time would advance too fast.
 async fn planned(handle: &Handle, job: JobId) {
     for _ in 0..60_000 {
         if handle.snapshot().job(job).is_some_and(|job| job.state != JobState::Planning) {
@@ -130,7 +130,7 @@ async fn planned(handle: &Handle, job: JobId) {
     panic!("a plan within a minute");
 }
 
-/// A worker that has said hello.
+/// Connects a worker and sends its Hello.
 async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, ToWorker> {
     let (worker, coordinator_end) = link();
     let serving = handle.clone();
@@ -151,7 +151,7 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
     worker
 }
 
-/// A worker that has its first lease.
+/// Connects a worker and waits for its first lease.
 async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
     let mut worker = join(handle, id, held).await;
     let lease = loop {
@@ -162,7 +162,7 @@ async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinat
     (worker, lease)
 }
 
-/// The snapshot in which something is so. Who breaks a rule is to fail, and not to wait without end.
+/// Waits for a snapshot that satisfies a condition. Panics after a timeout, so that a broken rule fails the test.
 async fn once(
     snapshots: &mut watch::Receiver<Arc<Snapshot>>,
     is_so: impl FnMut(&Arc<Snapshot>) -> bool,
@@ -171,7 +171,7 @@ async fn once(
     told.expect("it is so within ten minutes").expect("it runs").clone()
 }
 
-/// The next thing that a worker is told.
+/// Returns the next message to a worker.
 async fn next(worker: &mut Link<ToCoordinator, ToWorker>) -> ToWorker {
     let told = tokio::time::timeout(Duration::from_secs(600), worker.receiver.recv()).await;
     told.expect("it is told something within ten minutes").expect("the session goes on")
@@ -188,7 +188,7 @@ fn report(lease: &Lease) -> (Span, Report) {
     (span, Report { sequence: 1, deltas: vec![delta], finished: Vec::new() })
 }
 
-/// The messages that are there now, leases left out.
+/// Returns the pending messages without leases.
 fn heard(worker: &mut Link<ToCoordinator, ToWorker>) -> Vec<ToWorker> {
     let messages = std::iter::from_fn(|| worker.receiver.try_recv().ok());
     messages.filter(|message| !matches!(message, ToWorker::Lease(_))).collect()
@@ -203,7 +203,7 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     worker.sender.send(ToCoordinator::Report(report)).await.expect("it listens");
     let mut snapshots = handle.snapshots();
     once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
-    // Much longer than a silent worker is kept.
+    // Much longer than the timeout of a silent worker.
     for _ in 0..60 {
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!((heard(&mut worker), disk.is_recorded(span)), (Vec::new(), false));
@@ -220,11 +220,11 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     assert_eq!(acknowledged, ToWorker::Acknowledge { sequence: 1 });
     assert!(disk.is_recorded(span));
     once(&mut snapshots, |snapshot| snapshot.store_error.is_none()).await;
-    // The worker was not given up for a silence that was not its own.
+    // The worker must not time out because of the coordinator's silence.
     assert!(snapshots.borrow().workers.iter().any(|worker| worker.connected));
 }
 
-/// It would be shown as waiting for "0 other plans", and for as long as nothing can be written.
+/// Otherwise it would be displayed as waiting for "0 other plans" while nothing can be written.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
     let (handle, running) = unthreaded(Box::new(Disk::default()), NonZeroUsize::MIN, Reporting::default())
@@ -236,7 +236,7 @@ async fn a_job_whose_plan_is_begun_at_once_waits_for_none() {
     assert_eq!(snapshot.job(job).expect("it is there").n_plans_before, None);
 }
 
-/// Nobody has to look for a job to learn it.
+/// A client need not query a job to learn it.
 #[tokio::test(start_paused = true)]
 async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
     let disk = Disk::default();
@@ -259,7 +259,7 @@ async fn a_coordinator_without_jobs_says_that_its_store_cannot_be_written() {
     assert_eq!((handle.status().store_error, handle.status().refuses), (None, Vec::new()));
 }
 
-/// What is damaged is not tried again: the coordinator ends and says why, and tells no worker that anything is durable.
+/// Damage is not retried: the coordinator ends with the reason, and acknowledges nothing.
 #[tokio::test(start_paused = true)]
 async fn damage_ends_the_coordinator() {
     for was_full in [false, true] {
@@ -287,7 +287,7 @@ async fn damage_ends_the_coordinator() {
     }
 }
 
-/// Neither is what can't be compared with the record.
+/// The same for a failed comparison with a record.
 #[tokio::test(start_paused = true)]
 async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     let disk = Disk::default();
@@ -295,7 +295,7 @@ async fn damage_that_is_found_by_comparing_ends_the_coordinator() {
     once(&mut handle.snapshots(), |snapshot| snapshot.damage.is_some()).await;
 }
 
-/// A job whose records are not what was written is set aside; another is counted.
+/// A job with damaged records is set aside; others continue.
 #[tokio::test(start_paused = true)]
 async fn a_job_whose_records_contradict_it_is_set_aside() {
     let disk = Disk::default();
@@ -312,7 +312,7 @@ async fn a_job_whose_records_contradict_it_is_set_aside() {
     once(&mut handle.snapshots(), is_counted).await;
 }
 
-/// Where an earlier state was put back, what is there contradicts what is in memory: no job is damaged for that.
+/// After a restore to an earlier state, the store contradicts the memory: no job is marked as damaged.
 #[tokio::test(start_paused = true)]
 async fn a_job_that_contradicts_an_earlier_state_is_not_set_aside() {
     let disk = Disk::default();
@@ -322,17 +322,17 @@ async fn a_job_that_contradicts_an_earlier_state_is_not_set_aside() {
     assert!(handle.snapshot().jobs.iter().all(|job| job.state != JobState::Damaged));
 }
 
-/// Returns when the coordinator has ended.
+/// Waits until the coordinator has ended.
 async fn handle_ends(handle: &mut Handle) {
     let mut snapshots = handle.snapshots();
     while snapshots.changed().await.is_ok() {}
 }
 
-/// Has a coordinator compare a count with what is stored, and meet there what `fails` says.
+/// Makes a coordinator compare a count with the stored record, and fail as `fails` says.
 async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
     let (handle, worker, lease) = coordinator_and_worker(disk).await;
     let (span, counted) = report(&lease);
-    // It is given up, another worker counts the same, and it comes back.
+    // The lease expires, another worker counts the same span, and the first one returns.
     once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;
     drop(worker);
     once(&mut handle.snapshots(), |snapshot| snapshot.workers.is_empty()).await;
@@ -344,7 +344,7 @@ async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
     let held = Held { lease: lease.id, job: lease.job, spans: vec![span] };
     let (worker, _) = connect(&handle, 1, vec![held]).await;
     worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
-    // Neither hangs up.
+    // Keeps both connections open.
     tokio::spawn(async move {
         let _workers = (worker, second);
         std::future::pending::<()>().await;
@@ -352,7 +352,7 @@ async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
     handle
 }
 
-/// A store that can't be reached may let each question wait: it is asked one, and nobody waits for the answers to all.
+/// An unreachable store may delay each query: it is asked only once, and no caller waits for all the answers.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_is_away_is_not_asked_again_and_again() {
     async fn another(worker: &mut Link<ToCoordinator, ToWorker>) -> Lease {
@@ -386,7 +386,7 @@ async fn a_store_that_is_away_is_not_asked_again_and_again() {
     let (mut worker, _) = connect(&handle, 1, held.into()).await;
     worker.sender.send(both(&leases)).await.expect("it listens");
     acknowledged(&mut worker).await;
-    // It goes on.
+    // The coordinator still works.
     handle.submit(Submission::new(leases[0].n, Method::Search)).await.expect("it runs").expect("accepted");
     assert_eq!(disk.n_asked.load(Ordering::SeqCst), 1);
 }
@@ -406,6 +406,6 @@ async fn signs_of_life_of_idle_workers_are_not_published_one_by_one() {
         n_snapshots += u32::from(snapshots.has_changed().expect("it runs"));
         snapshots.mark_unchanged();
     }
-    // One a second, so that people see how long ago each was heard.
+    // One per second, so that people see how long ago each worker was heard.
     assert!((4..=7).contains(&n_snapshots), "{n_snapshots} in 5 s");
 }

@@ -1,4 +1,4 @@
-//! Certificates of what a store holds: parts of boards, second passes, second counts and verdicts included.
+//! Tests certificates of jobs, including parts of boards, second passes, second counts and verdicts.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 const N: u8 = 9;
 
-/// Subproblems of a record, at most.
+/// Maximal subproblems of a record.
 const STEP: u64 = 5;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -46,7 +46,7 @@ fn second_count(record: &Record, count: Count, name: &str) -> SecondCount {
     SecondCount { span, count, duration, source: source(name), at_ms: 1_800_000_000_000 }
 }
 
-/// A job that is done, on these terms.
+/// A finished job with its terms.
 struct Job {
     id: JobId,
     plan: Plan,
@@ -60,7 +60,7 @@ impl Job {
         Self { id: JobId(id), plan: plan(method, false), terms, phase: Phase::Done }
     }
 
-    /// The same as the second pass of job 1, which is counted by this method.
+    /// Returns the job as the second pass of job 1, whose method is `first`.
     fn second_of(self, first: Method) -> Self {
         let plan = plan(self.plan.method(), self.plan.method() == first);
         Self { plan, terms: Terms { second_of: Some(JobId(1)), ..self.terms }, ..self }
@@ -77,7 +77,7 @@ impl Job {
             .identified()
     }
 
-    /// Everything that is recorded of it by this name.
+    /// Returns all writes of the job, counted by this name.
     fn writes(&self, name: &str) -> Vec<Write> {
         let job = self.id;
         let choices: Vec<Choice> = self.plan.parts().iter().map(|part| *part.choice()).collect();
@@ -106,7 +106,7 @@ impl Job {
     }
 }
 
-/// The records among writes.
+/// Returns the records among writes.
 fn records(writes: &[Write]) -> Vec<Record> {
     let record = |write: &Write| match write {
         Write::Record { record, .. } => Some(record.clone()),
@@ -155,7 +155,7 @@ fn a_second_pass_is_in_the_certificate_of_its_job() {
     }
 }
 
-/// What is exported stays as it is, also when it was exported while no coordinator ran.
+/// The export of a job is noted for good, even without a running coordinator.
 #[test]
 fn a_directory_knows_what_is_exported_of_it() {
     let jobs = [Job::new(1, Method::Search), Job::new(2, Method::Search).second_of(Method::Search)];
@@ -177,7 +177,7 @@ fn a_directory_knows_what_is_exported_of_it() {
     assert!(checked(dir.path(), 1).is_ok());
 }
 
-/// A name that counted in both passes of a cross is told of.
+/// The certificate reports a name that has counted a cross in both passes.
 #[test]
 fn one_name_in_both_passes_is_noticed() {
     let jobs = [Job::new(1, Method::Search), Job::new(2, Method::Search).second_of(Method::Search)];
@@ -198,18 +198,18 @@ fn second_counts_and_verdicts_are_in_the_certificate() {
         let again = |count, name: &str| Write::SecondCount { job, count: second_count(&record, count, name) };
         writes.push(again(right, "bert"));
         match i {
-            // Carl was wrong about a record of Anna's.
+            // Carl's count of a record of Anna's was wrong.
             0 => {
                 writes.push(again(wrong, "carl"));
                 writes.push(Write::Verdict { job, verdict: verdict(&record, wrong, "carl", "anna") });
             }
-            // Carl's record lost, and Dora's count, of which the row stays, took its place.
+            // Carl's record was wrong. Dora's count has replaced it, and the row of her second count stays.
             1 => {
                 writes.push(again(right, "dora"));
                 writes.push(Write::Verdict { job, verdict: verdict(&record, wrong, "carl", "dora") });
                 writes.push(Write::Record { job, record: Record { source: source("dora"), ..record } });
             }
-            // What is said of another span, when this one was shorter, is nothing about it.
+            // A verdict on another span, from when this one was shorter, says nothing about it.
             2 => {
                 let (from, until) = (record.span.from(), record.span.to() - 1);
                 let span = Span::new(record.span.cross(), from, until).expect("not empty");
@@ -228,7 +228,7 @@ fn second_counts_and_verdicts_are_in_the_certificate() {
     assert_eq!(report.parts[0].header.passes[0].recount_ppm, 1_000_000);
 }
 
-/// The certificate names who alone was to count again, and what somebody else confirms is not enough.
+/// The certificate names the only party that may recount; confirmations by others are not sufficient.
 #[test]
 fn who_alone_counts_again_is_in_the_certificate() {
     let directory = |name: &str| {
@@ -250,7 +250,7 @@ fn who_alone_counts_again_is_in_the_certificate() {
     assert_eq!((said.identity, pass.n_confirmed), (Some(identity), pass.total.n_records));
     let bert = PartyDigest::of(source("bert").party, said.seed);
     assert_eq!((said.recount_by, pass.n_by_one), (Some(bert), 0));
-    // What Anna has counted herself, others confirm.
+    // Others confirm Anna's own counts.
     assert!(checked(directory("anna").0.path(), 1).is_ok());
     refused(directory("carl").0.path(), "the party that was named for that has not confirmed it");
 }
@@ -269,7 +269,7 @@ fn a_record_that_was_to_be_counted_again_and_was_not_is_noticed() {
     refused(dir.path(), "was drawn to be counted again");
 }
 
-/// Neither an export nor an audit takes the directory for whole.
+/// Checks that both the export and the audit refuse the directory.
 #[track_caller]
 fn refused(dir: &Path, expected: &str) {
     let exported = export(dir, 1).expect_err("it is not exported").to_string();
@@ -316,7 +316,7 @@ fn rows_that_are_missing_are_noticed() {
         connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql};")).expect("deletes");
         drop(connection);
         refused(dir.path(), expected);
-        // What is kept of it is in order, and is gone on with.
+        // The recovered directory is consistent, and can be continued.
         let new = tempfile::tempdir().expect("a temporary directory");
         recover(dir.path(), new.path()).expect("most of it proves itself");
         if let Err(error) = audit(new.path()) {
@@ -342,11 +342,11 @@ fn what_is_not_done_is_not_exported() {
         assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone { .. })), "{phase:?}");
         assert!(matches!(export(dir.path(), 2), Err(ExportError::Unknown(JobId(2)))));
     }
-    // Nor is a job whose second pass is open.
+    // Nor is a job whose second pass is not finished.
     let open = Job { phase: Phase::Active, ..Job::new(2, Method::Halves).second_of(Method::Search) };
     let dir = dir_of(&[Job::new(1, Method::Search).writes("anna"), open.writes("bert")].concat());
     assert!(matches!(export(dir.path(), 1), Err(ExportError::NotDone { job: JobId(2) })));
-    // One that was given up does not count.
+    // A cancelled one does not count.
     let given_up = Job { phase: Phase::Cancelled, ..open };
     SqliteStore::open(dir.path()).expect("opens").commit(&[Write::Job(given_up.entry())]).expect("commits");
     assert_eq!(checked(dir.path(), 1).expect("it holds").parts[0].agreement, Agreement::OnePass);

@@ -1,5 +1,5 @@
-//! What a report and a restart cost when a cross is recorded here and there: half a million gaps in one, or fewer where
-//! code is not optimised. What is checked is the number of rows; the times are shown.
+//! Measures a report and a restart with half a million gaps in the coverage of a cross, fewer in a debug build. The
+//! test checks the number of rows, and prints the times.
 
 use std::io::{self, Write as _};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
 
 const N_REPORTS: usize = 100;
 
-/// A job of which every other subproblem of the first cross is recorded, and nothing else is there.
+/// Returns the writes of a job in which every other subproblem of the first cross is recorded, and nothing else.
 fn gaps() -> [Write; 3] {
     let (job, n) = (JobId(1), BoardSize::new(6).expect("a board size"));
     let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, n, Method::Search, 1_800_000_000_000) };
@@ -30,7 +30,7 @@ fn gaps() -> [Write; 3] {
     [Write::Job(row), Write::Plan { job, choices }, Write::Coverage { job, cross: 0, change }]
 }
 
-/// Says something whether or not the harness shows what tests print.
+/// Prints a line even if the test harness captures output.
 fn say(line: &str) {
     _ = writeln!(io::stderr(), "{line}");
 }
@@ -67,7 +67,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         let n_changed =
             |write: &Write| if let Write::Coverage { change, .. } = write { change.ranges.len() } else { 0 };
         let n_ranges: usize = effects.writes.iter().map(n_changed).sum();
-        // The gap is filled: one range is longer, and one is part of it.
+        // With the gap filled, one range grows, and another one is merged into it.
         assert!(n_ranges <= 2, "{:?}", effects.writes);
         store.commit(&effects.writes).expect("commits");
         leases.extend(effects.messages.into_iter().filter_map(|(_, message)| match message {

@@ -1,4 +1,5 @@
-//! The ledger's histories with liars on SQLite: it says the same as the store in memory, and what is left proves itself.
+//! Runs the ledger's histories with lying workers on SQLite: it must answer like the store in memory, and pass the
+//! audit.
 
 #[allow(dead_code, reason = "the ledger's own test uses all of it")]
 #[path = "../../ledger/tests/liars/nature.rs"]
@@ -22,10 +23,10 @@ use random::Random;
 use tempfile::TempDir;
 use world::World;
 
-/// As many as take some seconds without optimisation.
+/// As many as take some seconds in a debug build.
 const HISTORIES: u64 = 6;
 
-/// All verdicts are told, page by page.
+/// Checks that the pages of verdicts contain all of them.
 fn check_told(dir: &Path, jobs: &[JobId], n_verdicts: usize) {
     let store = SqliteStore::open(dir).expect("a sound directory");
     let records = store.records().expect("it keeps them");

@@ -1,5 +1,4 @@
-//! Many jobs that wait for their plans: few threads, small boards first, nothing forgotten, and an end to what is
-//! taken.
+//! Tests many jobs that wait for their plans: few threads, small boards first, none lost, and a limit.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -30,7 +29,7 @@ async fn submit(handle: &Handle, n: u8) -> Result<JobId, SubmissionRefusal> {
     handle.submit(Submission::new(n, Method::Search)).await.expect("it runs")
 }
 
-/// Submits jobs at the same time.
+/// Submits jobs concurrently.
 async fn submit_many(handle: &Handle, n: u8, n_jobs: usize) -> Vec<Result<JobId, SubmissionRefusal>> {
     let one = || {
         let handle = handle.clone();
@@ -44,14 +43,14 @@ async fn submit_many(handle: &Handle, n: u8, n_jobs: usize) -> Vec<Result<JobId,
     jobs
 }
 
-/// Waits until a job is as it should be.
+/// Waits until a job satisfies a condition.
 async fn wait_for(handle: &Handle, job: JobId, is_so: impl Fn(&JobStatus) -> bool) {
     let mut snapshots = handle.snapshots();
     let snapshot = snapshots.wait_for(|snapshot| snapshot.job(job).is_some_and(&is_so));
     tokio::time::timeout(Duration::from_secs(60), snapshot).await.expect("in time").expect("it runs");
 }
 
-/// The threads of this process that make plans.
+/// Returns how many threads of this process make plans.
 fn n_planning() -> usize {
     let tasks = fs::read_dir("/proc/self/task").expect("Linux").flatten();
     let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
@@ -69,7 +68,7 @@ async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_on
         [submit(&handle, 31).await, submit(&handle, 30).await, submit(&handle, 16).await]
             .map(|job| job.expect("taken"));
     wait_for(&handle, small, |job| job.state == JobState::Queued).await;
-    // Threads of the small board's plan may be ending still.
+    // Threads of the small board's plan may still be ending.
     let deadline = Instant::now() + Duration::from_secs(30);
     while !(1..=N_THREADS + 1).contains(&n_planning()) {
         assert!(Instant::now() < deadline, "{} threads for one plan", n_planning());
@@ -81,7 +80,7 @@ async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_on
         status.n_plans_before
     };
     assert_eq!([large[0], large[199], medium, second].map(before), [None, None, Some(2), Some(1)]);
-    // The next is begun when nobody waits for this one any more, in whatever order they go.
+    // A plan is abandoned when no job waits for it, in any order of cancellation, and the next one begins.
     for &job in &large {
         handle.cancel(job).await.expect("it runs").expect("a job");
     }
@@ -89,7 +88,7 @@ async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_on
     assert_eq!(before(medium), Some(1));
     handle.cancel(second).await.expect("it runs").expect("a job");
     wait_for(&handle, medium, |job| job.n_plans_before.is_none()).await;
-    // What was stopped is made all the same when it is wanted again.
+    // An abandoned plan is made when a job needs it again.
     let again = submit(&handle, 30).await.expect("taken");
     assert_eq!(before(again), Some(1));
     handle.cancel(medium).await.expect("it runs").expect("a job");

@@ -1,5 +1,4 @@
-//! The ledger's random histories on SQLite: what a crash leaves is read again, and what is left at the end proves
-//! itself.
+//! Runs the ledger's random histories on SQLite: reads what each crash leaves, and audits the result.
 
 #[path = "../../ledger/tests/simulation/mod.rs"]
 mod simulation;
@@ -14,7 +13,7 @@ use queens_store::sqlite::{SqliteStore, audit_against};
 use simulation::disk::{Audited, RealDisk};
 use tempfile::TempDir;
 
-/// As many as take some seconds without optimisation.
+/// As many as take some seconds in a debug build.
 const HISTORIES: u64 = 20;
 
 #[test]
@@ -47,7 +46,7 @@ impl RealDisk for Directory {
         let remains = TempDir::new().expect("a temporary directory");
         for file in fs::read_dir(self.dir.path()).expect("a directory") {
             let file = file.expect("readable");
-            // The shared memory does not outlive its processes.
+            // Shared memory does not survive a crash.
             if !file.file_name().to_string_lossy().ends_with("-shm") {
                 fs::copy(file.path(), remains.path().join(file.file_name())).expect("copied");
             }

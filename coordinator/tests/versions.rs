@@ -1,4 +1,4 @@
-//! Directories that a release has written are gone on with by this program and those after it.
+//! Tests that this program and later ones can use directories of every release.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn database(dir: &Path) -> Connection {
     Connection::open(dir.join("queens.db")).expect("opens")
 }
 
-/// What a query finds, as text.
+/// Returns the rows of a query as text.
 fn texts(dir: &Path, sql: &str) -> Vec<String> {
     let database = database(dir);
     let mut statement = database.prepare(sql).expect("the tables are there");
@@ -37,7 +37,7 @@ fn records(dir: &Path) -> Vec<String> {
     texts(dir, sql)
 }
 
-/// A directory as the programs of schema version 1 leave it.
+/// Creates a directory as programs of schema version 1 leave it.
 fn version_1() -> TempDir {
     let dir = new_dir();
     database(dir.path()).execute_batch(include_str!("version_1.sql")).expect("SQL");
@@ -70,12 +70,12 @@ fn a_directory_of_version_1_is_gone_on_with() {
     assert_eq!((records_before.len(), records(dir.path())), (26, records_before));
     let totals = audit(dir.path()).expect("nothing contradicts").into_iter().map(|job| job.total);
     assert_eq!(totals.collect::<Vec<_>>(), [4, 40, 92, 0, 0]);
-    // They stay what they are.
+    // They do not change.
     assert_eq!(open(dir.path()).load().expect("loads").jobs, stored.jobs);
     Ledger::restore(stored, Run::new(1)).expect("can be gone on with");
 }
 
-/// A change of the tables needs a migration: without one, this directory has other tables than a new one.
+/// A change of the tables needs a migration: without one, this directory would differ from a new one.
 #[test]
 fn its_tables_are_those_of_a_new_directory() {
     let columns = |dir: &Path| {

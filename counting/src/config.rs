@@ -1,4 +1,4 @@
-//! What a worker is made of.
+//! Configuration of a worker: name, kernel, threads and CPU share.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use queens_model::Name;
 use queens_solver::Kernel;
 
-/// What a worker is.
+/// A worker's configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The name people know it by.
+    /// The name shown to people.
     pub name: Name,
-    /// What it counts with.
+    /// The kernel that counts.
     pub kernel: Kernel,
-    /// How many threads count.
+    /// Number of counting threads.
     pub n_threads: NonZeroUsize,
-    /// How much of its time each thread counts.
+    /// The share of its time that each thread counts.
     pub duty: Duty,
 }
 
@@ -23,20 +23,21 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duty(u8);
 
-/// Longer pauses are cut short, so that a thread that is to end does so within a second.
+/// The longest pause. It lets a stopping thread end within a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Duty {
     /// A thread that never pauses.
     pub const FULL: Self = Self(100);
 
-    /// This share, in percent; `None` unless it is 1 to 100.
+    /// Returns this share in percent; `None` unless it is 1 to 100.
     #[must_use]
     pub fn percent(percent: u8) -> Option<Self> {
         (1..=100).contains(&percent).then_some(Self(percent))
     }
 
-    /// The pause after a chunk that took so long. Chunks shrink until they take a tenth of a second with their pauses.
+    /// Returns the pause after a chunk that took `counted`. The chunk size adapts until chunk and pause together take a
+    /// tenth of a second.
     pub(crate) fn pause_after(self, counted: Duration) -> Duration {
         let pause = counted * u32::from(100 - self.0) / u32::from(self.0);
         pause.min(LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-//! What a counting thread does.
+//! The loop of a counting thread: takes leases and counts them chunk by chunk.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,13 +14,13 @@ use crate::config::Duty;
 use crate::metrics::ChunkCounters;
 use crate::shared_queue::SharedQueue;
 
-/// Counts leases until the desk is closed.
+/// Counts leases until the queue is closed.
 pub(crate) fn run(queue: &SharedQueue, kernel: Kernel, duty: Duty, counters: &ChunkCounters) {
     while let Some(lease) = queue.next_lease() {
         let _span =
             debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n, method = %lease.method)
                 .entered();
-        // Whatever a panic has left half done is dropped with the lease.
+        // A panic may leave a lease inconsistent, and that lease is dropped.
         let counted = catch_unwind(AssertUnwindSafe(|| count_lease(queue, kernel, duty, counters, &lease)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
@@ -30,14 +30,13 @@ pub(crate) fn run(queue: &SharedQueue, kernel: Kernel, duty: Duty, counters: &Ch
     }
 }
 
-/// What a panic has said.
+/// Returns a panic's message.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// Counts a lease chunk by chunk, to its end or until it is cancelled; the error says why the chunk in hand can't be
-/// counted.
+/// Counts a lease chunk by chunk, until it ends or is cancelled. The error says why the current chunk can't be counted.
 fn count_lease(
     queue: &SharedQueue,
     kernel: Kernel,
@@ -46,7 +45,7 @@ fn count_lease(
     lease: &LeaseToCount,
 ) -> Result<(), String> {
     let parts = queue.parts(lease.n, lease.method);
-    // Those that the last chunk is of, with the place where it ended.
+    // The last chunk, and the subproblems that it left at its end.
     let mut at: Option<(LeasedSpan, Subproblems)> = None;
     while let Some(chunk) = queue.begin(lease.id) {
         let LeasedSpan { span, image } = chunk;
@@ -65,7 +64,7 @@ fn count_lease(
         let Some(count) = subproblems.count(span.from()..span.to(), kernel, &lease.stop) else { break };
         let counted = began.elapsed();
         let pause = duty.pause_after(counted);
-        // The coordinator sizes leases by the time that passes, so the pause belongs to it.
+        // The coordinator sizes leases by elapsed time, which includes the pause.
         queue.finish(lease.id, count, counted + pause);
         counters.counted(lease.method, count, counted + pause);
         at = Some((chunk, subproblems));
@@ -103,7 +102,7 @@ mod tests {
         }
     }
 
-    /// A session in which the worker was granted these leases.
+    /// Returns a session that has received these leases.
     fn session(queue: &SharedQueue, leases: Vec<Lease>) -> WorkerSession {
         let name = || Name::of_any("test");
         let (worker, n_threads) = (WorkerId(1), 1);
@@ -121,7 +120,7 @@ mod tests {
         session
     }
 
-    /// What the session says when leases have ended, as one report.
+    /// Returns the session's output after leases have ended, merged into one report.
     fn said(session: &mut WorkerSession, queue: &SharedQueue) -> (Report, Vec<Failure>) {
         let (mut all, mut failures) = (Report::default(), Vec::new());
         for message in queue.at(|queue| session.step(Duration::from_millis(1), queue)).messages {

@@ -1,7 +1,7 @@
-//! A worker without a network: counting threads, and the session in which it gets leases and reports what they count to.
+//! A worker without a network: counting threads, and the session that receives leases and reports counts.
 //!
-//! What a worker holds and what it says is decided in queens-worker-session. Here are the threads and the clock. The threads count
-//! and know nothing of sessions; the session talks and counts nothing; between them is the desk.
+//! The state machines are in queens-worker-session; this crate adds the threads and the clock. Threads count and know
+//! nothing of sessions. The session sends and receives, and counts nothing. The lease queue connects them.
 
 mod config;
 mod counting;

@@ -1,17 +1,17 @@
-//! Which machine this is, without saying so.
+//! An anonymous identifier of the machine.
 //!
-//! Who counts a record again should not be a program on the same machine as who counted it first: the same memory may
-//! be bad. All that it takes for that is a number that programs on one machine have in common.
+//! A recount should not run on the machine of the first count, whose memory may be faulty. A number that all programs
+//! on one machine share is enough for that.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 
-/// What the system draws at random whenever it starts, for all that runs on it, in containers too.
+/// A random id that Linux draws at each boot. All programs on the machine share it, also in containers.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A number of this machine, as long as it runs: a hash of what its system drew when it started, which says nothing of
-/// the machine, its owner or its place. Where there is no such thing, a number of this process.
+/// Returns this machine's number, constant until it reboots: a hash of the boot id. It reveals nothing of the machine,
+/// its owner or its place. Without a boot id, the number identifies this process.
 pub(crate) fn number() -> u64 {
     let number = match fs::read(BOOT_ID) {
         Ok(drawn) if drawn.len() >= 16 => hash(&drawn),
@@ -20,7 +20,7 @@ pub(crate) fn number() -> u64 {
     number.max(1)
 }
 
-/// FNV-1a: all programs of this machine, of whatever version, have to find the same.
+/// Computes FNV-1a: programs of all versions must compute the same number.
 fn hash(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     b"queens machine".iter().chain(bytes).fold(0xcbf2_9ce4_8422_2325, step)

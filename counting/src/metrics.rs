@@ -1,4 +1,4 @@
-//! A worker's numbers for Prometheus.
+//! A worker's metrics for Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 use crate::config::Config;
 use crate::shared_queue::SharedQueue;
 
-/// What is counted while it happens: each kernel call costs a few additions.
+/// Counters that each kernel call updates, at the cost of a few additions.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkCounters {
-    // In floating point, so that they can't wrap.
+    // Floating point, so that they can't wrap.
     nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
     solutions: Counter<f64, AtomicU64>,
     chunk: Histogram,
 }
 
-/// All numbers of a worker, to be written when somebody asks.
+/// All metrics of a worker, encoded on request.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -36,17 +36,17 @@ pub struct Metrics {
 
 impl ChunkCounters {
     pub(crate) fn new() -> Self {
-        // From a millisecond to 33 seconds.
+        // Buckets from a millisecond to 33 seconds.
         let chunk = Histogram::new(exponential_buckets(1e-3, 2.0, 16));
         let counters = Self { nodes: Family::default(), solutions: Counter::default(), chunk };
-        // All are there from the start, for rates to begin at 0.
+        // All series exist from the start, so that rates begin at 0.
         for method in Method::ALL {
             drop(counters.nodes.get_or_create(&OfMethod { method: method.name() }));
         }
         counters
     }
 
-    /// A chunk was counted by this method in this time.
+    /// Records a chunk that this method counted in `time`.
     pub(crate) fn counted(&self, method: Method, count: Count, time: Duration) {
         self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(count.nodes as f64);
         self.solutions.inc_by(count.solutions as f64);
@@ -88,19 +88,19 @@ impl Metrics {
         Self { registry, connected }
     }
 
-    /// Whether there is a session with the coordinator.
+    /// Sets whether a session with the coordinator exists.
     pub fn set_connected(&self, connected: bool) {
         self.connected.store(connected, Ordering::Relaxed);
     }
 
-    /// All numbers.
+    /// Returns the registry of all metrics.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 }
 
-/// What is looked at when somebody asks.
+/// Values that are read when the metrics are encoded.
 #[derive(Debug)]
 struct Gauges {
     queue: Arc<SharedQueue>,

@@ -1,4 +1,4 @@
-//! One session with a coordinator: the messages of a [`WorkerSession`] on a link, at the times it wants.
+//! One session with a coordinator: exchanges the messages of a [`WorkerSession`] over a link, at its times.
 
 use queens_model::{ToCoordinator, ToWorker};
 use queens_proto::Link;
@@ -12,24 +12,24 @@ use crate::shared_queue::SharedQueue;
 /// Why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The worker was told to leave and has left.
+    /// The worker has left, as requested.
     Left(Departure),
-    /// The link broke; another session can go on.
+    /// The link broke; the worker can start another session.
     LinkLost,
 }
 
-/// How a worker has left.
+/// The outcome of a worker's departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// The coordinator has answered its goodbye: all that it has counted is recorded.
+    /// The coordinator has answered the goodbye: all counts are recorded.
     Recorded,
-    /// All that it has counted is recorded, and nobody has answered its goodbye.
+    /// All counts are recorded, but the goodbye got no answer.
     Unanswered,
-    /// Not all that it has counted is known to be recorded.
+    /// Some counts may not be recorded.
     Unreported,
 }
 
-/// Holds a session until the link breaks or the worker has left.
+/// Runs a session until the link breaks or the worker has left.
 pub(crate) async fn run(
     session: &mut WorkerSession,
     queue: &SharedQueue,
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Listens and speaks until the worker has left; `None` if the link breaks first, or is stuck.
+/// Exchanges messages until the worker has left; `None` if the link breaks first, or is stuck.
 async fn converse(
     session: &mut WorkerSession,
     queue: &SharedQueue,
@@ -65,7 +65,7 @@ async fn converse(
             AfterStep::Reconnect => return None,
         };
         if session.is_leaving() {
-            // It does not wait for ever, not even for room on the link.
+            // A leaving worker waits with a timeout, even for capacity on the link.
             tokio::time::timeout_at(until, send(link, step.messages)).await.unwrap_or(Some(()))?;
         } else {
             send(link, step.messages).await?;

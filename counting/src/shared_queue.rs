@@ -1,4 +1,4 @@
-//! The desk as counting threads and the session share it.
+//! The lease queue, shared by the counting threads and the session.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,15 +9,15 @@ use queens_solver::{BoardSize, Count, Method, Part, parts_in_counting_order};
 use queens_worker_session::{LeaseQueue, LeaseToCount};
 use tokio::sync::Notify;
 
-/// A desk, and who waits for what happens on it. A thread comes to it twice for each chunk, for a moment.
+/// A lease queue with its notifications. A thread locks it twice for each chunk, for a moment.
 #[derive(Debug, Default)]
 pub(crate) struct SharedQueue {
     open: Mutex<OpenDesk>,
-    /// For threads: there may be a lease to count.
+    /// Notifies threads of a new lease.
     lease_came: Condvar,
-    /// For the session: a lease has ended.
+    /// Notifies the session of an ended lease.
     lease_ended: Notify,
-    /// What span numbers mean, of the last board of each method.
+    /// The parts that span numbers refer to, for the last board of each method.
     parts: Mutex<BTreeMap<Method, PartsOfBoard>>,
 }
 
@@ -27,13 +27,13 @@ type PartsOfBoard = (BoardSize, Arc<[Part]>);
 #[derive(Debug, Default)]
 struct OpenDesk {
     queue: LeaseQueue,
-    /// Whether the threads are to go home.
+    /// Whether the threads must end.
     is_closed: bool,
 }
 
-/// What counting threads do.
+/// Operations of the counting threads.
 impl SharedQueue {
-    /// The next lease to count; waits for one. `None` when the desk is closed.
+    /// Waits for the next lease to count; `None` when the queue is closed.
     pub(crate) fn next_lease(&self) -> Option<LeaseToCount> {
         let mut open = lock(&self.open);
         while !open.is_closed {
@@ -45,28 +45,29 @@ impl SharedQueue {
         None
     }
 
-    /// Takes the next chunk of a lease in hand; `None` if nothing is left of it.
+    /// Takes the next chunk of a lease; `None` if nothing is left of it.
     pub(crate) fn begin(&self, lease: LeaseId) -> Option<LeasedSpan> {
         lock(&self.open).queue.begin(lease)
     }
 
-    /// The chunk in hand has been counted.
+    /// Records the count of the current chunk.
     pub(crate) fn finish(&self, lease: LeaseId, count: Count, duration: Duration) {
         lock(&self.open).queue.finish(lease, count, duration);
     }
 
-    /// The chunk in hand can't be counted, or what comes next if none is in hand.
+    /// Records that the current chunk can't be counted, or the next one if there is none.
     pub(crate) fn fail(&self, lease: LeaseId, reason: String) {
         lock(&self.open).queue.fail(lease, reason);
     }
 
-    /// Lets go of a lease.
+    /// Releases a lease.
     pub(crate) fn end(&self, lease: LeaseId) {
         lock(&self.open).queue.end(lease);
         self.lease_ended.notify_one();
     }
 
-    /// The parts that span numbers of boards of size `n` mean by this method; kept for the last n asked for.
+    /// Returns the parts of boards of size `n` by this method, indexed by the numbers in spans. Caches the last `n` of
+    /// each method.
     pub(crate) fn parts(&self, n: BoardSize, method: Method) -> Arc<[Part]> {
         let mut kept = lock(&self.parts);
         match kept.get(&method) {
@@ -80,32 +81,32 @@ impl SharedQueue {
     }
 }
 
-/// What the session does.
+/// Operations of the session.
 impl SharedQueue {
-    /// Does something at the desk.
+    /// Runs `act` on the locked queue.
     pub(crate) fn at<T>(&self, act: impl FnOnce(&mut LeaseQueue) -> T) -> T {
         act(&mut lock(&self.open).queue)
     }
 
-    /// There may be one more lease to count.
+    /// Wakes a thread for a new lease.
     pub(crate) fn wake_thread(&self) {
         self.lease_came.notify_one();
     }
 
-    /// Returns when a lease has ended since the last time.
+    /// Waits until a lease has ended since the last call.
     pub(crate) async fn lease_ended(&self) {
         self.lease_ended.notified().await;
     }
 }
 
-/// What anybody does.
+/// Operations of any caller.
 impl SharedQueue {
-    /// How many leases are held.
+    /// Returns the number of leases held.
     pub(crate) fn n_held(&self) -> usize {
         lock(&self.open).queue.n_held()
     }
 
-    /// Sends the threads home.
+    /// Cancels all leases and ends the threads.
     pub(crate) fn close(&self) {
         let mut open = lock(&self.open);
         open.queue.cancel_all();
@@ -115,7 +116,7 @@ impl SharedQueue {
     }
 }
 
-/// A thread that panicked leaves its data as complete as any other: each lock is held for one whole change.
+/// Locks a mutex. A panic can't leave its data inconsistent: each lock is held for one whole change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -21,7 +21,7 @@ use crate::metrics::{ChunkCounters, Metrics};
 use crate::session::{self, End};
 use crate::shared_queue::SharedQueue;
 
-/// A worker with running threads. Outlives its sessions: what it holds and has counted is kept between them.
+/// A worker with running threads. It outlives its sessions, and keeps its leases and counts between them.
 #[derive(Debug)]
 pub struct Worker {
     session: WorkerSession,
@@ -54,43 +54,43 @@ impl Worker {
             kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
             speed,
-            // A unit of the halves' work takes a thread about as long as a node of the search.
+            // A thread takes about as long for a work unit of the halves as for a node of the search.
             halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed },
             machine: machine::number(),
         };
         Ok(Self { session: WorkerSession::new(identity), queue, metrics, threads })
     }
 
-    /// Its numbers for Prometheus.
+    /// Returns the worker's metrics for Prometheus.
     #[must_use]
     pub fn metrics(&self) -> Arc<Metrics> {
         self.metrics.clone()
     }
 
-    /// Holds one session over a link. When `drain` is cancelled, it stops counting, reports what is counted and says
+    /// Runs one session over a link. When `drain` is cancelled, the worker stops counting, reports its counts and says
     /// goodbye.
     pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, drain: &CancellationToken) -> End {
         session::run(&mut self.session, &self.queue, link, drain).await
     }
 
-    /// Another worker has its number: draws one for the next session. What it holds and has counted is kept.
+    /// Draws a new number for the next session, because another worker has this one's. Leases and counts are kept.
     pub fn renumber(&mut self) {
         self.session.renumber(any_number());
     }
 
-    /// Whether it has counted something that no coordinator has acknowledged.
+    /// Returns whether there are counts that no coordinator has acknowledged.
     #[must_use]
     pub fn has_counted(&self) -> bool {
         self.queue.at(|queue| self.session.has_counted(queue))
     }
 
-    /// Whether something would be lost if it ended now.
+    /// Returns whether the worker would lose anything if it ended now.
     #[must_use]
     pub fn has_something(&self) -> bool {
         self.queue.at(|queue| self.session.has_something(queue))
     }
 
-    /// Ends the threads; the chunks in hand are abandoned.
+    /// Ends the threads and abandons their current chunks.
     pub fn stop(self) {
         self.queue.close();
         for thread in self.threads {
@@ -101,7 +101,7 @@ impl Worker {
     }
 }
 
-/// A number that no other worker has, by all chances.
+/// Returns a random number, almost certainly unique among workers.
 fn any_number() -> WorkerId {
     WorkerId(RandomState::new().build_hasher().finish())
 }

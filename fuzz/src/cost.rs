@@ -1,24 +1,24 @@
-//! What it costs to read an input.
+//! Measures the cost of reading an input.
 
 use std::time::Duration;
 
 use peak_alloc::PeakAlloc;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Counts what is allocated.
+/// Counts allocations.
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What something has cost.
+/// The cost of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// The most that was allocated at a time beyond what was before.
+    /// The peak of allocated bytes above the amount before.
     pub(crate) n_bytes: usize,
     /// Processor time of this thread.
     pub(crate) time: Duration,
 }
 
-/// Does something, and says what it has cost. All threads of the process count.
+/// Runs a function and measures its cost. The bytes include all threads of the process.
 pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (bytes_before, time_before) = (ALLOCATOR.current_usage(), thread_time());
     ALLOCATOR.reset_peak_usage();

@@ -1,10 +1,10 @@
-//! What reads bytes from outside, fed with all sorts of bytes.
+//! Fuzz targets for all code that reads bytes from outside.
 //!
-//! Each [`Target`] in [`TARGETS`] takes an input as it could come from a network, a disk or a command line. It fails
-//! by a panic: if a decoder panics, takes much memory or long, if what is accepted is not the same when it is written
-//! and read again, or if what is refused has changed something. `tests/corpus` plays the inputs that are kept in
-//! `corpus`, and others made of them by chance; the program `queens-fuzz` (`guided.rs`, run by `.ci/fuzz`) lets
-//! libFuzzer look for inputs that reach more of the code.
+//! Each [`Target`] in [`TARGETS`] takes an input as it could come from a network, a disk or a command line. It panics
+//! in four cases: a decoder panics; it takes much memory or time; an accepted value changes when it is written and read
+//! again; a refused input has changed something. `tests/corpus` plays the inputs in `corpus` and random mutations of
+//! them. The program `queens-fuzz` (`guided.rs`, run by `.ci/fuzz`) lets libFuzzer search for inputs that reach more
+//! code.
 
 mod cost;
 mod outcome;

@@ -1,21 +1,21 @@
-//! What becomes of inputs.
+//! The outcomes of inputs.
 
-/// What became of an input.
+/// The outcome of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It, or what it was made to be, was taken for what it should be.
+    /// The target accepted it, or what it was made into.
     Accepted,
-    /// It was not.
+    /// The target refused it.
     Refused,
 }
 
 impl Outcome {
-    /// Of something that was accepted or not.
+    /// Returns the outcome of one attempt.
     pub(crate) fn of(is_accepted: bool) -> Self {
         if is_accepted { Self::Accepted } else { Self::Refused }
     }
 
-    /// Of two things of which either may be accepted.
+    /// Returns the outcome of two attempts, of which either may succeed.
     pub(crate) fn or(self, other: Self) -> Self {
         Self::of([self, other].contains(&Self::Accepted))
     }

@@ -1,4 +1,4 @@
-//! All that is fed.
+//! The list of fuzz targets, and the limits of each input.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use crate::targets::{
     certificates, coordinator_messages, databases, operator_messages, requests, texts, worker_messages,
 };
 
-/// The most memory that any input may take, and so many times its length besides.
+/// The most memory that any input may take, beyond this many times its length.
 const MOST_BYTES: usize = 16 << 20;
 const TIMES_LENGTH: usize = 512;
 
-/// The longest that any input may take of a processor, also of a slow one and of a program that is not optimised.
+/// The most processor time that any input may take, even on a slow processor and in an unoptimised program.
 const MOST_TIME: Duration = Duration::from_secs(5);
 
-/// Something that reads bytes from outside.
+/// Code that reads bytes from outside.
 #[derive(Debug)]
 pub struct Target {
-    /// What it is called, and the directory of its inputs in `corpus`.
+    /// Its name, and its directory of inputs in `corpus`.
     pub name: &'static str,
-    /// The longest input that is made for it.
+    /// The length of the longest generated input.
     pub longest: usize,
     run: fn(&[u8]) -> Outcome,
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "worker_messages", longest: 4096, run: worker_messages::run },
     Target { name: "coordinator_messages", longest: 4096, run: coordinator_messages::run },
@@ -37,10 +37,10 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// Feeds it.
+    /// Runs it on an input.
     ///
     /// # Panics
-    /// If something is wrong with what it does.
+    /// If it misbehaves.
     pub fn feed(&self, input: &[u8]) -> Outcome {
         let (outcome, cost) = cost::of(|| (self.run)(input));
         let most = MOST_BYTES + TIMES_LENGTH * input.len();

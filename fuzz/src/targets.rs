@@ -1,4 +1,4 @@
-//! What each target does with its input.
+//! The implementations of the targets.
 
 pub(crate) mod certificates;
 pub(crate) mod coordinator_messages;

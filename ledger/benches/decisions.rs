@@ -1,7 +1,7 @@
-//! How long the ledger takes to decide something, and what a lease takes of memory, for clusters of several shapes.
+//! Measures how long the ledger takes for a decision, and the memory of a lease, for clusters of several shapes.
 //!
-//! All work is leased, as at the end of a job: threads that have nothing to do are given the tails of others' leases,
-//! which is the most that scheduling ever has to do. Times are those of the ledger alone, without a store or a network.
+//! All work is leased, as at the end of a job. Idle threads then get the tails of others' leases, which is the most
+//! expensive kind of scheduling. Times are of the ledger alone, without a store or a network.
 //!
 //! ```console
 //! $ cargo bench -p queens-ledger --bench decisions
@@ -29,10 +29,10 @@ use queens_solver::{
 const PER_LEASE: u64 = 16;
 const WORK: u128 = 1_000_000;
 
-/// Threads of a worker that get leases before anything has come of them.
+/// The threads of a worker that get leases before anything has come of them.
 const MOST_UNPROVEN: u32 = 32;
 
-/// Rounds of decisions that are timed.
+/// The number of decisions of each kind that are timed.
 const ROUNDS: u64 = 300;
 
 fn main() {
@@ -56,7 +56,7 @@ fn main() {
         (499_000, 1),
     ];
     for (n_workers, n_threads) in shapes {
-        // Each in a process of its own, whose memory is nobody else's.
+        // Each shape has its own process, so that its memory is not mixed with that of others.
         let myself = env::current_exe().expect("it runs");
         let arguments = [n_workers, n_threads].map(|number: u32| number.to_string());
         let status = Command::new(myself).args(arguments).status().expect("it can be started");
@@ -76,8 +76,8 @@ fn measure(n_workers: u64, n_threads: u32) {
             return println!("{shape}  refused: {refusal}");
         }
     }
-    // A decision hands out some thousand leases at most; the rest comes with the next ones. Of many threads of a worker,
-    // few get leases before something has come of some.
+    // A decision grants some thousand leases at most; the next ones grant the rest. A worker with many threads gets few
+    // leases before something has come of some.
     let mut n_held = 0;
     while n_held < n_leases {
         cluster.tick();
@@ -90,7 +90,7 @@ fn measure(n_workers: u64, n_threads: u32) {
         n_held = cluster.n_held();
     }
     let bytes = (memory() - before) / n_held;
-    // One that finds nothing free, and has to be given what others hold.
+    // This worker finds nothing free, so it must get a part of others' leases.
     cluster.connect(n_workers + 1, 1).expect("one more is let in");
     let mut times: [Vec<Duration>; 4] = Default::default();
     for round in 0..ROUNDS {
@@ -98,7 +98,7 @@ fn measure(n_workers: u64, n_threads: u32) {
         times[0].push(cluster.tick());
         times[1].push(cluster.report(worker, 1));
         times[2].push(cluster.report(worker, if round % 10 == 0 { n_threads as usize } else { 1 }));
-        // The idle one is done with what it was given.
+        // The idle worker finishes its leases.
         cluster.report(WorkerId(n_workers + 1), usize::MAX);
         times[3].push(cluster.come_and_go(n_workers + 2));
     }
@@ -111,8 +111,8 @@ fn measure(n_workers: u64, n_threads: u32) {
     println!("{shape} {n_held:>9} {bytes:>14}  {tick:<15} {span:<15} {report:<15} {hello}");
 }
 
-/// Subproblems for so many leases, or somewhat fewer, of workers whose speed is measured: each lease takes a millisecond
-/// for each thread of the cluster, 120 seconds at most.
+/// Returns the subproblems for about `n_leases` leases, or somewhat fewer, of workers with measured speed. Each lease
+/// takes a millisecond for each thread of the cluster, 120 seconds at most.
 fn measured_leases(n_leases: u64) -> u64 {
     let tenths_of_a_second = (n_leases / 2 / 100).clamp(1, 1200);
     n_leases * PER_LEASE * tenths_of_a_second / 10 * 9
@@ -123,7 +123,7 @@ struct Cluster {
     ledger: Ledger,
     identity: JobIdentity,
     now: Duration,
-    /// What each worker holds, as it was leased.
+    /// The leased spans of each worker.
     held: BTreeMap<WorkerId, BTreeMap<LeaseId, Vec<Span>>>,
 }
 
@@ -152,7 +152,7 @@ impl Cluster {
             build: Name::of_any("0"),
             kernel: Name::of_any("none"),
             n_threads,
-            // So that the first lease, of a tenth of a second, is of so many subproblems.
+            // The first lease, of a tenth of a second, then has `PER_LEASE` subproblems.
             speed: Speed::try_from(10.0 * PER_LEASE as f64 * WORK as f64).expect("a speed"),
             decomposition: DECOMPOSITION_VERSION,
             halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
@@ -184,7 +184,7 @@ impl Cluster {
         took
     }
 
-    /// Reports the first subproblems of so many leases of a worker.
+    /// Reports the first subproblem of each of `n_deltas` leases of a worker.
     fn report(&mut self, worker: WorkerId, n_deltas: usize) -> Duration {
         let held = self.held.entry(worker).or_default();
         let mut deltas = Vec::new();
@@ -208,7 +208,7 @@ impl Cluster {
         took
     }
 
-    /// Workers hear what is sent to them.
+    /// Delivers the messages to the workers.
     fn hear(&mut self) {
         for (worker, message) in self.ledger.take_effects().messages {
             let held = self.held.entry(worker).or_default();
@@ -233,7 +233,7 @@ impl Cluster {
     }
 }
 
-/// The memory of this process in bytes; what workers remember is part of it, a tenth or so.
+/// Returns the memory of this process in bytes. A tenth or so is the simulated workers' own.
 fn memory() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: Option<u64> = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());

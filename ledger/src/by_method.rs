@@ -1,13 +1,13 @@
-//! One of something for each method of counting.
+//! A table with one value for each counting method.
 
 use queens_solver::Method;
 
-/// One of something for each method.
+/// One value for each counting method.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ByMethod<T>([T; Method::ALL.len()]);
 
 impl<T> ByMethod<T> {
-    /// What `make` makes for each method.
+    /// Builds the table by calling `make` once for each method.
     pub(crate) fn new(make: impl FnMut(Method) -> T) -> Self {
         Self(Method::ALL.map(make))
     }

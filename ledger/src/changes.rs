@@ -1,4 +1,4 @@
-//! What has changed since somebody last asked.
+//! Collects the changes of the ledger's state until its caller takes them as [`Effects`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::jobs::job_table::Jobs;
 use crate::store::draw::Draw;
 use crate::store::{Block, Record, SecondCount, Verdict, Write};
 
-/// What has changed since the effects were last taken, each thing once, however often it has changed.
+/// The changes since the effects were last taken. Repeated changes of one thing are kept as one.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// Why each is blocked, if it is.
+    /// The reason of each block; `None` lifts the block.
     blocked: BTreeMap<Block, Option<String>>,
     entries: BTreeSet<JobId>,
     choices: Vec<(JobId, Vec<Choice>)>,
@@ -22,7 +22,7 @@ pub(crate) struct Changes {
     coverage: BTreeSet<(JobId, u32)>,
     second_counts: BTreeMap<(JobId, u32, u64, Party), SecondCount>,
     verdicts: Vec<(JobId, Verdict)>,
-    /// By their jobs and spans, as cross, first subproblem and end.
+    /// Keyed by job, part, first subproblem and end.
     comparisons: BTreeMap<(JobId, u32, u64, u64), Vec<Comparison>>,
     draws: Vec<Draw>,
     messages: Vec<(WorkerId, ToWorker)>,
@@ -32,22 +32,22 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// Some workers get no leases any more, if there is a reason, which may be empty, or get them again.
+    /// Blocks workers if there is a reason, which may be empty, and unblocks them otherwise.
     pub(crate) fn block(&mut self, block: Block, reason: Option<String>) {
         self.blocked.insert(block, reason);
     }
 
-    /// What is said of a job as a whole has changed.
+    /// Notes that a job's entry has changed.
     pub(crate) fn change_entry(&mut self, job: JobId) {
         self.entries.insert(job);
     }
 
-    /// A job's plan is made.
+    /// Notes that a job has its plan.
     pub(crate) fn plan(&mut self, job: JobId, choices: Vec<Choice>) {
         self.choices.push((job, choices));
     }
 
-    /// A span is recorded, and with it what is covered of its cross and the sums of its job.
+    /// Notes a new record, and with it the changed coverage of its part and the changed sums of its job.
     pub(crate) fn record(&mut self, job: JobId, record: Record) {
         let (cross, from) = (record.span.cross(), record.span.from());
         self.entries.insert(job);
@@ -55,24 +55,24 @@ impl Changes {
         self.records.insert((job, cross, from), record);
     }
 
-    /// A record was counted again.
+    /// Notes a second count of a record.
     pub(crate) fn count_again(&mut self, job: JobId, second: SecondCount) {
         let key = (job, second.span.cross(), second.span.from(), second.source.party);
         self.second_counts.insert(key, second);
     }
 
-    /// Something was decided about a record.
+    /// Notes a verdict about a record.
     pub(crate) fn judge(&mut self, job: JobId, verdict: Verdict) {
         self.verdicts.push((job, verdict));
     }
 
-    /// Records are wanted that are to be counted again.
+    /// Asks the store for records to recount.
     pub(crate) fn draw(&mut self, draw: Draw) {
         self.draws.push(draw);
     }
 
-    /// A span was counted again by accident. Of what one party says of it at a time, two different counts show all that
-    /// more could: that it contradicts itself.
+    /// Asks for the comparison of a span that was counted twice by accident. One party's first two different counts are
+    /// enough: they show that the party contradicts itself.
     pub(crate) fn compare(&mut self, comparison: Comparison) {
         let Comparison { job, second } = &comparison;
         let span = second.span;
@@ -84,32 +84,32 @@ impl Changes {
         }
     }
 
-    /// A worker is to be told something.
+    /// Queues a message to a worker.
     pub(crate) fn send(&mut self, worker: WorkerId, message: ToWorker) {
         self.messages.push((worker, message));
     }
 
-    /// What a worker was to be told is no use any more.
+    /// Drops the queued messages to a worker.
     pub(crate) fn forget_messages_to(&mut self, worker: WorkerId) {
         self.messages.retain(|(to, _)| *to != worker);
     }
 
-    /// A plan is to be made.
+    /// Asks for a plan.
     pub(crate) fn want_plan(&mut self, plan: WantedPlan) {
         self.plans.push(plan);
     }
 
-    /// A worker has lost leases.
+    /// Notes that a worker has lost leases.
     pub(crate) fn lose(&mut self, loss: Loss) {
         self.losses.push(loss);
     }
 
-    /// Something came out when records were counted again.
+    /// Notes the outcome of a recount.
     pub(crate) fn find(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
 
-    /// Takes all of it, as what is to be done about it.
+    /// Takes all changes, as the effects that they require.
     pub(crate) fn take(&mut self, now: Duration, jobs: &mut Jobs) -> Effects {
         let changes = std::mem::take(self);
         for &id in &changes.entries {
@@ -122,7 +122,7 @@ impl Changes {
             reason: reason.unwrap_or_default(),
         };
         writes.extend(changes.blocked.into_iter().map(blocked));
-        // Of a damaged job nothing is written, so that all that is left of it stays.
+        // A damaged job is never written, so that everything left of it in the store stays.
         let entries =
             changes.entries.iter().filter_map(|id| jobs.get(*id)).filter(|job| job.damage().is_none());
         writes.extend(entries.map(|job| Write::Job(job.entry().clone())));
@@ -136,7 +136,8 @@ impl Changes {
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
         writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
         let Self { comparisons: of_spans, mut draws, messages, plans, losses, findings, .. } = changes;
-        // One of each span: what comes of it has to be written before the next can be held against the span's counts.
+        // One comparison of each span: its outcome must be durable before the next one is compared with the span's
+        // counts.
         let mut comparisons = Vec::new();
         for (key, of_span) in of_spans {
             let mut of_span = of_span.into_iter();
@@ -146,7 +147,8 @@ impl Changes {
             }
         }
         if !comparisons.is_empty() {
-            // What comes of these is not written yet: records would be drawn that they confirm. The next tick asks again.
+            // The outcomes are not durable yet, so a draw would return records that they confirm. The next tick asks
+            // again.
             draws.clear();
         }
         Effects { writes, comparisons, draws, messages, plans, losses, findings }

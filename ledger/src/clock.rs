@@ -1,56 +1,56 @@
-//! The ledger's time.
+//! Turns real time into the ledger's time, which excludes the time in which the coordinator could not work.
 
 use std::time::Duration;
 
-/// How often time passes for the ledger while something is counted, or somebody else has something to do: an idle
-/// thread waits this long for the tail of somebody else's lease.
+/// The tick interval while leases are held, or the caller is busy. An idle thread waits this long for the tail of
+/// another worker's lease.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The same while nothing is counted: silent workers still have to be noticed.
+/// The tick interval while nothing is counted: silent workers must still be noticed.
 const IDLE_TICK: Duration = Duration::from_secs(1);
 
-/// A worker that was not heard because the coordinator came so late to listen was not silent. That goes for a process
-/// that was stopped, not for one that is always slow: so much time passes between two such delays, or the second
+/// A delay of at least `STANDSTILL` is the coordinator's own, so it is not held against silent workers. This is for a
+/// process that was stopped, not for one that is always slow. So a delay within `LISTENING` after the last such delay
 /// counts.
 const STANDSTILL: Duration = Duration::from_secs(1);
 const LISTENING: Duration = Duration::from_secs(10);
 
-/// Makes the ledger's time of the time that has passed since some start.
+/// Turns the time since the start into the ledger's time.
 ///
-/// The ledger's time stands still while nothing can be written, and while the process does: nobody is heard then, so
-/// that nobody is to be given up for his silence.
+/// The ledger's time stands still while the store can't be written, and while the process is stopped. The coordinator
+/// hears no worker then, so it must not give up any for being silent.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
-    /// For how long it has stood still.
+    /// How long the ledger's time has stood still in all.
     stood: Duration,
-    /// When the coordinator last began to do something.
+    /// When the coordinator last woke.
     woke: Duration,
-    /// The ledger's time, which never goes back.
+    /// The ledger's time. It never goes back.
     now: Duration,
     ticked: Duration,
-    /// When time was last left out for coming late.
+    /// When a delay was last left out.
     left_out: Option<Duration>,
 }
 
 impl Clock {
-    /// The ledger's time. It stays the same from one [`wake`](Self::wake) to the next: what is taken up together
-    /// happens at once, and if the process is stopped in the middle, the next `wake` finds that it was.
+    /// Returns the ledger's time. It changes only in [`wake`](Self::wake): all events that are handled together have
+    /// one time. If the process is stopped in between, the next `wake` finds the delay.
     pub(crate) fn now(&self) -> Duration {
         self.now
     }
 
-    /// When the next tick is due.
+    /// Returns when the next tick is due.
     pub(crate) fn next_tick(&self, is_busy: bool) -> Duration {
         self.ticked + if is_busy { TICK } else { IDLE_TICK }
     }
 
-    /// There is a tick.
+    /// Notes that a tick happens now.
     pub(crate) fn tick(&mut self) {
         self.ticked = self.woke;
     }
 
-    /// The coordinator begins to do something. If it should have begun by `next_tick` and is late, because the process
-    /// or its machine was stopped or a transaction took long, that time is left out. Returns how much, if so.
+    /// Advances the time at the start of some work. If the work was due by `next_tick` and is late, the delay is left
+    /// out and returned. It is late if the process or its machine was stopped, or a transaction took long.
     pub(crate) fn wake(&mut self, time: Duration, next_tick: Option<Duration>) -> Option<Duration> {
         let left_out = self.leave_out(time, next_tick);
         self.now = self.now.max(self.woke.saturating_sub(self.stood));
@@ -71,7 +71,7 @@ impl Clock {
         Some(late)
     }
 
-    /// Nothing could be done until `time`.
+    /// Leaves out the time until `time`, because nothing could be done.
     pub(crate) fn stand_still(&mut self, time: Duration) {
         self.stood += time.saturating_sub(self.woke);
         self.woke = time;
@@ -91,7 +91,7 @@ mod tests {
         let mut clock = Clock::default();
         assert_eq!(clock.wake(seconds(1), Some(clock.next_tick(false))), None, "in time");
         clock.tick();
-        // Whether it stood still before it had done what it woke for, or after.
+        // The process may have stopped before its work or after it.
         assert_eq!(clock.now(), seconds(1));
         assert_eq!(clock.wake(seconds(42), Some(clock.next_tick(false))), Some(seconds(40)));
         assert_eq!(clock.now(), seconds(2));

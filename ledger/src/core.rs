@@ -1,9 +1,9 @@
-//! A coordinator without I/O: what is said to it and the time come in; what is to be written, said and answered comes
-//! out.
+//! The coordinator without I/O: requests and the time go in; writes, messages and answers come out.
 //!
-//! Whoever runs it has four things to do, over and over: [`wake`](Core::wake) it; say to it what has come, and let it
-//! [`tick`](Core::tick) when that is [due](Core::next_tick); have the writes of a [`Batch`] made durable; and do what
-//! is [`Due`] then. Nothing that may be said only when it is durable can be had before.
+//! Its caller repeats four steps. It [wakes](Core::wake) the core. It passes on what has arrived, and calls
+//! [`tick`](Core::tick) when that is [due](Core::next_tick). It makes the writes of a [`Batch`] durable. Then it
+//! carries out what is [`Due`]. The types release no answer or message before the writes that it depends on are
+//! durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,34 +26,34 @@ use crate::sessions::{Session, Sessions};
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Stored, Write};
 
-/// The state of a coordinator.
+/// The coordinator's state machine.
 #[derive(Debug)]
 pub struct Core {
     ledger: Ledger,
     clock: Clock,
     sessions: Sessions,
     notes: Vec<Note>,
-    /// The time of the calendar in milliseconds since 1970.
+    /// The wall-clock time, in milliseconds since 1970.
     date_ms: u64,
 }
 
-/// An answer that nobody may see before what it says is durable.
+/// An answer that stays sealed until the writes behind it are durable.
 #[derive(Debug)]
 #[must_use]
 pub struct Sealed<T>(T);
 
 impl<T> Sealed<T> {
-    /// The answer.
+    /// Returns the answer.
     pub fn open(self, _: &Durable) -> T {
         self.0
     }
 }
 
-/// All that was decided is durable.
+/// Proof that all writes of a batch are durable.
 #[derive(Debug)]
 pub struct Durable(());
 
-/// What is to be made durable, and what follows.
+/// Writes to make durable, and the actions that follow them.
 #[derive(Debug)]
 #[must_use]
 pub struct Batch {
@@ -62,42 +62,41 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// To be made durable, all or nothing. There may be none.
+    /// Returns the writes, which may be none. They must become durable all or none.
     #[must_use]
     pub fn writes(&self) -> &[Write] {
         &self.writes
     }
 
-    /// They are durable.
+    /// Returns the actions that follow, once the writes are durable.
     pub fn written(self) -> Due {
         self.due
     }
 }
 
-/// What is to be done once the writes are durable.
+/// The actions that follow durable writes.
 #[derive(Debug)]
 #[must_use]
 pub struct Due {
-    /// With this, answers may be given.
+    /// The proof that opens sealed answers.
     pub durable: Durable,
-    /// To be sent, if there is a session to send it in.
+    /// Messages to send to workers that have a session.
     pub messages: Vec<(WorkerId, ToWorker)>,
-    /// The sessions whose workers have said goodbye: they are to be told [`ToWorker::Farewell`], and nothing after that.
+    /// Sessions whose workers have said goodbye. Each gets [`ToWorker::Farewell`] as its last message.
     pub farewells: Vec<Session>,
-    /// Plans to be made, and given to [`Core::planned`].
+    /// Plans to make, for [`Core::planned`].
     pub plans: Vec<WantedPlan>,
-    /// To be looked up, and the answers given to [`Core::compared`]. There is another batch after that.
+    /// Comparisons to look up in the store, for [`Core::compared`]. Another batch follows then.
     pub comparisons: Vec<Comparison>,
-    /// To be looked up, and the answers given to [`Core::drawn`]. There is another batch after that. One that can't be
-    /// answered now is asked for again.
+    /// Draws to look up in the store, for [`Core::drawn`]. Another batch follows then. The core repeats a draw that got
+    /// no answer.
     pub draws: Vec<Draw>,
 }
 
 impl Core {
-    /// A coordinator that goes on where `stored` left off, without workers. The secret of `run` is drawn at
-    /// random at each start.
+    /// Restores a coordinator from `stored`, without workers. The secret of `run` is drawn at random at each start.
     ///
-    /// A job that contradicts itself is set aside, and keeps no other from being counted.
+    /// A job that contradicts itself is set aside and does not affect the others.
     ///
     /// # Errors
     /// If a job was made under another decomposition.
@@ -111,27 +110,28 @@ impl Core {
         })
     }
 
-    /// The same, with this to decide how often workers report.
+    /// Returns the core with this rule for how often workers report.
     #[must_use]
     pub fn with_reporting(mut self, reporting: Reporting) -> Self {
         self.ledger.set_reporting(reporting);
         self
     }
 
-    /// Its ledger, to look at.
+    /// Returns the ledger, for reading.
     #[must_use]
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// The ledger's time: how long after the start it last woke, without what it [stood still](Self::stood_still).
+    /// Returns the ledger's time: the time of the last wake since the start, without the time that it [stood
+    /// still](Self::stood_still).
     #[must_use]
     pub fn now(&self) -> Duration {
         self.clock.now()
     }
 
-    /// The time after the start when the next tick is due; `None` if nobody has to be looked after. `is_busy` says
-    /// whether whoever runs this is doing something himself that goes on with time.
+    /// Returns the time after the start when the next tick is due; `None` if nothing depends on time. `is_busy` says
+    /// whether the caller itself is doing something that depends on time.
     #[must_use]
     pub fn next_tick(&self, is_busy: bool) -> Option<Duration> {
         let is_busy = is_busy || self.ledger.is_drawing();
@@ -139,9 +139,9 @@ impl Core {
         is_ticking.then(|| self.clock.next_tick(is_busy || self.ledger.has_leases()))
     }
 
-    /// Begins to do something, `time` after the start: all that is said to it from now until it wakes again happens at
-    /// this time. If that is much later than the next tick was due, nobody was listened to, and the time between does
-    /// not pass for the ledger. `date_ms` is the time of the calendar, in milliseconds since 1970.
+    /// Begins some work, `time` after the start: all calls until the next wake happen at this time. If the last tick is
+    /// long overdue, no worker was heard, and the delay is left out. `date_ms` is the wall-clock time in milliseconds
+    /// since 1970.
     pub fn wake(&mut self, time: Duration, is_busy: bool, date_ms: u64) {
         let next_tick = self.next_tick(is_busy);
         self.notes.extend(self.clock.wake(time, next_tick).map(Note::StoodStill));
@@ -149,39 +149,39 @@ impl Core {
         self.ledger.tell_date(date_ms);
     }
 
-    /// Nothing could be done since it last woke, until `time` after the start.
+    /// Leaves out the time since the last wake until `time` after the start, because nothing could be done.
     pub fn stood_still(&mut self, time: Duration) {
         self.clock.stand_still(time);
     }
 
-    /// Lets time pass: silent workers are given up, and leases go to whom they are of use.
+    /// Lets time pass: gives up silent workers, and moves leases to workers that can use them.
     pub fn tick(&mut self) {
         self.clock.tick();
         for worker in self.ledger.tick(self.now()) {
-            // If it lives, it is to notice: something on its connection is stuck.
+            // If the worker is alive, it must notice: its connection is stuck.
             self.sessions.close_of(worker);
             self.notes.push(Note::Silent { worker });
         }
     }
 
-    /// Somebody submits a job. `seed` is drawn at random.
+    /// Submits a job. `seed` is drawn at random.
     pub fn submit(&mut self, asked: &Submission, seed: u128) -> Sealed<Result<JobId, SubmissionRefusal>> {
         let submitted = self.ledger.submit(asked, seed, self.date_ms);
         self.notes.extend(submitted.map(|job| Note::Submitted { job, asked: *asked }));
         Sealed(submitted)
     }
 
-    /// Somebody gives a job up.
+    /// Cancels a job.
     pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), JobRefusal>> {
         Sealed(self.ledger.cancel(self.now(), job))
     }
 
-    /// A certificate of a job is out. The answer is whether the job is done, so that there can be one.
+    /// Notes that a certificate of a job is exported. Returns whether the job is done, which a certificate requires.
     pub fn exported(&mut self, job: JobId) -> Sealed<bool> {
         Sealed(self.ledger.exported(job))
     }
 
-    /// Somebody changes how a job is served.
+    /// Applies an operator's change to a job.
     pub fn change_job(&mut self, job: JobId, change: JobChange) -> Sealed<Result<(), JobRefusal>> {
         let now = self.now();
         let changed = match change {
@@ -196,7 +196,7 @@ impl Core {
         Sealed(changed)
     }
 
-    /// Somebody drains, blocks or unblocks all workers of a name. The answer is how many there are.
+    /// Drains, blocks or unblocks all workers of a name. Returns how many there are.
     pub fn change_workers(
         &mut self,
         name: &Name,
@@ -214,17 +214,17 @@ impl Core {
         Sealed(changed)
     }
 
-    /// The plan of a job is made.
+    /// Gives a job its plan.
     pub fn planned(&mut self, job: JobId, plan: Arc<Plan>) {
         let (method, n_parts, work) = (plan.method(), plan.parts().len(), plan.work());
         self.notes.push(Note::Planned { job, method, n_parts, work });
         self.ledger.planned(self.now(), job, plan);
     }
 
-    /// A worker of a party opens a session, in place of the one that it had, if any.
+    /// Opens a session for a worker of a party, in place of its previous one.
     ///
     /// # Errors
-    /// If it can't be used here.
+    /// If the worker can't be used here.
     pub fn connect(&mut self, hello: Hello, party: Party) -> Result<Session, WorkerRefusal> {
         let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
         self.ledger.connect(self.now(), hello, party)?;
@@ -232,26 +232,27 @@ impl Core {
         Ok(self.sessions.open(worker))
     }
 
-    /// The open session of a worker.
+    /// Returns a worker's open session.
     #[must_use]
     pub fn session(&self, worker: WorkerId) -> Option<Session> {
         self.sessions.session(worker)
     }
 
-    /// A worker reports.
+    /// Handles a worker's report.
     ///
     /// # Errors
-    /// If it makes no sense, or the session is closed; if it was open, it is closed then. Nothing of it is recorded.
+    /// If the report is invalid, or the session is closed. Nothing is recorded then, and an open session is closed.
     pub fn report(&mut self, session: Session, report: &Report) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
         self.is_open(session)?;
         let outcomes = self.ledger.report(self.now(), session.worker(), report);
         outcomes.inspect_err(|_| self.disconnect(session))
     }
 
-    /// A worker can't count a span.
+    /// Handles a worker's failure to count a span.
     ///
     /// # Errors
-    /// If it makes no sense, or the session is closed; if it was open, it is closed then. Nothing changes then.
+    /// If the message is invalid, or the session is closed. Nothing changes then, except that an open session is
+    /// closed.
     pub fn fail(&mut self, session: Session, failure: &Failure) -> Result<(), WorkerRefusal> {
         self.is_open(session)?;
         let worker = session.worker();
@@ -264,7 +265,7 @@ impl Core {
         Ok(())
     }
 
-    /// A worker leaves. It is told that this was heard when all that came before is durable.
+    /// Lets a worker leave. It gets its farewell after all its earlier messages are durable.
     pub fn goodbye(&mut self, session: Session) {
         if self.sessions.leave(session) {
             let worker = session.worker();
@@ -273,7 +274,7 @@ impl Core {
         }
     }
 
-    /// A session has ended without a goodbye. Its worker may come back.
+    /// Ends a session without a goodbye. Its worker may come back.
     pub fn disconnect(&mut self, session: Session) {
         if self.hang_up(session) {
             let worker = session.worker();
@@ -281,8 +282,7 @@ impl Core {
         }
     }
 
-    /// The same where nobody need be told, as when both ends of a session are in one process that ends. Returns whether
-    /// the session was open.
+    /// Ends a session without a note, as when both its ends are in one process that exits. Returns whether it was open.
     pub fn hang_up(&mut self, session: Session) -> bool {
         let is_open = self.sessions.close(session);
         if is_open {
@@ -295,7 +295,8 @@ impl Core {
         if self.sessions.is_open(session) { Ok(()) } else { Err(WorkerRefusal::Unknown(session.worker())) }
     }
 
-    /// What is to be written since the last batch, and what follows. No other is taken until that one is written.
+    /// Returns the writes since the last batch, and the actions that follow. The caller takes the next batch only after
+    /// it has written this one.
     pub fn take_batch(&mut self) -> Batch {
         let Effects { writes, comparisons, draws, messages, plans, losses, findings } =
             self.ledger.take_effects();
@@ -305,29 +306,29 @@ impl Core {
         Batch { writes, due: Due { durable: Durable(()), messages, farewells, plans, comparisons, draws } }
     }
 
-    /// The answer to a comparison: what the record of exactly this span says, if there is one.
+    /// Handles the answer to a comparison: the record of exactly this span, if there is one.
     pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Recorded>) {
         self.ledger.compared(comparison, recorded);
     }
 
-    /// The answer to a [`Draw`].
+    /// Handles the answer to a [`Draw`].
     pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
         self.ledger.drawn(draw, drawn);
     }
 
-    /// What is stored of a job can't be true, as a question of [`Due`] has shown: it is set aside.
+    /// Sets a job aside, because a lookup of [`Due`] has shown that its stored state is invalid.
     pub fn set_aside(&mut self, job: JobId, damage: String) {
         self.notes.push(Note::Damaged { job, reason: damage.clone() });
         self.ledger.set_aside(self.now(), job, damage);
     }
 
-    /// The sessions that are closed since the last call: nothing more is to be sent in them. Those that ended with a
+    /// Returns the sessions that were closed since the last call: they get no more messages. Sessions that ended with a
     /// goodbye are not among them.
     pub fn take_closed(&mut self) -> Vec<Session> {
         self.sessions.take_closed()
     }
 
-    /// What people may want to know of what has happened since the last call.
+    /// Returns the user-visible events since the last call.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }

@@ -1,4 +1,4 @@
-//! What a ledger wants done.
+//! The actions that the ledger asks its caller to carry out.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use queens_solver::{BoardSize, Method, Pass};
 use crate::store::draw::{Draw, Recorded};
 use crate::store::{SecondCount, Verdict, Write};
 
-/// What a ledger wants done, in this order: the writes made durable; then messages sent and plans made.
+/// The ledger's requests, in this order: first writes become durable, then messages are sent and plans are made.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// To be made durable, all or nothing.
+    /// Writes to make durable, all or none.
     pub writes: Vec<Write>,
-    /// To be looked up, and the answers given to [`Ledger::compared`](crate::Ledger::compared).
+    /// Comparisons to look up in the store, for [`Ledger::compared`](crate::Ledger::compared).
     pub comparisons: Vec<Comparison>,
-    /// To be looked up, and the answers given to [`Ledger::drawn`](crate::Ledger::drawn). One that can't be answered is
-    /// asked for again.
+    /// Draws to look up in the store, for [`Ledger::drawn`](crate::Ledger::drawn). The ledger repeats a draw that got
+    /// no answer.
     pub draws: Vec<Draw>,
-    /// To be sent once the writes are durable.
+    /// Messages to send after the writes are durable.
     pub messages: Vec<(WorkerId, ToWorker)>,
-    /// Plans to be made, and given to [`Ledger::planned`](crate::Ledger::planned).
+    /// Plans to make, for [`Ledger::planned`](crate::Ledger::planned).
     pub plans: Vec<WantedPlan>,
-    /// To be told to people.
+    /// Lost leases to report to people.
     pub losses: Vec<Loss>,
-    /// The same.
+    /// Outcomes of recounts to report to people.
     pub findings: Vec<Finding>,
 }
 
-/// What came out when records were counted again.
+/// The outcome of a recount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// A count of a span contradicts its record.
     Disputed {
         /// The job.
         job: JobId,
-        /// The count.
+        /// The new count.
         second: SecondCount,
-        /// The record, and what else is known of it.
+        /// The record, with its other counts.
         recorded: Box<Recorded>,
     },
-    /// Two parties agree on a span, against another count of it.
+    /// Two parties agree on a span, against another count.
     Decided {
         /// The job.
         job: JobId,
-        /// What was decided.
+        /// The verdict.
         verdict: Verdict,
-        /// Whether the party that lost is blocked for it, and was not before.
+        /// Whether the verdict has newly blocked the party that lost.
         is_blocked: bool,
     },
 }
@@ -56,30 +56,30 @@ pub enum Finding {
 pub struct WantedPlan {
     /// The job.
     pub job: JobId,
-    /// The size of its board.
+    /// The board size.
     pub n: BoardSize,
-    /// How it is counted.
+    /// The counting method.
     pub method: Method,
-    /// Which images it is counted on.
+    /// The pass, which decides the images that are counted.
     pub pass: Pass,
 }
 
-/// A worker has lost leases through no decision of anybody.
+/// Leases that a worker has lost without anybody's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Its name.
+    /// The worker's name.
     pub name: Name,
-    /// Whether it is still there: it was heard of, but nothing came of what it held.
+    /// Whether the worker is still connected: it was heard, but did not report on its leases.
     pub is_there: bool,
-    /// How many leases it held of each job; none, if it was given up and held nothing.
+    /// The number of lost leases of each job; empty if a worker that was given up held none.
     pub n_leases: BTreeMap<JobId, usize>,
 }
 
-/// A reported span that lies wholly in recorded ones: if it repeats a record exactly, they must agree.
+/// A reported span that lies wholly in recorded ones. If it repeats a record exactly, the counts must agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// The job.
     pub job: JobId,
-    /// What it counted to this time.
+    /// The new count.
     pub second: SecondCount,
 }

@@ -1,4 +1,4 @@
-//! What has happened, for people. Words are made of it elsewhere.
+//! User-visible events. Other crates turn them into text.
 
 use std::time::Duration;
 
@@ -8,48 +8,48 @@ use queens_solver::Method;
 use crate::effects::{Finding, Loss};
 use crate::events::operators::{JobChange, WorkerChange};
 
-/// Something has happened that people may want to know.
+/// A user-visible event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A job was submitted.
     Submitted {
         /// The job.
         job: JobId,
-        /// What was asked for.
+        /// The submission.
         asked: Submission,
     },
-    /// What is stored of a job contradicts itself, so that it is set aside.
+    /// A job's stored state contradicts itself, so the job is set aside.
     Damaged {
         /// The job.
         job: JobId,
-        /// What can't be true.
+        /// The contradiction.
         reason: String,
     },
     /// A job has its plan.
     Planned {
         /// The job.
         job: JobId,
-        /// How it is counted.
+        /// The counting method.
         method: Method,
-        /// The parts of the plan.
+        /// The number of parts of the plan.
         n_parts: usize,
-        /// Its estimated work in nodes.
+        /// The plan's estimated work, in work units.
         work: u128,
     },
-    /// An operator has decided about a job.
+    /// An operator has changed a job.
     JobChanged {
         /// The job.
         job: JobId,
-        /// What he decided.
+        /// The change.
         change: JobChange,
     },
-    /// An operator has decided about all workers of a name.
+    /// An operator has changed all workers of a name.
     WorkersChanged {
         /// The name.
         name: Name,
-        /// What he decided.
+        /// The change.
         change: WorkerChange,
-        /// How many there are.
+        /// The number of workers.
         n_workers: usize,
     },
     /// A worker has opened a session.
@@ -58,43 +58,43 @@ pub enum Note {
         worker: WorkerId,
         /// Its name.
         name: Name,
-        /// What it counts with.
+        /// The kernel that it counts with.
         kernel: Name,
     },
     /// A worker has left.
     Left {
         /// The worker.
         worker: WorkerId,
-        /// Its name, if it was still known.
+        /// Its name, if still known.
         name: Option<Name>,
     },
-    /// The session of a worker has ended, and the worker may come back.
+    /// A worker's session has ended, and the worker may come back.
     ConnectionLost {
         /// The worker.
         worker: WorkerId,
-        /// Its name, if it was still known.
+        /// Its name, if still known.
         name: Option<Name>,
     },
-    /// A worker was given up, because nothing was heard of it.
+    /// A silent worker was given up.
     Silent {
         /// The worker.
         worker: WorkerId,
     },
-    /// A worker has lost leases through no decision of anybody.
+    /// A worker has lost leases without anybody's decision.
     Lost(Loss),
     /// A worker could not count a span.
     Failed {
         /// The worker.
         worker: WorkerId,
-        /// Its name, if it is still known.
+        /// Its name, if still known.
         name: Option<Name>,
         /// The job.
         job: JobId,
-        /// What it said.
+        /// The worker's message.
         failure: Failure,
     },
-    /// Something came out when records were counted again.
+    /// A recount has an outcome.
     Found(Finding),
-    /// Nobody was listened to for so long, which does not count as anybody's silence.
+    /// The coordinator heard no worker for this long. The time is not held against silent workers.
     StoodStill(Duration),
 }

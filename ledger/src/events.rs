@@ -1,4 +1,4 @@
-//! What may happen to a ledger, and what it does about it.
+//! The events that change the ledger, one handler module each.
 
 pub(crate) mod failures;
 pub(crate) mod jobs;

@@ -1,4 +1,4 @@
-//! Sets of numbers, kept as ranges.
+//! A set of numbers, stored as ranges.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::ranges::{Ranges, outside};
 
-/// A set of `u64`, as disjoint ranges in order that do not touch, and what tells it from others.
+/// A set of `u64`: disjoint ranges in order that do not touch, with a fingerprint.
 ///
-/// Every change costs the logarithm of the number of ranges, times the number of those that it touches.
+/// A change takes time logarithmic in the number of ranges, times the number of ranges that it touches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Intervals {
     ranges: Ranges<()>,
@@ -17,55 +17,55 @@ pub struct Intervals {
     fingerprint: u64,
 }
 
-/// How much is in a set, and a number that no other set has but by chance.
+/// The size of a set and its fingerprint, which differs from that of any other set except by chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Its ranges.
+    /// The number of ranges.
     pub n_ranges: u64,
-    /// The numbers in them.
+    /// The number of numbers in them.
     pub n_numbers: u64,
-    /// The sum of a hash of each range: it tells whether one is missing, too many, or another.
+    /// The sum of a hash of each range. It shows a missing, additional or different range.
     pub fingerprint: u64,
 }
 
 impl Intervals {
-    /// The ranges, in order, with a gap between any two.
+    /// Returns the ranges, in order, with a gap between any two.
     pub fn ranges(&self) -> impl DoubleEndedIterator<Item = Range<u64>> {
         self.ranges.iter().map(|((), range)| range)
     }
 
-    /// How many numbers are in the set.
+    /// Returns the number of numbers in the set.
     pub fn len(&self) -> u64 {
         self.n_numbers
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// What tells this set from others.
+    /// Returns the set's size and fingerprint.
     pub fn extent(&self) -> Extent {
         let (n_ranges, n_numbers) = (self.ranges.len() as u64, self.n_numbers);
         Extent { n_ranges, n_numbers, fingerprint: self.fingerprint }
     }
 
-    /// The end of the range that begins with `start`, if one does.
+    /// Returns the end of the range that begins with `start`, if there is one.
     pub fn end_of(&self, start: u64) -> Option<u64> {
         self.ranges.end_of((), start)
     }
 
-    /// Whether all of `range` is in the set.
+    /// Whether the set contains all of `range`.
     pub fn contains(&self, range: &Range<u64>) -> bool {
         range.is_empty() || self.ranges.with((), range.start).is_some_and(|held| range.end <= held.end)
     }
 
-    /// Whether any of `range` is in the set.
+    /// Whether the set contains any of `range`.
     pub fn intersects(&self, range: &Range<u64>) -> bool {
         self.ranges.intersects((), range)
     }
 
-    /// Adds `range`, all, part or none of which may be there already. Returns the ranges that became one with it.
+    /// Adds `range`, which may already be in the set wholly or in part. Returns the ranges that were merged with it.
     pub fn insert(&mut self, range: Range<u64>) -> Vec<Range<u64>> {
         if range.is_empty() {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Intervals {
         merged
     }
 
-    /// Takes out what of `range` is in the set.
+    /// Removes `range`, as far as it is in the set.
     pub fn remove(&mut self, range: &Range<u64>) {
         for held in self.ranges.remove((), range) {
             self.uncount(&held);
@@ -84,7 +84,7 @@ impl Intervals {
         }
     }
 
-    /// What is here and not there.
+    /// Returns the numbers that are in this set and not in the other.
     #[must_use]
     pub fn without(&self, others: &Self) -> Self {
         let mut rest = self.clone();
@@ -92,7 +92,7 @@ impl Intervals {
         rest
     }
 
-    /// What of `range` is not in the set, in order.
+    /// Returns the ranges of `range` that are not in the set, in order.
     pub fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
         self.ranges.gaps((), range)
     }
@@ -108,7 +108,7 @@ impl Intervals {
     }
 }
 
-/// What a range adds to a fingerprint. Fingerprints are stored: they must never change.
+/// Returns the contribution of a range to a fingerprint. Fingerprints are stored, so this must never change.
 fn hash(range: &Range<u64>) -> u64 {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&range.start.to_le_bytes());
@@ -130,7 +130,7 @@ impl fmt::Display for Intervals {
 impl std::str::FromStr for Intervals {
     type Err = InvalidIntervals;
 
-    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    /// Parses the output of [`Display`](fmt::Display), and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidIntervals> {
         let mut set = Self::default();
         let mut last = None;
@@ -148,7 +148,7 @@ impl std::str::FromStr for Intervals {
     }
 }
 
-/// A text that is no set of ranges.
+/// The error for a text that is no set of ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a list of ranges in ascending order")]
 pub struct InvalidIntervals;
@@ -164,7 +164,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Whatever is put in and taken out, the set says what a set of single numbers says.
+        /// After any insertions and removals, the set agrees with a set of single numbers.
         #[test]
         fn behaves_like_a_set_of_numbers(
             steps in prop::collection::vec((any::<bool>(), 0_u64..40, 0_u64..12), 0..40),
@@ -193,7 +193,7 @@ mod tests {
                 prop_assert!(ranges.iter().all(|range| !range.is_empty()));
                 let numbers: BTreeSet<u64> = ranges.iter().cloned().flatten().collect();
                 prop_assert_eq!(&numbers, &model);
-                // The same numbers, however they came, make the same set.
+                // The same numbers make the same set, in whatever order they came.
                 let mut again = Intervals::default();
                 model.iter().for_each(|&number| _ = again.insert(number..number + 1));
                 prop_assert_eq!(&again, &set);

@@ -1,4 +1,4 @@
-//! Jobs: what is said of each, what is recorded of it, and what is there to be leased.
+//! Jobs: their entries, their records, and the spans that are free to lease.
 
 pub(crate) mod agreement;
 pub(crate) mod agreement_of_counts;

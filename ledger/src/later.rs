@@ -1,8 +1,8 @@
-//! Times to come.
+//! Adds seconds to a time.
 
 use std::time::Duration;
 
-/// A time some seconds later; the end of time if that is unknown.
+/// Returns the time some seconds later; the end of time if that is not representable.
 pub(crate) fn later(time: Duration, seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds)
         .ok()

@@ -1,4 +1,4 @@
-//! Leases: their tokens, those that are held, and what may still be reported of those that have ended.
+//! Leases: their tokens, the live ones, and those that have ended but may still be reported on.
 
 pub(crate) mod ended_leases;
 pub(crate) mod lease_table;

@@ -1,7 +1,7 @@
 //! The ledger of n-queens jobs, without any I/O: no network, no disk, no clock, no threads.
 //!
-//! [`Ledger`] decides; [`store`] is what it asks of whoever keeps its decisions; [`Core`] is a whole coordinator but
-//! for what connects it to the world.
+//! [`Ledger`] decides. [`store`] has the trait for keeping its decisions. [`Core`] is a whole coordinator without its
+//! connections.
 
 mod by_method;
 mod changes;

@@ -1,13 +1,13 @@
-//! How long a job should still take.
+//! Estimates the remaining time of a job.
 //!
-//! What is left is counted in nodes: the estimated work that is not recorded, times the ratio of measured to estimated
-//! nodes of what is. How fast it goes is what the threads that count the job *now* were measured at, times the share
-//! of that which was really counted lately. So a worker that joins, is blocked or goes over to another job matters at
-//! once, and one that is held up as soon as less comes from it than it promised. Nothing is told until nearly all of
-//! the speed was measured: what a worker says of itself before is a guess.
+//! The remaining work is counted in nodes: the unrecorded estimated work, times the ratio of measured to estimated
+//! nodes of the records. The speed is the measured speed of the threads that count the job *now*, times the share of it
+//! that was lately achieved. So it matters at once if a worker joins, is blocked or moves to another job. A worker that
+//! is held up matters as soon as it achieves less than its speed promises. There is no estimate until nearly all of the
+//! speed is measured: before that, a worker's own figure is a guess.
 //!
-//! The range is some two standard deviations wide on each side: of the ratio, by how many crosses are recorded; of the
-//! speed, by how much it has varied; and a few per cent for what nobody knows.
+//! The range is some two standard deviations wide on each side. It covers the ratio, by the number of recorded parts;
+//! the speed, by its variation; and a few per cent of unknowns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -18,56 +18,56 @@ use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::state::State;
 
-/// Time between two looks: the least, and what each worker of the cluster adds to it.
+/// The minimum interval between two measurements, and the addition for each worker of the cluster.
 const LOOK_SECONDS: f64 = 0.2;
 const LOOK_SECONDS_PER_WORKER: f64 = 50e-6;
 
-/// Periods of which it is kept what was counted in them, how long the first are, and how long they get: when there are
-/// too many, each two become one.
+/// The number of periods that are kept, the length of the first ones, and the longest. When there are too many, each
+/// two are merged.
 const MOST_PERIODS: usize = 32;
 const FIRST_PERIOD_SECONDS: f64 = 1.0;
 const LONGEST_PERIOD_SECONDS: f64 = 60.0;
 
-/// How much less a period matters than the one after it: about the last ten do.
+/// The weight of a period relative to the next one: about the last ten matter.
 const FADING: f64 = 0.9;
 
-/// A thread of which nothing was heard for longer, though its worker should have reported, is not taken to go on counting.
+/// A thread that is overdue with a report by more than this is not assumed to go on counting.
 const LONGEST_SILENCE_SECONDS: f64 = 10.0;
 
-/// What is expected before anything is measured: promises are kept, for this long, but not to more than this.
+/// The prior before any measurement: promises are kept for this long, with this spread.
 const TRUST_SECONDS: f64 = 0.3;
 const FIRST_SPREAD: f64 = 0.1;
 
-/// The share of a team's speed that may be guessed when something is told of it.
+/// The largest guessed share of a team's speed with which an estimate is given.
 const MOST_GUESSED: f64 = 0.1;
 
-/// The standard deviation of one cross's measured nodes from its estimate (root mean square, n = 15 to 19).
+/// The standard deviation of one part's measured nodes from its estimate (root mean square, n = 15 to 19).
 const SPREAD_OF_ESTIMATES: f64 = 0.2;
 
-/// What the future may have in store that the past has not, and how long the last reports may take.
+/// Allowances for future disturbances that the past does not show, and for the last reports.
 const UNKNOWN: f64 = 0.08;
 const SLACK_SECONDS: f64 = 0.3;
 
-/// How fast jobs are counted.
+/// The speed at which each job is counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paces {
-    /// When it was last looked at.
+    /// The time of the last measurement.
     looked: Duration,
-    /// Of jobs that are there to be counted.
+    /// The paces of active jobs.
     of_jobs: BTreeMap<JobId, JobPace>,
 }
 
-/// How fast a job is counted, as far as it was looked at.
+/// The measured speed of one job.
 #[derive(Clone, Debug, Default)]
 struct JobPace {
     periods: VecDeque<Period>,
     period_seconds: f64,
-    /// Nodes that were counted at the last look, reported or not, and what was promised for each second since.
+    /// The nodes that were counted at the last measurement, reported or not, and those promised for each second since.
     before: Option<(f64, f64)>,
     left: Option<TimeLeft>,
 }
 
-/// What was counted in some time, in nodes, and what the threads would have counted at their measured speed.
+/// The nodes counted in some time, and the nodes that the threads would have counted at their measured speed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     seconds: f64,
@@ -80,9 +80,9 @@ struct Period {
 struct Team {
     /// Nodes per second.
     speed: f64,
-    /// That part of it which nobody has measured yet.
+    /// The part of the speed that is not measured yet.
     guessed: f64,
-    /// Nodes they should have counted and not reported.
+    /// The nodes that they should have counted and not reported.
     in_hand: f64,
 }
 
@@ -93,7 +93,7 @@ impl Team {
 }
 
 impl Paces {
-    /// Looks at what was counted since the last look, if that is long enough ago.
+    /// Measures the progress since the last measurement, if that is long enough ago.
     pub(crate) fn look(&mut self, state: &State) {
         let seconds = state.now().saturating_sub(self.looked).as_secs_f64();
         if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * state.workers().len() as f64 {
@@ -116,7 +116,7 @@ impl Paces {
         }
     }
 
-    /// How long a job should still take; `None` if nobody counts it, or nobody knows how fast.
+    /// Returns the remaining time of a job; `None` if nobody counts it, or the speed is unknown.
     pub(crate) fn time_left(&self, job: JobId) -> Option<TimeLeft> {
         self.of_jobs.get(&job)?.left
     }
@@ -142,7 +142,7 @@ fn teams(state: &State) -> BTreeMap<JobId, Team> {
 }
 
 impl JobPace {
-    /// Nobody counts the job, or nobody knows how fast.
+    /// Suspends the estimate, because nobody counts the job or the speed is unknown.
     fn pause(&mut self) {
         self.before = None;
         self.left = None;
@@ -152,7 +152,7 @@ impl JobPace {
         let counted = counting.progress().nodes as f64 + team.in_hand;
         let before = self.before.replace((counted, team.speed));
         if !team.is_measured() {
-            // What a wrong guess promises says nothing.
+            // A promise that rests on a wrong guess says nothing.
             self.pause();
             return;
         }
@@ -187,7 +187,7 @@ impl JobPace {
         let progress = counting.progress();
         let n_crosses = counting.plan().parts().len().max(1) as f64;
         let (work, work_recorded) = (progress.work as f64, progress.work_recorded as f64);
-        // As if one cross had been counted before and had turned out as estimated.
+        // As if one part had been counted before, exactly as estimated.
         let typical = work / n_crosses;
         let ratio = (progress.nodes as f64 + typical) / (work_recorded + typical);
         let nodes_left = ((work - work_recorded) * ratio - team.in_hand).max(0.0);
@@ -198,20 +198,20 @@ impl JobPace {
         let (share, share_spread, mean_seconds, n_periods) = self.share_kept(team.speed);
         let expected = nodes_left / (team.speed * share);
         let to_come = (mean_seconds / expected).min(1.0);
-        // Twice, as one second is much like the next.
+        // Doubled, because successive seconds are alike.
         let variance = 2.0 * share_spread.powi(2) * (1.0 / n_periods + to_come) + ratio_spread.powi(2);
         let either_way = (2.0 * variance.sqrt() + UNKNOWN).min(5.0).exp();
         let low = (expected / either_way - SLACK_SECONDS).max(0.0);
         TimeLeft::new(low, expected, expected * either_way + SLACK_SECONDS).ok()
     }
 
-    /// The share of what threads promised that they counted lately, its standard deviation from one period to the
-    /// next, the mean length of those periods and their number.
+    /// Returns the share of the promised nodes that was lately counted, its standard deviation between periods, and the
+    /// mean length and the number of those periods.
     fn share_kept(&self, speed: f64) -> (f64, f64, f64, f64) {
         let weighted = || {
             let weights = std::iter::successors(Some(1.0), |weight| Some(weight * FADING));
             let promised = self.periods.iter().rev().filter(|period| period.promised > 0.0);
-            // A worker that comes back may have more to tell than it had time for.
+            // A worker that comes back may report more than it had time for.
             let counted = |period: &Period| period.counted.clamp(0.0, 2.0 * period.promised);
             promised.map(move |period| Period { counted: counted(period), ..*period }).zip(weights)
         };

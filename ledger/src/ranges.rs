@@ -1,12 +1,12 @@
-//! Sets of numbers kept as ranges, of several kinds in one map.
+//! Sets of numbers, stored as ranges, with several kinds in one map.
 //!
-//! This is the one place where ranges are joined and cut. An [`Intervals`](crate::intervals::Intervals) is such a set
-//! of one kind, a [`SpanSet`](crate::spans::SpanSet) one with a kind for each cross. A single span is cut by
-//! [`Span::without`](queens_solver::Span::without).
+//! Ranges are joined and cut only here. An [`Intervals`](crate::intervals::Intervals) is such a set of one kind; a
+//! [`SpanSet`](crate::spans::SpanSet) has one kind for each part. [`Span::without`](queens_solver::Span::without) cuts
+//! a single span.
 //!
-//! No crate that is kept does this better. range-set-blaze takes out single numbers only. iset joins nothing, and takes
-//! 48 bytes a range. rangemap takes 30 bytes, as this does, but does not say what it joins: for the fingerprint of
-//! [`Intervals`](crate::intervals::Intervals) it has to be asked first. Ten million ranges in random order, in
+//! No maintained crate does this better. range-set-blaze removes single numbers only. iset joins nothing, and takes 48
+//! bytes a range. rangemap takes 30 bytes, as this does, but does not report the ranges that it joins: the fingerprint
+//! of [`Intervals`](crate::intervals::Intervals) would need a query first. Ten million ranges in random order, in
 //! microseconds each, this and then rangemap: insert 1.4 and 1.5, remove 2.4 and 3.4, join two 2.5 and 3.3, contains
 //! 1.2 and 1.2, gaps 1.7 and 1.3.
 
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Disjoint ranges that do not touch, in the order of their kinds and numbers.
 ///
-/// Every change costs the logarithm of the number of ranges, times the number of those that it touches.
+/// A change takes time logarithmic in the number of ranges, times the number of ranges that it touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges<K>(BTreeMap<(K, u64), u64>);
 
@@ -30,32 +30,32 @@ impl<K: Copy + Ord> Ranges<K> {
         self.0.is_empty()
     }
 
-    /// How many ranges there are.
+    /// Returns the number of ranges.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The ranges, in order, with a gap between any two of a kind.
+    /// Returns the ranges, in order, with a gap between any two of a kind.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (K, Range<u64>)> {
         self.0.iter().map(|(&(kind, start), &end)| (kind, start..end))
     }
 
-    /// The first range.
+    /// Returns the first range.
     pub(crate) fn first(&self) -> Option<(K, Range<u64>)> {
         self.0.first_key_value().map(|(&(kind, start), &end)| (kind, start..end))
     }
 
-    /// Takes out the last range.
+    /// Removes the last range.
     pub(crate) fn pop_last(&mut self) -> Option<(K, Range<u64>)> {
         self.0.pop_last().map(|((kind, start), end)| (kind, start..end))
     }
 
-    /// The end of the range that begins with `start`, if one does.
+    /// Returns the end of the range that begins with `start`, if there is one.
     pub(crate) fn end_of(&self, kind: K, start: u64) -> Option<u64> {
         self.0.get(&(kind, start)).copied()
     }
 
-    /// The range that has this number, if one does.
+    /// Returns the range that contains this number, if there is one.
     pub(crate) fn with(&self, kind: K, number: u64) -> Option<Range<u64>> {
         let (&(_, start), &end) = self.0.range((kind, 0)..=(kind, number)).next_back()?;
         (number < end).then_some(start..end)
@@ -67,8 +67,8 @@ impl<K: Copy + Ord> Ranges<K> {
         !range.is_empty() && held.is_some_and(|(_, &end)| range.start < end)
     }
 
-    /// Adds `range`, all, part or none of which may be there already, and must not be empty. Returns the ranges that
-    /// became one with it, and that one.
+    /// Adds `range`, which must not be empty and may already be there wholly or in part. Returns the ranges that were
+    /// merged with it, and the result.
     pub(crate) fn insert(&mut self, kind: K, range: Range<u64>) -> (Vec<Range<u64>>, Range<u64>) {
         let merged = self.held(kind, range.start, true).take_while(|held| held.start <= range.end);
         let merged: Vec<Range<u64>> = merged.collect();
@@ -81,7 +81,7 @@ impl<K: Copy + Ord> Ranges<K> {
         (merged, start..end)
     }
 
-    /// Takes out what of `range` is in the set. Returns the ranges that had some of it, as they were.
+    /// Removes `range`, as far as it is in the set. Returns the ranges that it touched, as they were.
     pub(crate) fn remove(&mut self, kind: K, range: &Range<u64>) -> Vec<Range<u64>> {
         if range.is_empty() {
             return Vec::new();
@@ -97,7 +97,7 @@ impl<K: Copy + Ord> Ranges<K> {
         touched
     }
 
-    /// What of `range` is not in the set, in order.
+    /// Returns the ranges of `range` that are not in the set, in order.
     pub(crate) fn gaps(&self, kind: K, range: Range<u64>) -> Vec<Range<u64>> {
         let mut gaps = Vec::new();
         let mut at = range.start;
@@ -113,7 +113,7 @@ impl<K: Copy + Ord> Ranges<K> {
         gaps
     }
 
-    /// The ranges of a kind from the one on that ends after `number`, or with it where `touching` ones are meant too.
+    /// Returns the ranges of a kind that end after `number`; with `touching`, also one that ends with it.
     fn held(&self, kind: K, number: u64, touching: bool) -> impl Iterator<Item = Range<u64>> {
         let before = self.0.range((kind, 0)..(kind, number)).next_back();
         let before = before.filter(|&(_, &end)| end > number || (touching && end == number));
@@ -122,7 +122,7 @@ impl<K: Copy + Ord> Ranges<K> {
     }
 }
 
-/// What of `held` lies before and after `taken`, which it meets.
+/// Returns the parts of `held` before and after `taken`, which overlaps it.
 pub(crate) fn outside(held: &Range<u64>, taken: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
     [held.start..taken.start, taken.end..held.end].into_iter().filter(|rest| !rest.is_empty())
 }

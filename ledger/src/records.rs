@@ -1,4 +1,4 @@
-//! Records before they are stored: how they grow, and what no store can hold.
+//! Merges records before they are stored, and checks that a store can hold them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use queens_solver::{Count, Span};
 
 use crate::store::{MAX_COUNT, MAX_DURATION, Record};
 
-/// Both records as one. `None` if the second does not begin where the first ends, or the sums do not fit.
+/// Merges two records. Returns `None` if the second does not begin where the first ends, or the sums do not fit.
 pub(crate) fn merged(first: &Record, second: &Record) -> Option<Record> {
     let adjacent = first.span.cross() == second.span.cross() && first.span.to() == second.span.from();
     let count: Count = first.count.checked_add(second.count)?;
@@ -18,7 +18,7 @@ pub(crate) fn merged(first: &Record, second: &Record) -> Option<Record> {
     Some(Record { span, count, duration, ..second.clone() })
 }
 
-/// Whether a store can hold these numbers: one that it refuses would stop it from recording anything.
+/// Whether a store can hold these numbers. A record that the store refuses would block all further ones.
 pub(crate) fn can_be_recorded(count: Count, duration: Duration) -> bool {
     count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT && duration <= MAX_DURATION
 }

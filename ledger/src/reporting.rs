@@ -1,22 +1,22 @@
-//! How often workers are to report.
+//! Decides how often workers report.
 //!
-//! A coordinator can serve only so many reports, so the more workers there are, the less often each reports. How often
-//! decides what a crash of a worker loses and how old that is which is known of it, and nothing else: leases that end
-//! are reported at once, and leases get short when a job nears its end.
+//! A coordinator can serve only so many reports, so the more workers there are, the less often each reports. The
+//! interval bounds how much work a crash of a worker loses, and how stale progress is. It has no other effect: leases
+//! that end are reported at once, and leases get short when a job nears its end.
 
 use std::time::Duration;
 
 use queens_model::ReportInterval;
 
-/// How many times as many reports may come while the tails of leases are cut off, for which it matters how far they are.
+/// The factor by which the report rate may rise while tails are cut off, which needs fresh progress.
 const HURRY: f64 = 4.0;
 
-/// What decides how often workers report.
+/// The rule for how often workers report.
 #[derive(Clone, Copy, Debug)]
 pub struct Reporting {
-    /// All workers together report about so often a second, leases that end apart.
+    /// The approximate reports a second of all workers together, without leases that end.
     pub per_second: f64,
-    /// No worker reports less often than this: it is what a crash of one may lose.
+    /// The longest interval of a worker: a crash may lose this much work.
     pub longest: ReportInterval,
 }
 
@@ -28,7 +28,7 @@ impl Default for Reporting {
 }
 
 impl Reporting {
-    /// How often each of so many workers is to report.
+    /// Returns the report interval for this number of workers.
     pub(crate) fn interval(self, n_workers: usize, is_hurried: bool) -> ReportInterval {
         let per_second = self.per_second * if is_hurried { HURRY } else { 1.0 };
         let (least, most) = (ReportInterval::USUAL, self.longest);

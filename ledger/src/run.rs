@@ -1,30 +1,30 @@
-//! What one run of a coordinator draws at random.
+//! The secret of one run of a coordinator, and the values derived from it.
 
 use std::hash::Hasher;
 
 use queens_model::JobId;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
-/// A secret of one run, drawn at random at each start. All else that a run needs of chance follows from it, and tells
-/// nothing of it.
+/// The secret of one run, drawn at random at each start. All other random values of the run are derived from it and
+/// reveal nothing of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Run(u128);
 
 impl Run {
-    /// A run with this secret.
+    /// Creates a run with this secret.
     #[must_use]
     pub const fn new(secret: u128) -> Self {
         Self(secret)
     }
 
-    /// Where the lease tokens of this run begin.
+    /// Returns the first lease token of this run.
     pub(crate) fn first_token(self) -> u64 {
-        // Room is left below 2^63, which is what a column holds.
+        // This leaves room below 2^63, the limit of a database column.
         let half = self.draw("lease tokens", 0) >> 66;
         u64::try_from(half).unwrap_or_default()
     }
 
-    /// A new seed of a job.
+    /// Returns a new seed for a job.
     pub(crate) fn seed(self, job: JobId) -> u128 {
         self.draw("seed", job.0)
     }

@@ -1,4 +1,4 @@
-//! What is handed out: leases sized by time, and the tails of running leases when nothing else is left.
+//! Scheduling: sizes leases by time, and shares the tails of running leases when nothing else is left.
 
 pub(crate) mod assign;
 pub(crate) mod lease_size;

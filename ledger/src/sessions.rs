@@ -1,4 +1,4 @@
-//! Which workers have a session.
+//! The open sessions of workers.
 
 use std::collections::HashMap;
 
@@ -12,26 +12,26 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whose session it is.
+    /// Returns the worker.
     #[must_use]
     pub const fn worker(self) -> WorkerId {
         self.worker
     }
 }
 
-/// The open sessions, at most one for each worker. A worker that connects again gets a new one, and the end of its old
-/// one does not matter any more.
+/// The open sessions, at most one for each worker. A worker that connects again gets a new session, and the end of its
+/// old one has no effect.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     open: HashMap<WorkerId, u64>,
     n_sessions: u64,
     closed: Vec<Session>,
-    /// Those whose workers have said goodbye, which nobody has answered.
+    /// Sessions that ended with a goodbye that is not answered yet.
     left: Vec<Session>,
 }
 
 impl Sessions {
-    /// A new session, in place of any older one.
+    /// Opens a session, in place of any older one.
     pub(crate) fn open(&mut self, worker: WorkerId) -> Session {
         self.close_of(worker);
         self.n_sessions += 1;
@@ -39,7 +39,7 @@ impl Sessions {
         Session { worker, number: self.n_sessions }
     }
 
-    /// The open session of a worker.
+    /// Returns a worker's open session.
     pub(crate) fn session(&self, worker: WorkerId) -> Option<Session> {
         self.open.get(&worker).map(|&number| Session { worker, number })
     }
@@ -48,7 +48,7 @@ impl Sessions {
         self.session(session.worker) == Some(session)
     }
 
-    /// Closes a session; `false` if it was not open.
+    /// Closes a session. Returns `false` if it was not open.
     pub(crate) fn close(&mut self, session: Session) -> bool {
         let is_open = self.is_open(session);
         if is_open {
@@ -57,7 +57,7 @@ impl Sessions {
         is_open
     }
 
-    /// Closes a session whose worker has said goodbye, and is to be told that it was heard; `false` if it was not open.
+    /// Closes a session after a goodbye, which will be answered. Returns `false` if it was not open.
     pub(crate) fn leave(&mut self, session: Session) -> bool {
         let is_open = self.is_open(session);
         if is_open {
@@ -67,19 +67,19 @@ impl Sessions {
         is_open
     }
 
-    /// The sessions whose workers have said goodbye since the last call.
+    /// Takes the sessions that ended with a goodbye since the last call.
     pub(crate) fn take_left(&mut self) -> Vec<Session> {
         std::mem::take(&mut self.left)
     }
 
-    /// Closes the session of a worker, if it has one.
+    /// Closes a worker's session, if it has one.
     pub(crate) fn close_of(&mut self, worker: WorkerId) {
         let session = self.session(worker);
         self.open.remove(&worker);
         self.closed.extend(session);
     }
 
-    /// The sessions that were closed since the last call.
+    /// Takes the sessions that were closed since the last call.
     pub(crate) fn take_closed(&mut self) -> Vec<Session> {
         std::mem::take(&mut self.closed)
     }

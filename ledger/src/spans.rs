@@ -1,4 +1,4 @@
-//! Sets of subproblems, kept as spans.
+//! Sets of subproblems, stored as spans.
 
 use std::ops::Range;
 
@@ -6,38 +6,38 @@ use queens_solver::Span;
 
 use crate::ranges::Ranges;
 
-/// Disjoint spans in the order of their crosses and numbers, merged where they touch. Each method takes time
-/// logarithmic in the number of spans, for each span that it changes.
+/// Disjoint spans in the order of their parts and numbers, merged where they touch. Each method takes time logarithmic
+/// in the number of spans, for each span that it changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SpanSet(Ranges<u32>);
 
 impl SpanSet {
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many spans there are.
+    /// Returns the number of spans.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The spans, in order.
+    /// Returns the spans, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Span> {
         self.0.iter().filter_map(span)
     }
 
-    /// Where the span ends that has this subproblem.
+    /// Returns the end of the span that contains this subproblem.
     pub(crate) fn end_of(&self, cross: u32, number: u64) -> Option<u64> {
         self.0.with(cross, number).map(|range| range.end)
     }
 
-    /// Adds a span, all, part or none of which may be there already.
+    /// Adds a span, which may already be there wholly or in part.
     pub(crate) fn insert(&mut self, span: Span) {
         self.0.insert(span.cross(), numbers(span));
     }
 
-    /// Takes out what of `span` is there and returns it.
+    /// Takes out `span`, as far as it is there, and returns that.
     pub(crate) fn take(&mut self, span: Span) -> Vec<Span> {
         let touched = self.0.remove(span.cross(), &numbers(span)).into_iter();
         touched
@@ -45,25 +45,25 @@ impl SpanSet {
             .collect()
     }
 
-    /// The first span.
+    /// Returns the first span.
     pub(crate) fn first(&self) -> Option<Span> {
         self.0.first().and_then(span)
     }
 
-    /// What is in both.
+    /// Returns the subproblems that are in both sets.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         let mut rest = self.clone();
         other.iter().flat_map(|span| rest.take(span)).collect()
     }
 
-    /// What is here and not there.
+    /// Returns the subproblems that are in this set and not in the other.
     pub(crate) fn without(&self, other: &Self) -> Self {
         let mut rest = self.clone();
         other.iter().for_each(|span| _ = rest.take(span));
         rest
     }
 
-    /// Takes out the last span.
+    /// Removes the last span.
     pub(crate) fn pop_last(&mut self) -> Option<Span> {
         self.0.pop_last().and_then(span)
     }
@@ -73,12 +73,12 @@ fn numbers(span: Span) -> Range<u64> {
     span.from()..span.to()
 }
 
-/// No range of a set is empty.
+/// Converts a range of a set, which is never empty.
 fn span((cross, range): (u32, Range<u64>)) -> Option<Span> {
     Span::new(cross, range.start, range.end).ok()
 }
 
-/// Parts that are there twice are taken once.
+/// Overlapping spans are merged.
 impl FromIterator<Span> for SpanSet {
     fn from_iter<T: IntoIterator<Item = Span>>(spans: T) -> Self {
         let mut set = Self::default();

@@ -1,9 +1,9 @@
-//! The book: all jobs, workers and leases, and the steps that change more than one of them.
+//! The state of a coordinator: all jobs, workers and leases, and the steps that change more than one of them.
 //!
-//! Each part keeps its own invariants. The book keeps those between them:
-//! - a worker holds the leases that are live under its name, and no others;
-//! - each subproblem of a job with a plan is recorded, free, failed or held under a live lease; a recorded one may be held
-//!   too, to be counted again or because a late report of a lost lease came first.
+//! Each table keeps its own invariants. This module keeps those between them:
+//! - A worker holds exactly the live leases with its number.
+//! - Each subproblem of a job with a plan is recorded, free, failed or held under a live lease. A recorded one may be held
+//!   too, for a recount or because a late report on a lost lease came first.
 
 mod blocking;
 
@@ -29,11 +29,11 @@ use crate::store::Phase;
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Workers;
 
-/// All jobs, workers and leases of one coordinator, and what has changed about them.
+/// All jobs, workers and leases of one coordinator, and their changes.
 #[derive(Debug)]
 pub(crate) struct State {
     now: Duration,
-    /// The time of the calendar in milliseconds since 1970, as far as it was told.
+    /// The wall-clock time in milliseconds since 1970, once set.
     date_ms: Option<u64>,
     jobs: Jobs,
     workers: Workers,
@@ -41,9 +41,9 @@ pub(crate) struct State {
     changes: Changes,
 }
 
-/// Looking, time and changes.
+/// Queries, time and changes.
 impl State {
-    /// A book in which nothing stands yet.
+    /// Creates an empty state.
     pub(crate) fn new(tokens: Tokens) -> Self {
         Self {
             now: Duration::ZERO,
@@ -59,7 +59,7 @@ impl State {
         self.now
     }
 
-    /// The time of the calendar in milliseconds since 1970; 0 if it was not told.
+    /// Returns the wall-clock time in milliseconds since 1970; 0 if it was never set.
     pub(crate) fn date_ms(&self) -> u64 {
         self.date_ms.unwrap_or(0)
     }
@@ -76,23 +76,23 @@ impl State {
         &self.leases
     }
 
-    /// How a job is counted, if there is such a job.
+    /// Returns the counting method of a job, if there is such a job.
     pub(crate) fn method(&self, job: JobId) -> Option<Method> {
         Some(self.jobs.get(job)?.method())
     }
 
-    /// Whether a worker is there that can count a job.
+    /// Whether this worker is there and can count this job.
     pub(crate) fn can_count(&self, worker: WorkerId, job: JobId) -> bool {
         let method = self.method(job);
         self.workers.get(worker).zip(method).is_some_and(|(worker, method)| worker.can_count(method))
     }
 
-    /// What is counted of a job, if it has a plan.
+    /// Returns the counting state of a job that has a plan.
     pub(crate) fn counting(&self, job: JobId) -> Option<&Counting> {
         self.jobs.get(job)?.counting()
     }
 
-    /// Moves the clock, never back.
+    /// Advances the time, never back.
     pub(crate) fn advance(&mut self, now: Duration) {
         self.now = self.now.max(now);
     }
@@ -101,12 +101,12 @@ impl State {
         self.date_ms = Some(date_ms);
     }
 
-    /// Where to say what else has changed.
+    /// Returns the collector of further changes.
     pub(crate) fn changes(&mut self) -> &mut Changes {
         &mut self.changes
     }
 
-    /// What is to be done since the last call.
+    /// Takes the effects since the last call.
     pub(crate) fn take_effects(&mut self) -> Effects {
         self.changes.take(self.now, &mut self.jobs)
     }
@@ -114,7 +114,7 @@ impl State {
 
 /// Jobs.
 impl State {
-    /// Adds a job. One that is the second pass of another is known there from now on, unless it is given up.
+    /// Adds a job. If it is a second pass and not cancelled, its first pass learns of it.
     pub(crate) fn add_job(&mut self, job: Job) {
         let (id, first) = (job.id(), job.entry().terms.second_of);
         let counts = job.phase() != Phase::Cancelled;
@@ -124,12 +124,12 @@ impl State {
         }
     }
 
-    /// Changes a job, but not what others hold of it.
+    /// Changes a job, but not who holds its leases.
     pub(crate) fn change_job<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
         self.jobs.change(id, change)
     }
 
-    /// Somebody counts a job from now on, if it is not paused.
+    /// Starts the active time of a job, unless it is paused.
     pub(crate) fn start_counting(&mut self, id: JobId) {
         let (now, date_ms) = (self.now, self.date_ms);
         if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    /// Nobody counts a job any more.
+    /// Stops the active time of a job.
     pub(crate) fn stop_counting(&mut self, id: JobId) {
         let now = self.now;
         self.jobs.change(id, |job| job.stop_counting(now));
@@ -162,7 +162,7 @@ impl State {
         }
     }
 
-    /// A worker has left or is blocked: what it has failed on is as if it had not tried.
+    /// Drops the failures of a worker that has left or is blocked, as if it had not tried.
     pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
         let jobs: Vec<JobId> = self.jobs.with_failed().collect();
         for job in jobs {
@@ -180,15 +180,15 @@ impl State {
         self.workers.add(self.now, id, worker);
     }
 
-    /// Takes out a worker that says hello again, and all that it held. What was to be sent to it, leases above all,
-    /// must not arrive in its new session.
+    /// Removes a worker that says hello again, with all its leases. Its queued messages, above all leases, must not
+    /// arrive in its new session.
     pub(crate) fn take_out(&mut self, id: WorkerId) -> Option<Worker> {
         self.changes.forget_messages_to(id);
         self.end_leases_of(id);
         self.workers.remove(id)
     }
 
-    /// A worker is gone: what it held is free, and its failures do not count any more.
+    /// Removes a worker: its leases become free, and its failures no longer count.
     pub(crate) fn give_up(&mut self, id: WorkerId) {
         self.end_leases_of(id);
         if self.workers.remove(id).is_some() {
@@ -202,12 +202,12 @@ impl State {
         }
     }
 
-    /// Notes that something was heard of a worker.
+    /// Notes that a worker was heard.
     pub(crate) fn hear(&mut self, id: WorkerId) -> Option<&Worker> {
         self.workers.hear(self.now, id)
     }
 
-    /// Changes a worker, but not what it holds.
+    /// Changes a worker, but not its leases.
     pub(crate) fn change_worker<T>(
         &mut self,
         id: WorkerId,
@@ -216,42 +216,42 @@ impl State {
         self.workers.change(self.now, id, change)
     }
 
-    /// A worker's connection is gone.
+    /// Notes that a worker's connection is lost.
     pub(crate) fn disconnect(&mut self, id: WorkerId) {
         self.workers.disconnect(self.now, id);
     }
 
-    /// Says what decides how often workers report.
+    /// Sets the rule for how often workers report.
     pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
         self.workers.set_reporting(reporting);
     }
 
-    /// A worker is told how often to report.
+    /// Sets a worker's report interval.
     pub(crate) fn tell_interval(&mut self, id: WorkerId, interval: ReportInterval) {
         self.workers.tell_interval(self.now, id, interval);
     }
 
-    /// Workers to be looked at whether they should report more often.
+    /// Returns workers to check for a shorter report interval.
     pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
         self.workers.next_to_hurry(method, is_tail, n)
     }
 
-    /// The next worker that was silent for too long.
+    /// Returns the next worker that has been silent for too long.
     pub(crate) fn next_silent(&mut self) -> Option<WorkerId> {
         self.workers.next_silent(self.now)
     }
 
-    /// A worker is about to be given a lease. Then it is the turn of the worker after it.
+    /// Notes that a worker gets a lease, so that the worker after it is next.
     pub(crate) fn take_turn(&mut self, id: WorkerId) {
         self.workers.assign(id);
     }
 
-    /// Looks again when a worker's waiting leases should end.
+    /// Updates the expected end of a worker's waiting leases.
     pub(crate) fn refresh_queue_end(&mut self, id: WorkerId) {
         self.workers.refresh_queue_end(self.now, id);
     }
 
-    /// Leaves a worker's waiting leases of a method alone until something changes about it.
+    /// Ignores a worker's waiting leases of a method until something about them changes.
     pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
         self.workers.forget_queue_end(id, method);
     }
@@ -265,7 +265,7 @@ impl State {
         holds.then(|| self.workers.note_lapse(self.now, id));
     }
 
-    /// Those of the workers that are there and not blocked, with their parties: only their failures count.
+    /// Returns those of the workers that are there and not blocked, with their parties: only their failures count.
     pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
         let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.is_blocked());
         tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
@@ -274,12 +274,12 @@ impl State {
 
 /// Leases.
 impl State {
-    /// All leases of a worker, in the order it counts them.
+    /// Returns all leases of a worker, in the order of counting.
     pub(crate) fn leases_of(&self, worker: WorkerId) -> Vec<LeaseId> {
         self.workers.get(worker).map(|worker| worker.held_leases().leases()).unwrap_or_default()
     }
 
-    /// All leases of a job.
+    /// Returns all leases of a job.
     pub(crate) fn leases_of_job(&self, job: JobId) -> Vec<LeaseId> {
         let holders = self.workers.holding(job).into_iter().flat_map(|holding| holding.holders());
         let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job() == job);
@@ -293,7 +293,7 @@ impl State {
             .collect()
     }
 
-    /// Makes a lease of spans that nobody holds, and has its worker told.
+    /// Grants a lease of spans that nobody holds, and sends it to the worker.
     pub(crate) fn grant(
         &mut self,
         worker: WorkerId,
@@ -313,7 +313,7 @@ impl State {
         Some(lease)
     }
 
-    /// Adds a lease whose spans are neither free nor held by anybody else.
+    /// Adds a lease whose spans are neither free nor held by another worker.
     pub(crate) fn hold(&mut self, lease: LiveLease) {
         let (id, worker, job, load) = (lease.id(), lease.worker(), lease.job(), lease.load());
         self.start_counting(job);
@@ -341,8 +341,8 @@ impl State {
         Some(changed)
     }
 
-    /// Has a worker give back what it has not begun of a lease. The worker counts to the end what it has in hand,
-    /// reports that and ends the lease. Until then all of the lease stays its own, as any of it may be in hand.
+    /// Makes a worker return the spans of a lease that it has not begun. It counts its chunks in hand, reports them and
+    /// ends the lease. Until then the whole lease stays its own, because any of it may be in hand.
     pub(crate) fn recall(&mut self, id: LeaseId) {
         let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
         let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
@@ -355,7 +355,7 @@ impl State {
         leases.iter().for_each(|&lease| self.recall(lease));
     }
 
-    /// Ends a lease. What is left of it becomes free, and is returned. Its worker may still report it.
+    /// Ends a lease. Frees and returns its unreported spans, which its worker may still report.
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
@@ -377,7 +377,7 @@ impl State {
         Some(ended.spans.iter().collect())
     }
 
-    /// A thread of the worker has nothing to count: it begins this lease, which waits.
+    /// Begins a waiting lease, because a thread of the worker is idle.
     fn begin_lease(&mut self, worker: WorkerId, id: LeaseId) {
         let now = self.now;
         let begun = self.leases.change(id, |lease| {
@@ -390,7 +390,7 @@ impl State {
         self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
     }
 
-    /// Takes all leases from a worker that is there, for others to count.
+    /// Takes all leases from a connected worker, for others to count.
     pub(crate) fn take_back_all(&mut self, worker: WorkerId) {
         for id in self.leases_of(worker) {
             if let Some(spans) = self.end_lease(id) {
@@ -399,7 +399,7 @@ impl State {
         }
     }
 
-    /// Looks again at a lease whose worker's speed may have changed. Returns when it is overdue, if it runs.
+    /// Updates the deadline of a lease whose worker's speed may have changed, and returns it if the lease runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
         let lease = self.leases.get(id)?;
         let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
@@ -407,22 +407,22 @@ impl State {
         self.leases.deadline(id)
     }
 
-    /// Says of a lease that looked overdue when that is to be looked at again.
+    /// Sets the time at which to look again at a lease that looked overdue.
     pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
         self.leases.postpone_deadline(id, until);
     }
 }
 
-/// Leases that have ended.
+/// Ended leases.
 impl State {
-    /// What this worker may report of a token that nobody holds.
+    /// Remembers spans that this worker may report under a token that nobody holds.
     pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
         let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
         self.leases.remember(self.now, id, (worker, source), job, spans);
     }
 
-    /// Takes out what this worker may still report of a lease of this job that has ended: also what it was granted by an
-    /// older number, if that is nobody's of its party and name any more.
+    /// Removes an ended lease of this job, and returns the spans that this worker may still report. It may also report
+    /// a lease granted to its older number, if no worker of its party and name has that number now.
     pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
         let (holder, source) = self.leases.former_holder(id)?;
         let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
@@ -430,20 +430,21 @@ impl State {
         if is_its { self.leases.take_former(id, job) } else { None }
     }
 
-    /// Takes out a reported span of a lease that has ended; `false`, and nothing is taken, if this worker may not report it.
+    /// Removes a reported span of an ended lease. Returns `false`, and removes nothing, if this worker may not report
+    /// it.
     pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
         let source = self.workers.get(worker).map(Worker::source);
         source.is_some_and(|source| self.leases.report_former(id, (worker, source), job, span))
     }
 
-    /// A worker says that it is done with a lease: all that was counted of it is reported.
+    /// Forgets an ended lease whose worker has reported all that it counted.
     pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
         if let Some(source) = self.workers.get(worker).map(Worker::source) {
             self.leases.finish_former(id, (worker, source));
         }
     }
 
-    /// Forgets what ended long ago.
+    /// Forgets leases that ended long ago.
     pub(crate) fn forget_old(&mut self) {
         self.leases.forget_old(self.now);
     }

@@ -1,4 +1,4 @@
-//! What a ledger tells about itself.
+//! The status of jobs and workers, as the ledger reports it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use crate::store::{Coverage, Phase};
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Holding;
 
-/// What is recorded of one cross of a job.
+/// The coverage of one part of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrossStatus {
-    /// The subproblems that are recorded.
+    /// The number of recorded subproblems.
     pub n_recorded: u64,
     /// Their solutions, not yet weighted.
     pub solutions: u128,
-    /// Their nodes.
+    /// Their work units.
     pub nodes: u128,
 }
 
-/// What is told of a worker.
+/// Returns the status of a worker.
 pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> WorkerStatus {
     let blocked_for = notices::reason_of_block(state.workers(), worker);
     WorkerStatus {
@@ -53,7 +53,7 @@ pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> Wor
     }
 }
 
-/// What the first of a worker's threads is at.
+/// Returns the span that the first of a worker's threads counts.
 fn counted_by(state: &State, worker: &Worker) -> Option<InHand> {
     let lease = state.leases().get(worker.held_leases().running().next()?)?;
     Some(InHand { job: lease.job(), method: lease.method(), span: lease.spans().first()? })
@@ -73,7 +73,7 @@ fn worker_state(worker: &Worker) -> WorkerState {
     }
 }
 
-/// The plan of a job, and what is recorded of each of its crosses, if the plan is made.
+/// Returns the plan of a job and the coverage of each part, once the plan is made.
 pub(crate) fn crosses(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
     let counting = state.counting(job)?;
     let status = |coverage: &Coverage| CrossStatus {
@@ -84,7 +84,7 @@ pub(crate) fn crosses(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<Cross
     Some((counting.plan().clone(), counting.coverage().iter().map(status).collect()))
 }
 
-/// What is told of a job.
+/// Returns the status of a job.
 pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
     let (id, entry) = (job.id(), job.entry());
     let n_workers = state.workers().holding(id).map_or(0, |holding| holding.holders().len());
@@ -143,7 +143,7 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
     }
 }
 
-/// What a job waits for that is there to be counted and that nobody counts.
+/// Says what an active job that nobody counts waits for.
 fn waits_for(state: &State, method: Method) -> String {
     let of = |method| state.workers().readiness(method);
     if Method::ALL.into_iter().all(|method| of(method).power().is_none()) {
@@ -159,14 +159,14 @@ fn waits_for(state: &State, method: Method) -> String {
     }
 }
 
-/// Workers that are looked at for the one that holds a job back: if more are at it, nobody waits for one of them.
+/// The most workers that are checked for holding a job back. With more holders, none of them alone delays it.
 const MOST_HOLDERS: usize = 8;
 
-/// After so many seconds without a word of what it holds, a worker is told to hold the end of a job back.
+/// A worker holds back the end of a job after this many seconds without a report on it.
 const HOLDS_BACK_SECONDS: f64 = 5.0;
 
-/// The worker that others wait for, if nothing of a job is left for them and nothing comes from it. Told in tens of
-/// seconds, as what is told is sent to all who look whenever it changes.
+/// Names the worker that others wait for, if all of a job is held and that worker is silent. The time is rounded to
+/// tens of seconds, because each change of the status is sent to all subscribers.
 fn who_holds_back(state: &State, job: &Job) -> Option<String> {
     let is_all_held = job.counting().is_some_and(|counting| !counting.has_free());
     let holders = state.workers().holding(job.id()).map(Holding::holders)?;
@@ -192,10 +192,10 @@ fn who_holds_back(state: &State, job: &Job) -> Option<String> {
     Some(format!("'{name}', which holds {leases} of it and has reported nothing of that for {since}"))
 }
 
-/// How far a job is with what is counted again.
+/// Returns the progress of a job's recounts.
 fn recounting(job: &Job) -> Recounting {
     let recounts = job.recounts();
-    // What is not drawn yet is about the share of all.
+    // Recounts that are not drawn yet are about the agreed share of all work.
     let share = u128::from(job.entry().terms.recount.ppm());
     let expected = job.progress().work.saturating_mul(share) / u128::from(Share::ALL.ppm());
     let is_known = recounts.are_known() || !job.is_open();
@@ -207,10 +207,10 @@ fn recounting(job: &Job) -> Recounting {
     }
 }
 
-/// Cases of a job that are looked at to tell what becomes of it.
+/// The most disputed records of a job that are checked for its status.
 const MOST_LOOKS: usize = 64;
 
-/// Whether there is a span of which all counts differ, three at least, and nobody here who could count it again.
+/// Whether a span has at least three counts that all differ, and no connected worker could recount it.
 fn is_disputed(state: &State, job: &Job) -> bool {
     let useful = state.workers().readiness(job.method()).useful_parties();
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
@@ -220,22 +220,22 @@ fn is_disputed(state: &State, job: &Job) -> bool {
     cases.any(|case| case.n_different() > 2 && can_nobody(&case.excluded_names()))
 }
 
-/// The other pass of a job, if it has one in which something is left to be counted, or counted again.
+/// Returns the other pass of a job, if it has something left to count or recount.
 fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
     let other = state.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
     let other = other.and_then(|pass| state.jobs().get(pass));
     other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
 }
 
-/// Whether the passes of a job differ, and nothing is left to be counted again that might change that.
+/// Whether the passes of a job differ, and no recount is left that might change that.
 fn is_doubted(state: &State, job: &Job) -> bool {
     !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(state, job).is_none()
 }
 
-/// Groups of parties that are looked at for one of which nobody can count what they may not.
+/// The most groups of parties that are checked for one whose records nobody else can count.
 const MOST_GROUPS: usize = 64;
 
-/// Whom or what a job waits for that is checked and that nobody works on, or of which some can't go on as things are.
+/// Says what a job that is being verified waits for, if it is idle or some of its recounts can't proceed.
 fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
     if let Some(other) = unchecked_pass(state, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
@@ -288,11 +288,11 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
     Some("its turn: the workers that can count it again are at other jobs".to_owned())
 }
 
-/// What parties are called where workers come with invitations.
+/// The word for parties where workers come with invitations.
 const INVITATIONS: &str = "invitations";
 
-/// What a job needs that these parties have counted by these names, and what parties are called: where each name is a
-/// party, another name is enough.
+/// Returns the kind of worker that a job needs besides these names and parties, and the word for parties. Where each
+/// name is its own party, another name is enough.
 fn another_than(names: &BTreeSet<&Name>, excluded_names: &BTreeSet<Party>) -> (&'static str, &'static str) {
     if names.iter().all(|name| excluded_names.contains(&Party::of_name(name))) {
         ("a worker under another name", "names")
@@ -301,10 +301,10 @@ fn another_than(names: &BTreeSet<&Name>, excluded_names: &BTreeSet<Party>) -> (&
     }
 }
 
-/// Names that are told of many.
+/// The most names in a message.
 const MOST_NAMED: usize = 4;
 
-/// Names in a line that somebody can read, however many they are.
+/// Joins names to a short text, whatever their number.
 fn any_of(names: &BTreeSet<&Name>) -> String {
     let mut told: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("'{name}'")).collect();
     if names.len() > MOST_NAMED {
@@ -314,18 +314,18 @@ fn any_of(names: &BTreeSet<&Name>) -> String {
     told.join(" or ")
 }
 
-/// Whether what is left of a job that nobody works on has failed on all who could count it.
+/// Whether all that is left of an idle job has failed on all workers that could count it.
 fn has_failed(state: &State, counting: &Counting) -> bool {
     let (failed, readiness) = (counting.failed(), state.workers().readiness(counting.plan().method()));
     if failed.is_empty() {
         return false;
     }
     if counting.has_free() {
-        // Those that fail again and again have had their chance.
+        // Workers that fail again and again have had their chance.
         return readiness.useful().is_empty() && !readiness.able().is_empty();
     }
     let can = readiness.useful_parties().values().take(MOST_GROUPS).any(|members| {
-        // What a party may still try has failed on two of its workers at most.
+        // At most two workers of a party have failed on a span that the party may still try.
         let mut few = members.iter().take(3);
         few.any(|&id| {
             state.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
@@ -334,7 +334,7 @@ fn has_failed(state: &State, counting: &Counting) -> bool {
     !can && !readiness.able().is_empty()
 }
 
-/// How many failed spans nobody who is here may try any more.
+/// Returns the number of failed spans that no connected party may try.
 fn n_given_up(state: &State, method: Method, failed: &FailedSpans) -> u64 {
     let useful = state.workers().readiness(method).useful_parties();
     let parties: BTreeSet<Party> = useful.keys().take(MOST_GROUPS).copied().collect();

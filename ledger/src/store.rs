@@ -1,4 +1,4 @@
-//! What is kept of a coordinator's jobs, and the trait for keeping it.
+//! The storage trait for a coordinator's jobs, and the values that it stores.
 
 pub mod draw;
 pub mod lineage;
@@ -22,117 +22,116 @@ use thiserror::Error;
 use crate::intervals::{Extent, Intervals};
 use crate::store::draw::{Draw, Drawn, Recorded};
 
-/// Keeps the truth about jobs: their plans, what is recorded of them, and what operators decided.
+/// Stores the durable state of jobs: their plans, records and operators' decisions.
 pub trait Store: Send {
-    /// Everything needed to go on where the last coordinator stopped. Called once, first; changes nothing.
+    /// Returns everything that a coordinator needs to continue. Called once, first; changes nothing.
     ///
     /// # Errors
-    /// If what is stored can't be read or contradicts itself.
+    /// If the stored state can't be read or contradicts itself.
     fn load(&mut self) -> Result<Stored, StoreError>;
 
-    /// Makes all writes durable, in order, or none of them. May be called again with the same writes after an
-    /// error: every write says what is to be there afterwards, so that repeating one changes nothing.
+    /// Makes all writes durable, in order, or none of them. May be called again with the same writes after an error:
+    /// every write sets a value, so that repeating it changes nothing.
     ///
     /// # Errors
-    /// If the writes could not be made durable: [`StoreError::Failed`] if trying again may help, as when the disk is
-    /// full.
+    /// If the writes could not be made durable: [`StoreError::Failed`] if a retry may help, as when the disk is full.
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError>;
 
-    /// The record of exactly this span, if there is one.
+    /// Returns the record of exactly this span, if there is one.
     ///
     /// # Errors
     /// If the records can't be read.
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError>;
 
-    /// Makes sure that whoever has opened the store may still write to it. What is told without anything being written
-    /// is only told after this.
+    /// Confirms that this coordinator may still write to the store. Answers that need no write are given only after
+    /// this.
     ///
     /// # Errors
-    /// If somebody else may instead, or nobody can tell.
+    /// If another coordinator may write instead, or nobody can tell.
     fn confirm(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// The next records that are wanted to be counted again, of [some](draw::MOST_SEEN) that are looked at.
+    /// Returns the next records to recount, from [some](draw::MOST_SEEN) that are looked at.
     ///
     /// # Errors
     /// If they can't be read.
     fn draw(&mut self, draw: &Draw) -> Result<Drawn, StoreError>;
 }
 
-/// Why a store can't be used or didn't do what it was asked for.
+/// Why a store can't be used, or a request to it failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// Another process has it open.
     #[error("{0} is in use by another process")]
     InUse(StoreName),
-    /// Another coordinator leads, which alone may use it.
+    /// Another coordinator leads, and only the leader may use the store.
     #[error("the coordinator at {leader} leads: it alone may use {place}")]
     Led {
-        /// Where it is.
+        /// The store.
         place: StoreName,
-        /// Where the other is reached.
+        /// The address of the leader.
         leader: String,
     },
-    /// The place can't be made, read or written.
+    /// The store can't be created, read or written.
     #[error("cannot use {place}: {reason}")]
     Unusable {
-        /// Where it is.
+        /// The store.
         place: StoreName,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
-    /// What is stored was made by a newer program, or is not ours.
+    /// The data was written by a newer program, or is not ours.
     #[error("{place} was written by another version: {reason}")]
     Version {
-        /// Where it is.
+        /// The store.
         place: StoreName,
-        /// Which version, and which is understood.
+        /// The version found, and those that are understood.
         reason: String,
     },
-    /// What is stored can't be read, or contradicts itself. That does not heal.
+    /// The data can't be read, or contradicts itself. This is permanent.
     #[error("{place} is damaged: {reason}: {}", place.remedy())]
     Damaged {
-        /// Where it is.
+        /// The store.
         place: StoreName,
-        /// What is wrong.
+        /// The defect.
         reason: String,
     },
-    /// What is stored of one job contradicts itself. That does not heal, and says nothing of other jobs.
+    /// The data of one job contradicts itself. This is permanent, and does not affect other jobs.
     #[error("job {job} is damaged: {reason}")]
     DamagedJob {
         /// The job.
         job: JobId,
-        /// What is wrong.
+        /// The defect.
         reason: String,
     },
-    /// No store could hold what was to be written.
+    /// No store could hold these writes.
     #[error("cannot store this: {0}")]
     Impossible(String),
-    /// Another coordinator leads by now, or the store is in another state than this one left it in: it may write no more.
-    /// That does not heal; what leads next reads everything anew.
+    /// Another coordinator leads now, or the store is in another state than this one left it in, so it may not write.
+    /// This is permanent; the next leader reads everything anew.
     #[error("this coordinator leads no more: {0}")]
     Fenced(String),
-    /// A read or write failed; it may work later.
+    /// A read or write failed; a retry may help.
     #[error("cannot write to the store: {0}")]
     Failed(String),
 }
 
-/// Where a store keeps what it is told.
+/// The location of a store, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreName {
     /// A data directory.
     Directory(PathBuf),
-    /// A database on a server, as people call it.
+    /// A database on a server, by its display name.
     Database(String),
 }
 
 impl StoreName {
-    /// Says what to do about damage.
+    /// Returns the advice about damage.
     fn remedy(&self) -> String {
         let from = match self {
             Self::Directory(path) => path.display().to_string(),
-            // Its name hides passwords, so that it can't be typed.
+            // The display name hides passwords, so it can't be typed.
             Self::Database(_) => "URL".to_owned(),
         };
         format!(
@@ -157,7 +156,7 @@ impl From<&Path> for StoreName {
 }
 
 impl StoreError {
-    /// The same of another place, a copy of which it was met in.
+    /// Returns the error with another location, of which the one in the error is a copy.
     #[must_use]
     pub fn at(self, other: &Path) -> Self {
         match self {
@@ -168,48 +167,48 @@ impl StoreError {
         }
     }
 
-    /// Whether the same may work later.
+    /// Whether a retry may help.
     #[must_use]
     pub const fn may_heal(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 }
 
-/// What a store holds.
+/// The content of a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stored {
-    /// Workers that get no leases, and for what reason; an operator's needs none.
+    /// Workers that get no leases, with the reason, which is empty for an operator's block.
     pub blocked: BTreeMap<Block, String>,
     /// All jobs, in the order of their ids.
     pub jobs: Vec<StoredJob>,
 }
 
-/// Whose workers get no leases.
+/// A block of workers, which get no leases.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Block {
-    /// The name that an operator has blocked, or by which a party has lost a dispute.
+    /// The name that an operator has blocked, or under which a party has lost a dispute.
     pub name: Name,
-    /// The party, all of whose names are blocked; `None` if an operator has blocked the name.
+    /// The party whose names are all blocked; `None` if an operator has blocked the name.
     pub party: Option<Party>,
 }
 
 /// A job as a store holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredJob {
-    /// The job itself.
+    /// The job's entry.
     pub entry: JobEntry,
-    /// The choices of its plan, in the order of its crosses; `None` until the plan is made.
+    /// The choices of its plan, in the order of its parts; `None` until the plan is made.
     pub choices: Option<Vec<Choice>>,
-    /// What is recorded of its crosses; crosses without records may be absent.
+    /// The coverage of its parts; parts without records may be absent.
     pub coverage: Vec<(u32, Coverage)>,
-    /// Whether some of it was counted again.
+    /// Whether it has second counts.
     pub has_second_counts: bool,
-    /// Why what is stored of it can't be true, if it can't; then nothing but the entry is here.
+    /// Why its data is invalid, if it is; then only the entry is set.
     pub damage: Option<String>,
 }
 
 impl StoredJob {
-    /// A job of which what is stored can't be true, for this reason.
+    /// Creates a job whose data is invalid for this reason.
     #[must_use]
     pub fn damaged(entry: JobEntry, reason: String) -> Self {
         let (choices, coverage) = (None, Vec::new());
@@ -217,43 +216,43 @@ impl StoredJob {
     }
 }
 
-/// What is said of a job as a whole.
+/// The description and state of a job, without its plan and records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEntry {
-    /// Its number, by which operators name it.
+    /// Its number, which operators use.
     pub id: JobId,
-    /// What leases of it and its rows name.
+    /// The identity that its leases and its rows carry.
     pub identity: JobIdentity,
-    /// The size of its board.
+    /// The board size.
     pub n: BoardSize,
-    /// How it is counted.
+    /// The counting method.
     pub method: Method,
-    /// The decomposition of the method that its spans mean.
+    /// The method's decomposition version, which defines the meaning of its spans.
     pub decomposition: u32,
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
-    /// How urgent it is.
+    /// Its priority.
     pub priority: Priority,
-    /// Whether an operator has stopped it for now.
+    /// Whether an operator has paused it.
     pub paused: bool,
     /// When it was submitted, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it was first counted, in milliseconds since 1970; `None` if it has not been, or nobody has kept it.
+    /// When it was first counted, in milliseconds since 1970; `None` if it was not, or the date is unknown.
     pub started_ms: Option<u64>,
-    /// When it was over; `None` if it is not, or nobody has kept it.
+    /// When it ended, in milliseconds since 1970; `None` if it has not, or the date is unknown.
     pub finished_ms: Option<u64>,
-    /// For how long it has been counted, restarts left out.
+    /// How long it has been counted, without restarts.
     pub active: Duration,
-    /// Recorded spans on one of whose counts two parties agree.
+    /// The number of recorded spans with a count on which two parties agree.
     pub n_verified: u64,
-    /// Recorded spans that a second count has contradicted.
+    /// The number of recorded spans that a second count has contradicted.
     pub n_disputed: u64,
-    /// What is agreed about it.
+    /// Its verification terms.
     pub terms: Terms,
 }
 
 impl JobEntry {
-    /// A job that has just been submitted, at a time in milliseconds since 1970, on no terms and without an identity.
+    /// Creates a new job, submitted at a time in milliseconds since 1970, with default terms and without an identity.
     #[must_use]
     pub fn new(id: JobId, n: BoardSize, method: Method, created_ms: u64) -> Self {
         Self {
@@ -275,8 +274,8 @@ impl JobEntry {
         }
     }
 
-    /// Gives the job its identity, which follows from its seed, a secret drawn at random, and from all that decides what
-    /// its spans mean. So two jobs of one identity count the same, whatever happened to the store between them.
+    /// Gives the job its identity. It is derived from the job's seed, a random secret, and from everything that defines
+    /// its spans. So two jobs of one identity count the same, whatever happened to the store in between.
     #[must_use]
     pub fn identified(mut self) -> Self {
         let Terms { crosses, second_of, seed, .. } = self.terms;
@@ -296,26 +295,26 @@ impl JobEntry {
     }
 }
 
-/// Where a job stands. All but [`Damaged`](Self::Damaged) are remembered across restarts.
+/// The phase of a job. All but [`Damaged`](Self::Damaged) are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Its plan is being made.
     Planning,
-    /// It is there to be counted.
+    /// It can be counted.
     Active,
     /// Every subproblem is recorded.
     Done,
-    /// Somebody gave it up.
+    /// It was cancelled.
     Cancelled,
-    /// What is stored of it contradicts itself: it is set aside, and nothing is written of it any more.
+    /// Its data contradicts itself: it is set aside and never written again.
     Damaged,
 }
 
 impl Phase {
-    /// Those that are stored.
+    /// The phases that are stored.
     pub const ALL: [Self; 4] = [Self::Planning, Self::Active, Self::Done, Self::Cancelled];
 
-    /// The name it is stored and shown under.
+    /// Returns the name that is stored and shown.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -328,19 +327,19 @@ impl Phase {
     }
 }
 
-/// What is recorded of one cross.
+/// The coverage of one part: its recorded subproblems and their sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// The recorded subproblems.
     pub recorded: Intervals,
     /// Their solutions, unweighted.
     pub solutions: u128,
-    /// Their nodes.
+    /// Their work units.
     pub nodes: u128,
 }
 
 impl Coverage {
-    /// What to write for a store that knows all of this but the ranges that begin, or began, with `starts`.
+    /// Returns the write for a store that has everything but the ranges that begin, or began, with `starts`.
     #[must_use]
     pub fn change(&self, starts: impl IntoIterator<Item = u64>) -> CoverageChange {
         let ranges = starts.into_iter().map(|start| (start, self.recorded.end_of(start))).collect();
@@ -362,69 +361,69 @@ impl Coverage {
     }
 }
 
-/// What has changed of what is recorded of one cross.
+/// A change of one part's coverage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoverageChange {
-    /// Where ranges of recorded subproblems begin, and where each ends; `None` if no range begins there any more.
+    /// The starts of changed ranges, with their ends; `None` if no range begins there any more.
     pub ranges: Vec<(u64, Option<u64>)>,
-    /// What all ranges come to, those that did not change included.
+    /// The extent of all ranges, changed or not.
     pub extent: Extent,
-    /// The solutions of all of them, unweighted.
+    /// The solutions of all ranges, unweighted.
     pub solutions: u128,
-    /// Their nodes.
+    /// Their work units.
     pub nodes: u128,
 }
 
-/// A change to what is stored. Each says what is to be there, not what to add, so that repeating it is harmless.
+/// A change of the stored data. Each sets a value instead of adding to one, so that repeating it is harmless.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// Whether some workers get no leases.
+    /// Blocks or unblocks workers.
     Blocked {
-        /// Which.
+        /// The workers.
         block: Block,
         /// Whether they are blocked.
         blocked: bool,
-        /// Why, if that is not an operator's decision; empty otherwise.
+        /// The reason; empty for an operator's decision.
         reason: String,
     },
-    /// The job is this; new, or replacing what was said of it.
+    /// Creates the job, or replaces its entry.
     Job(JobEntry),
-    /// The job's plan made these choices.
+    /// Stores the choices of a job's plan.
     Plan {
         /// The job.
         job: JobId,
-        /// In the order of the plan's crosses.
+        /// In the order of the plan's parts.
         choices: Vec<Choice>,
     },
-    /// The span was counted; replaces the record that begins with the same subproblem, which it extends.
+    /// Stores a record. It replaces the record that begins with the same subproblem, which it extends.
     Record {
         /// The job.
         job: JobId,
         /// The record.
         record: Record,
     },
-    /// This is now recorded of a cross.
+    /// Changes the coverage of a part.
     Coverage {
         /// The job.
         job: JobId,
-        /// The cross's number in the plan.
+        /// The part's number in the plan.
         cross: u32,
-        /// What has changed of it. However many ranges there are, a report changes few.
+        /// The change. A report changes few ranges, however many there are.
         change: CoverageChange,
     },
-    /// A recorded span was counted again, whole; replaces what the same party counted of it before.
+    /// Stores a second count of a whole record. It replaces the previous count of the same party.
     SecondCount {
         /// The job.
         job: JobId,
         /// The count.
         count: SecondCount,
     },
-    /// Two parties agree on a span against another count. If that was the record, its successor and the coverage are
-    /// written in the same commit.
+    /// Stores a verdict: two parties agree on a span against another count. If that count was the record, the same
+    /// commit replaces the record and the coverage.
     Verdict {
         /// The job.
         job: JobId,
-        /// The verdict; replaces that of the same number on the same span.
+        /// The verdict. It replaces that of the same number on the same span.
         verdict: Verdict,
     },
 }

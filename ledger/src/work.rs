@@ -1,15 +1,15 @@
-//! The estimated work of spans, in nodes.
+//! The estimated work of spans, in work units.
 
 use queens_solver::{Plan, Span};
 
-/// The estimated work of a span, which should lie in the plan.
+/// Returns the estimated work of a span, which should lie in the plan.
 pub(crate) fn work_of(plan: &Plan, span: Span) -> u128 {
     plan.part(span.cross()).map_or(0, |planned| {
         share_of_work(planned.choice().work, span.n_subproblems(), planned.choice().n_subproblems)
     })
 }
 
-/// How many of a cross's subproblems come to about `work` nodes.
+/// Returns how many of a part's subproblems amount to about `work`.
 pub(crate) fn n_subproblems_of(plan: &Plan, cross: u32, work: u128) -> u64 {
     plan.part(cross).map_or(0, |planned| {
         let all = u128::from(planned.choice().n_subproblems);
@@ -17,7 +17,8 @@ pub(crate) fn n_subproblems_of(plan: &Plan, cross: u32, work: u128) -> u64 {
     })
 }
 
-/// The share that `part` of `all` subproblems has in `work`. No product here reaches 2^128: work stays below 2^80.
+/// Returns the share of `work` that belongs to `part` of `all` subproblems. No product here reaches 2^128, because work
+/// stays below 2^80.
 pub(crate) fn share_of_work(work: u128, part: u64, all: u64) -> u128 {
     if all == 0 { 0 } else { work * u128::from(part) / u128::from(all) }
 }

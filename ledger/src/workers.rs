@@ -1,4 +1,4 @@
-//! Workers: who is there, how fast each is, what each holds, and who may be given more.
+//! Workers: their connections, speeds, leases and remaining capacity.
 
 pub(crate) mod failures;
 pub(crate) mod held_leases;

@@ -1,9 +1,9 @@
-//! Random histories with workers that lie, alone or together, and with memory that flips bits.
+//! Plays random histories with workers that lie, alone or together, and with memory that flips bits.
 //!
-//! A job of which all is counted again, or all crosses a second time, ends with the right total as long as no two parties
-//! tell the same lie, by however many names, and nobody honest is blocked for it; of a job of which a share is counted again, lies pass unnoticed as often as the formula says.
-//! The coordinator crashes at any commit, before or after it is durable. `QUEENS_SIMULATION_HISTORIES` says how many
-//! histories are played, `QUEENS_SIMULATION_SEED` plays one alone.
+//! Some jobs recount everything, or count all parts twice. They end with the right total as long as no two parties tell
+//! the same lie, under however many names. No honest worker is blocked. In jobs that recount a share, lies pass
+//! unnoticed as often as the formula says. The coordinator crashes at any commit, before or after it is durable.
+//! `QUEENS_SIMULATION_HISTORIES` is the number of histories; `QUEENS_SIMULATION_SEED` plays one alone.
 
 #[path = "liars/nature.rs"]
 mod nature;
@@ -21,7 +21,7 @@ use queens_model::JobState;
 use random::Random;
 use world::World;
 
-/// As many as take half a minute without optimisation.
+/// This many take half a minute without optimisation.
 const HISTORIES: u64 = 500;
 
 fn from_environment(name: &str) -> Option<u64> {
@@ -29,7 +29,7 @@ fn from_environment(name: &str) -> Option<u64> {
     Some(value.parse().unwrap_or_else(|_| panic!("QUEENS_SIMULATION_{name}={value} makes no sense")))
 }
 
-/// Not through `println!`, which the harness swallows if the test passes.
+/// Prints a line. The test harness captures `println!` if the test passes.
 fn say(line: &str) {
     _ = writeln!(std::io::stderr(), "{line}");
 }
@@ -65,13 +65,13 @@ fn no_liar_who_is_alone_changes_a_total_that_is_counted_again_or_twice() {
     ));
 }
 
-/// A history with liars and crashes, to its end.
+/// Plays a history with liars and crashes to its end.
 fn play(seed: u64) -> World {
     let mut random = Random::new(seed);
     let jobs = 1 + random.below(2);
     let mut world = World::new(random.fork());
     let collude = random.percent(10);
-    // Somebody honest who comes at the end counts all of it again, whom colluders can't outvote.
+    // An honest party that comes at the end recounts everything as the arbiter, so colluders can't outvote it.
     let is_arbitrated = collude && random.percent(50);
     world.arbiter = is_arbitrated.then(|| "honest 10".to_owned());
     let mut n_names = 0;
@@ -93,7 +93,7 @@ fn play(seed: u64) -> World {
         }
     }
     if random.percent(30) {
-        // They may have counted all there is, in both passes.
+        // They may have counted everything, in both passes.
         for _ in 0..random.between(0, 300) {
             world.step();
         }
@@ -121,7 +121,7 @@ fn play(seed: u64) -> World {
     world
 }
 
-/// Of each share of recounts, how often a liar is noticed, and how often that should be.
+/// Compares, for each share of recounts, how often a liar is noticed with the expected frequency.
 #[test]
 fn lies_pass_unnoticed_as_often_as_the_formula_says() {
     for share in [10_000, 50_000, 200_000] {
@@ -136,7 +136,7 @@ fn lies_pass_unnoticed_as_often_as_the_formula_says() {
             while world.job(job).progress.n_recorded < world.job(job).progress.n_subproblems {
                 world.step();
             }
-            // It confirms nothing, so that all depends on what is drawn.
+            // The liar confirms nothing, so that the result depends only on the draw.
             world.dismiss(liar);
             let n_false = world.n_false_records(job);
             for honest in 1..4 {
@@ -149,7 +149,8 @@ fn lies_pass_unnoticed_as_often_as_the_formula_says() {
             variance += probability * (1.0 - probability);
             noticed += f64::from(u8::from(!world.blocked().is_empty()));
             n_lies += n_false;
-            // Who is noticed once is found out in all: what is left is of those that were not.
+            // A liar that is noticed once is found out in all its records, so false records are left only of unnoticed
+            // liars.
             assert!(world.blocked().is_empty() || world.n_false_records(job) == 0);
         }
         say(&format!(
@@ -162,9 +163,9 @@ fn lies_pass_unnoticed_as_often_as_the_formula_says() {
     }
 }
 
-/// Of so many invitations of the same speed, some collude: they tell the same lies, and confirm each other. All records of
-/// a lie pass unnoticed with the chance (1 - p (m - k) / (m - 1))^s, because one that is drawn is counted again by any of the
-/// m - 1 others.
+/// Of `m` invitations of the same speed, `k` collude: they tell the same lies, and confirm each other. All s records of
+/// a lie pass unnoticed with probability (1 - p (m - k) / (m - 1))^s, because any of the m - 1 others recounts a drawn
+/// record.
 #[test]
 fn lies_of_colluders_pass_unnoticed_as_often_as_the_formula_says() {
     say("| k of m | share | records of the lie, mean | computed | simulated |");
@@ -186,11 +187,11 @@ fn check_collusion(k: u64, m: u64, share: u32) {
         let mut world = World::new(random.fork());
         world.are_wise = true;
         let job = world.submit(share);
-        // Few of each, so that those that are drawn are mostly in leases of their own.
+        // There are few lies, so that drawn ones are mostly in leases of their own.
         let lies = Nature::solutions(seed, random.between(5_000, 40_000));
         for number in 0..m {
             let (kind, nature) = if number < k { ("liar", lies) } else { ("honest", Nature::Honest) };
-            // However many names each has: half of them have two.
+            // Half of them have two names, which must not matter.
             world.recruit(&format!("{kind} {number}"), nature);
             if number % 2 == 0 {
                 world.recruit(&format!("{kind} {number}, again"), nature);
@@ -202,7 +203,7 @@ fn check_collusion(k: u64, m: u64, share: u32) {
             world.step();
         }
         if world.n_disputed(job) > 0 {
-            // By accident, before anything was drawn: two have counted the end of a lease.
+            // By accident, two have counted the end of a lease before anything was drawn.
             continue;
         }
         let n_false = world.n_false_records(job);

@@ -1,4 +1,4 @@
-//! Addresses: where a coordinator is, and what a program listens on.
+//! Network addresses: the URL of a coordinator, and the address that a program listens on.
 
 use std::fmt;
 use std::net::SocketAddrV6;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A host and a port to listen on, such as `127.0.0.1:8000`. Whether there is such a host is found out by listening.
+/// A host and a port to listen on, such as `127.0.0.1:8000`. Parsing does not resolve the host; listening does.
 ///
 /// ```
 /// use queens_model::ListenAddress;
@@ -16,19 +16,19 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress(String);
 
-/// A text that is no address to listen on.
+/// The error for a text that is not an address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected an address and a port and nothing else, such as 127.0.0.1:8000")]
 pub struct InvalidListenAddress;
 
 impl ListenAddress {
-    /// The address as text.
+    /// Returns the address as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host alone.
+    /// Returns the host alone.
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.rsplit_once(':').map_or(&self.0, |(host, _)| host)
@@ -40,7 +40,7 @@ impl FromStr for ListenAddress {
 
     fn from_str(text: &str) -> Result<Self, InvalidListenAddress> {
         let (host, port) = text.rsplit_once(':').ok_or(InvalidListenAddress)?;
-        // Those of a link have a zone, which no URL can have: [fe80::1%2].
+        // Link-local addresses have a zone, which no URL can have: [fe80::1%2].
         let fits = (is_host(host) && is_port(port)) || text.parse::<SocketAddrV6>().is_ok();
         if fits { Ok(Self(text.to_owned())) } else { Err(InvalidListenAddress) }
     }
@@ -52,23 +52,23 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// Where a coordinator is reached: `http://host:port` or `https://host:port`, and a slash behind that if somebody likes one.
+/// The URL of a coordinator: `http://host:port` or `https://host:port`, with an optional slash at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoordinatorUrl(String);
 
-/// A text that does not say where a coordinator is.
+/// The error for a text that is not the URL of a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected a URL such as http://127.0.0.1:50051, not '{0}'")]
 pub struct InvalidCoordinatorUrl(String);
 
 impl CoordinatorUrl {
-    /// The URL as text.
+    /// Returns the URL as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name or address of the host; of IPv6 with its brackets.
+    /// Returns the host's name or address; an IPv6 address keeps its brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         let after = self.0.split_once("://").map_or(self.0.as_str(), |(_, after)| after);
@@ -77,7 +77,7 @@ impl CoordinatorUrl {
 }
 
 impl From<CoordinatorUrl> for InvalidCoordinatorUrl {
-    /// Of a URL that a client can't do anything with all the same.
+    /// Converts a URL that parses, but that a client can't use.
     fn from(url: CoordinatorUrl) -> Self {
         Self(url.0)
     }
@@ -97,13 +97,13 @@ impl FromStr for CoordinatorUrl {
         if fits {
             return Ok(Self(text.to_owned()));
         }
-        // What stands before an @ may be a password.
+        // The text before an @ may be a password.
         Err(InvalidCoordinatorUrl(text.rfind('@').map_or(text.to_owned(), |at| format!("…{}", &text[at..]))))
     }
 }
 
-/// Whether it may be the name or the address of a host: nothing that has a meaning elsewhere in a URL, and nothing that
-/// can't be seen.
+/// Returns whether a text may be a host's name or address. Rejects characters with a meaning elsewhere in a URL, and
+/// invisible ones.
 fn is_host(text: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_graphic() && !"/\\?#@<>\"`{}|^%".contains(c);
     (1..=255).contains(&text.len()) && text.chars().all(is_fine)

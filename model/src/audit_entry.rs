@@ -1,24 +1,24 @@
-//! What was decided, by whom.
+//! Entries of the audit log: who did what, when, and with which outcome.
 
 use crate::party::Party;
 
-/// Something that somebody decided or tried to, or an attempt to get in that failed.
+/// An operator's action or attempted action, or a failed attempt to authenticate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Numbers the decisions of a data directory upwards.
+    /// Increasing number of the entry within a data directory.
     pub number: u64,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Who: the invitation and what people call it by, or that nobody was asked.
+    /// The caller: the invitation and its label, or that the coordinator does not authenticate.
     pub who: String,
-    /// The party of that invitation, whose number may mean another in a copy of the database; `None` of a stranger.
+    /// That invitation's party, as its number may mean another in a copy of the database; `None` if unauthenticated.
     pub party: Option<Party>,
-    /// The role of who it was; empty where nobody is asked.
+    /// The caller's role; empty if the coordinator does not authenticate.
     pub role: String,
-    /// The address it came from; empty if that is not known.
+    /// The caller's address; empty if it is not known.
     pub peer: String,
-    /// What was decided.
+    /// The action.
     pub what: String,
-    /// What became of it.
+    /// The outcome of the action.
     pub outcome: String,
 }

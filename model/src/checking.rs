@@ -1,10 +1,10 @@
-//! How far a job is checked, in words.
+//! Texts about a job's verification: what is unchecked, and which counts differ.
 
 use crate::recounting::Recounting;
 use crate::status::{JobState, JobStatus};
 
 impl JobStatus {
-    /// What is left to be checked of it, in words, if all of it is counted and not all is checked.
+    /// Describes the verification that is left, if all is counted and not all is checked.
     #[must_use]
     pub fn unchecked(&self) -> Option<String> {
         if !self.is_provisional() {
@@ -30,7 +30,7 @@ impl JobStatus {
         })
     }
 
-    /// Whether counts of it differ, as far as is known, and no two names have agreed yet on which is right.
+    /// Returns whether known counts of the job differ, and no two names agree yet on the right one.
     #[must_use]
     pub fn is_in_dispute(&self) -> bool {
         match self.state {
@@ -40,7 +40,7 @@ impl JobStatus {
         }
     }
 
-    /// Of how many of its spans counts have differed, and how many of those are decided, in words; `None` if none have.
+    /// Describes how many spans had differing counts, and how many of those are decided; `None` if there are none.
     #[must_use]
     pub fn disputes(&self) -> Option<String> {
         let (all, n_open) = (self.n_disputed, self.recounting.n_cases.min(self.n_disputed));
@@ -49,7 +49,7 @@ impl JobStatus {
         }
         let spans = if all == 1 { "1 span".to_owned() } else { format!("{all} spans") };
         Some(match self.state {
-            // What somebody found out after that, nobody decides about.
+            // Nothing decides differences that are found after the export.
             JobState::Done if self.terms.exported_ms.is_some() => format!("counts of {spans} differed"),
             JobState::Done => format!("counts of {spans} differed: 0 open, {all} decided"),
             _ if self.is_provisional() => {

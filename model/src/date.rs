@@ -1,6 +1,6 @@
-//! Times as people read them.
+//! Formats points in time for people.
 
-/// A time so many seconds after the beginning of 1970: "2026-11-21 22:14 UTC".
+/// Formats a time in seconds since 1970: "2026-11-21 22:14 UTC".
 #[must_use]
 pub fn date(seconds: u64) -> String {
     let (days, minutes) = (seconds / 86400, seconds % 86400 / 60);

@@ -1,4 +1,4 @@
-//! Shares of a whole.
+//! A share of a whole, as a checked number.
 
 use thiserror::Error;
 
@@ -6,13 +6,13 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Fraction(f64);
 
-/// A number that is no share of a whole.
+/// The error for a number outside 0 to 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0} is no share of a whole: expected a number from 0 to 1")]
 pub struct InvalidFraction(String);
 
 impl Fraction {
-    /// The share as a number.
+    /// Returns the share as a number.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

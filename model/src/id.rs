@@ -1,4 +1,4 @@
-//! Names of jobs, leases and workers.
+//! Identifiers of jobs, leases and workers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,16 +9,16 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(pub u64);
 
-/// What a job is known by beyond its coordinator's numbers: 128 bits that no other job has. A restored database gives
-/// numbers out again; leases and what is counted of them name this.
+/// A job's identity beyond its coordinator: 128 bits that no other job has. A restored database reuses job numbers, so
+/// leases and deltas carry the identity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobIdentity(pub u128);
 
-/// A lease's fencing token, of one run of one coordinator: no other lease has it, of that run or another.
+/// A lease's fencing token. No other lease has it, in any run of any coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(pub u64);
 
-/// One run of a worker process: drawn at random by the worker, kept across its reconnections.
+/// One run of a worker process. The worker draws it at random and keeps it across reconnections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(pub u64);
 
@@ -28,7 +28,7 @@ impl fmt::Display for JobId {
     }
 }
 
-/// A text that is no job's id.
+/// The error for a text that is not a job's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected a job's id, a whole number from 1")]
 pub struct InvalidJobId;
@@ -36,7 +36,7 @@ pub struct InvalidJobId;
 impl FromStr for JobId {
     type Err = InvalidJobId;
 
-    /// Reads what [`Display`](fmt::Display) writes, and nothing else: a job has one name.
+    /// Parses what [`Display`](fmt::Display) writes and nothing else, so that a job has one name.
     fn from_str(text: &str) -> Result<Self, InvalidJobId> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
         text.parse().ok().filter(|_| is_plain).map(Self).ok_or(InvalidJobId)
@@ -50,20 +50,20 @@ impl fmt::Display for JobIdentity {
 }
 
 impl JobIdentity {
-    /// The form on the wire: 16 bytes, the most significant first.
+    /// Returns the form on the wire: 16 bytes, the most significant first.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) writes; `None` if there are not 16 bytes.
+    /// Parses what [`to_bytes`](Self::to_bytes) writes; `None` unless there are 16 bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
     }
 }
 
-/// A text that is no job's identity.
+/// The error for a text that is not a job's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected a job's identity, 32 hexadecimal digits")]
 pub struct InvalidJobIdentity;
@@ -71,7 +71,7 @@ pub struct InvalidJobIdentity;
 impl FromStr for JobIdentity {
     type Err = InvalidJobIdentity;
 
-    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    /// Parses what [`Display`](fmt::Display) writes and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidJobIdentity> {
         let is_plain = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let number = u128::from_str_radix(text, 16).ok().filter(|_| is_plain);

@@ -1,7 +1,7 @@
-//! Jobs, workers and events as JSON: what `--output json` prints and what the HTTP API answers.
+//! JSON views of jobs, workers and events, for `--output json` and the HTTP API.
 //!
-//! Scripts rely on names and meanings. Numbers that may outgrow what JSON readers hold exactly (2^53) are strings of
-//! digits. A description of a field goes into the document of the HTTP API as it stands here.
+//! Scripts rely on the names and meanings. Numbers that may exceed 2^53, which JSON readers hold exactly, are strings
+//! of digits. The comments of fields become the API's document.
 
 mod audit_entry;
 mod contribution;

@@ -1,7 +1,7 @@
-//! What coordinators, workers and operators say to each other.
+//! The values that coordinators, workers and operators exchange, and their JSON.
 //!
-//! Each value that crosses a border is checked when it is made, once: whoever holds one need not check it again. How
-//! the messages look on the wire is none of this crate's business.
+//! Each value from outside is validated once, when it is constructed; its holder need not check it again. The wire
+//! format is not part of this crate.
 
 mod address;
 mod audit_entry;

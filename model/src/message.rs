@@ -12,51 +12,51 @@ use crate::speed::Speed;
 /// The most threads of a worker.
 pub const MOST_THREADS: u32 = 4096;
 
-/// What a worker says.
+/// A message from a worker to its coordinator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToCoordinator {
-    /// Who it is; the first message of a session, sent once. Boxed, as queues reserve room for the largest message.
+    /// Identifies the worker, once, first in a session. Boxed, since queues reserve room for the largest variant.
     Hello(Box<Hello>),
-    /// What it has counted, and that it is alive.
+    /// Reports what the worker has counted, and that it is alive.
     Report(Report),
-    /// It can't count a span. Said before the report that ends the span's lease.
+    /// Reports a span that the worker can't count. Sent before the report that ends the span's lease.
     Failure(Failure),
-    /// It leaves and will count no more: its leases are free. The last message of a session; it is answered by
+    /// Announces that the worker leaves, which frees its leases. It is the last message of a session, answered by
     /// [`ToWorker::Farewell`].
     Goodbye,
 }
 
-/// Who a worker is and what it still holds from an earlier session.
+/// A worker's identity and the leases it still holds from an earlier session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hello {
     /// The run of the worker process.
     pub worker: WorkerId,
-    /// The name people know it by, and drain and block it by; need not be unique.
+    /// The name that operators see, and use to drain and block the worker; need not be unique.
     pub name: Name,
-    /// Version of the worker's program.
+    /// The version of the worker's program.
     pub build: Name,
-    /// Name of the kernel it counts with.
+    /// The name of the kernel it counts with.
     pub kernel: Name,
-    /// How many leases it counts at a time, at least 1.
+    /// The number of leases it counts at a time, at least 1.
     pub n_threads: u32,
-    /// What one of its threads is expected to count by search, in nodes per second; a first guess will do.
+    /// The expected search speed of one thread, in nodes per second; a guess at first.
     pub speed: Speed,
-    /// The [decomposition version](Method::decomposition) of the search that its span numbers mean.
+    /// The [decomposition version](Method::decomposition) of the search that its span numbers refer to.
     pub decomposition: u32,
-    /// The same for the halves. With another decomposition version than the coordinator's, it gets none of them.
+    /// The same for halves. A worker with another decomposition version than the coordinator's gets no halves.
     pub halves: HalvesSkill,
-    /// A number that workers on one machine have in common, and others hardly.
+    /// A number that is equal for workers on one machine, and hardly ever equal otherwise.
     pub machine: u64,
-    /// Leases it goes on with.
+    /// Leases that it continues.
     pub held: Vec<Held>,
 }
 
 /// How a worker counts by halves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HalvesSkill {
-    /// The [decomposition version](Method::decomposition) that its span numbers mean.
+    /// The [decomposition version](Method::decomposition) that its span numbers refer to.
     pub decomposition: u32,
-    /// What one of its threads is expected to count, in nodes per second; a first guess will do.
+    /// The expected speed of one thread, in units per second; a guess at first.
     pub speed: Speed,
 }
 
@@ -65,108 +65,108 @@ pub struct HalvesSkill {
 pub struct Held {
     /// The lease.
     pub lease: LeaseId,
-    /// The job it belongs to.
+    /// The lease's job.
     pub job: JobIdentity,
-    /// What it has not reported yet or is still to count.
+    /// The spans that it has not reported or not counted yet.
     pub spans: Vec<Span>,
 }
 
-/// What a worker has counted since its last report; without contents, a sign of life.
+/// The spans counted since a worker's last report. An empty report is a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// Numbers the reports of one worker, upwards; the acknowledgement names it.
+    /// Increasing number of the report. The acknowledgement names it.
     pub sequence: u64,
     /// Newly counted spans, in any order.
     pub deltas: Vec<Delta>,
-    /// Leases it is done with, whatever became of their spans.
+    /// Leases that the worker is done with, whether their spans were counted or not.
     pub finished: Vec<LeaseId>,
 }
 
 impl Report {
-    /// Whether it is no more than a sign of life, which is not acknowledged.
+    /// Returns whether it is only a heartbeat, which is not acknowledged.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deltas.is_empty() && self.finished.is_empty()
     }
 }
 
-/// A span counted to its end.
+/// A completely counted span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delta {
-    /// The job it belongs to.
+    /// The span's job.
     pub job: JobIdentity,
-    /// The lease it was counted under.
+    /// The lease of the span.
     pub lease: LeaseId,
-    /// What was counted, on chunk boundaries.
+    /// The span, on chunk boundaries.
     pub span: Span,
-    /// What it counts to.
+    /// The span's count.
     pub count: Count,
     /// The time one thread took for it.
     pub duration: Duration,
 }
 
-/// A span that a worker can't count. A hint: one that is lost is found out again.
+/// A span that a worker can't count. It is a hint: a lost failure is found again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The job it belongs to.
+    /// The span's job.
     pub job: JobIdentity,
-    /// The lease it was to be counted under.
+    /// The lease of the span.
     pub lease: LeaseId,
-    /// What can't be counted.
+    /// The span that can't be counted.
     pub span: Span,
-    /// What went wrong, for people.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// What a coordinator says to a worker.
+/// A message from a coordinator to a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToWorker {
     /// Count this.
     Lease(Lease),
-    /// Give up these parts of a lease, unless they are counted already.
+    /// Give up these spans of a lease, unless they are counted already.
     Shorten {
         /// The lease.
         lease: LeaseId,
-        /// What is taken off it.
+        /// The spans to give up.
         spans: Vec<Span>,
     },
-    /// Give up a lease at once, the chunk in hand included.
+    /// Give up a lease at once, including the current chunk.
     Cancel(LeaseId),
-    /// Count the chunks in hand to their end, report them, say goodbye and leave.
+    /// Finish the current chunks, report them, say goodbye and leave.
     Drain,
-    /// Something that whoever runs the worker should know.
+    /// Information for the person who runs the worker.
     Notice(String),
-    /// All reports up to this one are durable (or were refused for good) and can be forgotten.
+    /// Acknowledges all reports up to this one: they are durable or finally refused, and the worker can forget them.
     Acknowledge {
         /// The report's [`sequence`](Report::sequence).
         sequence: u64,
     },
     /// Report at least this often from now on, in this session.
     ReportEvery(ReportInterval),
-    /// The goodbye was heard, and all that was reported before it is durable. The last message of a session.
+    /// Confirms the goodbye: all earlier reports are durable. It is the last message of a session.
     Farewell,
 }
 
-/// Spans handed to one worker, to be counted in their order by one thread.
+/// Spans leased to one worker. One thread counts them in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lease {
     /// The fencing token.
     pub id: LeaseId,
     /// The job.
     pub job: JobIdentity,
-    /// The job's board.
+    /// The size of the job's board.
     pub n: BoardSize,
-    /// How to count it.
+    /// The job's method.
     pub method: Method,
-    /// What to count.
+    /// The spans to count.
     pub spans: Vec<LeasedSpan>,
 }
 
 /// A span and the image to count it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeasedSpan {
-    /// What to count.
+    /// The span.
     pub span: Span,
-    /// The image of its cross; of what is counted by halves, the identity.
+    /// The image of the span's cross; for halves, the identity.
     pub image: Symmetry,
 }

@@ -12,8 +12,8 @@ use crate::plain::{self, is_plain};
 /// The longest name, in characters.
 const LONGEST: usize = 100;
 
-/// The name of a worker, of its program's version, or of its kernel: 1 to 100 characters that are seen, with spaces
-/// only between others. Cheap to clone.
+/// The name of a worker, a program version or a kernel: 1 to 100 visible characters, with spaces only between others.
+/// Cheap to clone.
 ///
 /// ```
 /// use queens_model::Name;
@@ -23,25 +23,25 @@ const LONGEST: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
 
-/// A text that is no name.
+/// The error for a text that is not a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected 1 to {LONGEST} visible characters, with spaces only between them")]
 pub struct InvalidName;
 
 impl Name {
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// How to show a text that should be a name, whatever it is: one odd name must not spoil a whole list.
+    /// Makes a name of any text by escaping and cutting it, so that one odd name does not spoil a whole list.
     #[must_use]
     pub fn of_any(text: &str) -> Self {
         if let Ok(name) = text.parse() {
             return name;
         }
-        // Escaping makes nothing shorter: what is cut off here would be cut off below.
+        // Escaping never shortens, so characters cut off here would also be cut off below.
         let start: String = text.chars().take(LONGEST + 1).collect();
         let mut shown: String = plain::line(&start).trim().chars().take(LONGEST + 1).collect();
         if shown.chars().count() > LONGEST {
@@ -56,7 +56,7 @@ impl FromStr for Name {
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let length = text.chars().take(LONGEST + 1).count();
-        // A mark at the beginning would go with what is shown before the name.
+        // A combining mark at the beginning would merge with the text shown before the name.
         let begins_well =
             text.chars().next().is_some_and(|first| first.escape_debug().len() == 1 || first.is_ascii());
         let fits = (1..=LONGEST).contains(&length) && begins_well && text.trim() == text;

@@ -1,4 +1,4 @@
-//! Parties: people, as far as a coordinator can tell them apart.
+//! Parties: people, as far as a coordinator can distinguish them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,29 +8,29 @@ use thiserror::Error;
 
 use crate::name::Name;
 
-/// What a name is hashed with, where it is a party of its own.
+/// The prefix that is hashed with a name that is a party of its own.
 const NAME_PREFIX: &[u8] = b"queens party of a name\0";
 
-/// Identifies a party: everybody who comes with one invitation, whatever names their workers have.
+/// Identifies a party: all workers that use one invitation, whatever their names.
 ///
-/// Each invitation draws 128 random bits when it is made. Where nobody is asked for an invitation, each name is a party
-/// of its own, because nothing else is known of a worker. Shown as 32 hexadecimal digits.
+/// Each invitation draws 128 random bits when it is made. Without authentication, each name is a party of its own,
+/// because nothing else is known of a worker. Shown as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Party([u8; 16]);
 
-/// A text that is no party.
+/// The error for a text that is not a party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected 32 hexadecimal digits")]
 pub struct InvalidParty;
 
 impl Party {
-    /// The party with these bytes, which are random for an invitation.
+    /// Creates a party from bytes, which are random for an invitation.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// The party that a name is where nobody is asked for an invitation: half of a SHA-256 hash of it.
+    /// Returns the party of a name when the coordinator does not authenticate: half of a SHA-256 hash of the name.
     #[must_use]
     pub fn of_name(name: &Name) -> Self {
         let hash: [u8; 32] =
@@ -40,7 +40,7 @@ impl Party {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the party's bytes.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0
@@ -62,7 +62,7 @@ impl fmt::Debug for Party {
 impl FromStr for Party {
     type Err = InvalidParty;
 
-    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    /// Parses what [`Display`](fmt::Display) writes and nothing else.
     fn from_str(text: &str) -> Result<Self, InvalidParty> {
         let is_hex = text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hex).ok_or(InvalidParty)?;

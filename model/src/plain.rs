@@ -1,13 +1,13 @@
-//! Texts from outside, made fit to be shown.
+//! Escapes texts from outside, so that a terminal or a page can show them safely.
 //!
-//! A terminal obeys what it is shown: ESC and the C1 characters move its cursor and rename its window, a carriage
-//! return writes over what stands there, and characters that turn the direction of writing or have no width make one
-//! text look like another. Whatever is not plain is escaped, as in `\u{1b}`; line feeds and tabs are spaces in a line.
+//! A terminal obeys the text it shows. ESC and the C1 characters move its cursor and rename its window, and a carriage
+//! return overwrites the line. Characters that change the writing direction or have no width make one text look like
+//! another. All of these are escaped, as in `\u{1b}`; line feeds and tabs become spaces within a line.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// Characters that Unicode counts as letters, marks or signs, and that nobody sees.
+/// Characters that Unicode counts as letters, marks or signs, but that are invisible.
 const UNSEEN: [RangeInclusive<char>; 9] = [
     '\u{34f}'..='\u{34f}',
     '\u{115f}'..='\u{1160}',
@@ -20,24 +20,25 @@ const UNSEEN: [RangeInclusive<char>; 9] = [
     '\u{e0100}'..='\u{e01ef}',
 ];
 
-/// Whether a character is seen, in its place and in no other: letters, marks on them, digits, signs and the space.
+/// Returns whether a character is visible, and only in its own place: letters, their marks, digits, signs and the
+/// space.
 #[must_use]
 pub fn is_plain(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();
     }
-    // Behind a letter, the standard library escapes what is no letter, mark, digit or sign of Unicode.
+    // After a letter, the standard library escapes all but Unicode's letters, marks, digits and signs.
     let behind_letter = String::from_iter(['a', c]);
     behind_letter.escape_debug().eq(behind_letter.chars()) && !UNSEEN.iter().any(|range| range.contains(&c))
 }
 
-/// A text as it can be shown in one line.
+/// Escapes a text for one line.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_plain)
 }
 
-/// A text as it can be shown in its lines.
+/// Escapes a text of several lines.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || is_plain(c))

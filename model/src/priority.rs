@@ -1,16 +1,16 @@
-//! How urgent a job is.
+//! The priority of a job.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// How urgent a job is, from -1000 to 1000: jobs of a higher priority are counted first, those of the same priority
-/// in the order of submission. 0 if nobody says otherwise.
+/// A job's priority, from -1000 to 1000; 0 by default. Jobs of a higher priority are counted first, those of the same
+/// priority in the order of submission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(i32);
 
-/// A number that is no priority.
+/// The error for a number that is not a priority.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("'{0}' is no priority: expected a whole number from -{MOST} to {MOST}", MOST = Priority::MOST)]
 pub struct InvalidPriority(String);
@@ -18,7 +18,7 @@ pub struct InvalidPriority(String);
 impl Priority {
     const MOST: i32 = 1000;
 
-    /// The priority as a number.
+    /// Returns the priority as a number.
     #[must_use]
     pub const fn get(self) -> i32 {
         self.0

@@ -1,35 +1,34 @@
-//! How a job has gone so far: how fast it was counted, and how far its parts are.
+//! A job's progress over time: its rates so far, and the progress of its parts.
 
 use std::time::Duration;
 
 use crate::fraction::Fraction;
 use crate::speed::Speed;
 
-/// The most rates, and the most groups of parts, that are told at a time.
+/// The most rates, and the most groups of parts, in one answer.
 pub const MOST_OF_COURSE: usize = 4096;
 
-/// How a job has gone so far.
+/// A job's progress over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgressHistory {
-    /// What the rates tell of: from when it was first measured to when it was last measured.
+    /// The time that the rates cover, from the first to the last measurement.
     pub span: Duration,
-    /// The rate in even parts of that time, the oldest first; `None` where nobody measured it.
+    /// The mean rates in equal intervals of that time, the oldest first; `None` where nothing was measured.
     pub rates: Vec<Option<Speed>>,
     /// The rate over the last ten seconds.
     pub now: Option<Speed>,
-    /// The parts of the job as they follow each other in its plan; none if its plan is not made, or if its coordinator is
-    /// too busy to tell.
+    /// Groups of parts in the plan's order; none if there is no plan yet, or if the coordinator is too busy to answer.
     pub groups: Vec<PartGroup>,
 }
 
-/// Parts of a plan that follow each other.
+/// Consecutive parts of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PartGroup {
-    /// How many there are.
+    /// Number of parts.
     pub n_parts: u32,
-    /// Those of which all is recorded.
+    /// Number of completely recorded parts.
     pub n_done: u32,
-    /// Those of which something is recorded, but not all.
+    /// Number of partially recorded parts.
     pub n_begun: u32,
     /// The recorded share of their estimated work.
     pub fraction: Fraction,

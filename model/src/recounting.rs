@@ -1,56 +1,56 @@
-//! How far a job is with what is counted again, and what that is worth.
+//! The progress of a job's recounts, and the certainty that they give.
 
 use queens_solver::{Count, Span};
 
 use crate::name::Name;
 use crate::terms::Share;
 
-/// How far a job is with what is counted again.
+/// The progress of a job's recounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recounting {
-    /// Records that were drawn, or are doubted, and on which no two names agree yet; more may be drawn.
+    /// Records to recount, drawn or in doubt, on which no two names agree yet. More may be drawn.
     pub n_open: u64,
-    /// The work that is expected to be left of all that, in nodes.
+    /// The expected remaining work of all recounts, in nodes.
     pub work_left: u128,
-    /// Records of which there are different counts.
+    /// Records with different counts.
     pub n_cases: u64,
-    /// The records of the job, as far as they were looked through since the coordinator was started.
+    /// The job's records that were examined since the coordinator started.
     pub n_records: u64,
 }
 
-/// A span of which there were different counts, and on which two names have agreed.
+/// A verdict on a span with different counts: the count that two names agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictStatus {
     /// The span.
     pub span: Span,
-    /// Numbers the verdicts on it from 0.
+    /// Number of the verdict on this span, from 0.
     pub number: u32,
-    /// When it was found, in milliseconds since 1970.
+    /// Time of the verdict, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What two names have counted.
+    /// The count of the two names.
     pub count: Count,
-    /// One of them.
+    /// One of the two names.
     pub worker: Name,
     /// Its kernel.
     pub kernel: Name,
-    /// What it was held against, and lost.
+    /// The count that lost.
     pub lost: Count,
-    /// Who had counted that.
+    /// The name that counted it.
     pub lost_worker: Name,
     /// Its kernel.
     pub lost_kernel: Name,
 }
 
-/// How sure one may be who says that something would have been noticed.
+/// The confidence of a claim that a falsification would have been noticed.
 const SURE: f64 = 0.99;
 
-/// The least records of which so many are drawn that one is among them with a probability of 99 %.
+/// Returns the least number of falsified records of which at least one is drawn with a probability of 99 %.
 fn surely_noticed(share: Share) -> f64 {
     ((1.0 - SURE).ln() / (1.0 - share.fraction()).ln()).ceil()
 }
 
-/// What it is worth that a share of a job was counted again, in words; `None` if nothing was. A worker that falsifies k
-/// of its records goes unnoticed with a probability of (1 - p)^k.
+/// Describes the certainty that recounting a share of a job gives; `None` if nothing is recounted. A worker that
+/// falsifies k of its records goes unnoticed with a probability of (1 - p)^k.
 #[must_use]
 pub fn bound(share: Share, n_records: u64) -> Option<String> {
     if share == Share::NOTHING {
@@ -62,7 +62,7 @@ pub fn bound(share: Share, n_records: u64) -> Option<String> {
     let one_percent = (n_records as f64 / 100.0).ceil();
     if n_records > 0 {
         let noticed = 100.0 * (1.0 - (1.0 - share.fraction()).powf(one_percent));
-        // Never more than is so.
+        // Rounded down, so as not to claim too much.
         let noticed = (noticed * 100.0).floor() / 100.0;
         return Some(format!(
             "if any worker had falsified 1 % of the {n_records} records ({one_percent}), this would have been noticed with \

@@ -1,26 +1,26 @@
-//! How often a worker reports.
+//! The interval of a worker's reports.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// The longest time that a worker counts without reporting, leases that end apart: a second to an hour.
+/// The longest time between a worker's reports, a second to an hour. The end of a lease is reported at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReportInterval(Duration);
 
-/// A time at which nobody can report.
+/// The error for a time that is not a report interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no time between reports: expected one from a second to an hour")]
 pub struct InvalidReportInterval(Duration);
 
 impl ReportInterval {
-    /// That of a worker that nobody has told another: a second.
+    /// The default interval: a second.
     pub const USUAL: Self = Self(Duration::from_secs(1));
 
     /// An hour.
     const LONGEST: Self = Self(Duration::from_secs(3600));
 
-    /// The time.
+    /// Returns the interval.
     #[must_use]
     pub const fn get(self) -> Duration {
         self.0

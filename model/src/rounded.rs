@@ -1,4 +1,4 @@
-//! Rough numbers for people: to two digits, in a unit of which there are some.
+//! Formats rough numbers for people: two digits, in a suitable unit.
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
@@ -6,7 +6,7 @@ const DAY: f64 = 24.0 * HOUR;
 /// A year, in seconds.
 pub const YEAR: f64 = 365.25 * DAY;
 
-/// A unit for times that are not known better than to a few per cent.
+/// A unit for times that are known only to a few per cent.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeUnit {
     /// In the plural.
@@ -15,7 +15,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The largest unit of which there are two.
+    /// Returns the largest unit that a time has at least two of.
     #[must_use]
     pub fn of(seconds: f64) -> Self {
         const UNITS: [(&str, f64); 4] = [("years", YEAR), ("days", DAY), ("hours", HOUR), ("minutes", 60.0)];
@@ -24,20 +24,20 @@ impl TimeUnit {
         Self { name, seconds: unit }
     }
 
-    /// A time in this unit, to two digits.
+    /// Formats a time in this unit, with two digits.
     #[must_use]
     pub fn rounded(self, seconds: f64) -> String {
         two_digits(seconds / self.seconds)
     }
 }
 
-/// A number to two digits, in thousands.
+/// Formats a number with two digits, grouped by thousands.
 #[must_use]
 pub fn two_digits(number: f64) -> String {
     if number <= 0.0 {
         return "0".to_owned();
     }
-    // By way of text, which rounds once: "9.96" has to become "10", not "10.0".
+    // Formatting rounds only once: "9.96" must become "10", not "10.0".
     let scientific = format!("{number:.1e}");
     let exponent: i32 =
         scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
@@ -48,7 +48,7 @@ pub fn two_digits(number: f64) -> String {
     }
 }
 
-/// A whole number with its digits in thousands.
+/// Formats a whole number, grouped by thousands.
 #[must_use]
 pub fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");

@@ -1,24 +1,24 @@
-//! How fast something is counted.
+//! Counting speeds, in total and by method.
 
 use std::iter::Sum;
 
 use queens_solver::Method;
 use thiserror::Error;
 
-/// Work per second, of the search in nodes and of halves in units: finite, and not negative.
+/// Work per second, in nodes for the search and in units for halves: finite and not negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Speed(f64);
 
-/// A number that is no speed.
+/// The error for a number that is not a speed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0} nodes per second are no speed: expected a finite number from 0")]
 pub struct InvalidSpeed(String);
 
 impl Speed {
-    /// Nothing is counted.
+    /// The speed zero.
     pub const ZERO: Self = Self(0.0);
 
-    /// The speed in nodes per second.
+    /// Returns the speed in nodes per second.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -30,7 +30,7 @@ impl TryFrom<f64> for Speed {
 
     fn try_from(nodes_per_second: f64) -> Result<Self, InvalidSpeed> {
         if nodes_per_second.is_finite() && nodes_per_second >= 0.0 {
-            // There is a negative zero, which nobody should read.
+            // Turns a negative zero, which would print as "-0", into zero.
             Ok(Self(nodes_per_second + 0.0))
         } else {
             Err(InvalidSpeed(nodes_per_second.to_string()))
@@ -44,21 +44,21 @@ impl From<u32> for Speed {
     }
 }
 
-/// How fast somebody counts by each method. Nodes of the one and units of the other are not the same thing: their sum
-/// says only which of two workers does more, and whether any is done.
+/// Speed by method. Nodes and units are different things: their sum tells only which of two workers does more, and
+/// whether any work is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MethodSpeeds {
-    /// By search, in nodes per second.
+    /// Search speed, in nodes per second.
     pub search: Speed,
-    /// By halves, in units per second.
+    /// Speed by halves, in units per second.
     pub halves: Speed,
 }
 
 impl MethodSpeeds {
-    /// Nothing is counted.
+    /// The speed zero.
     pub const ZERO: Self = Self { search: Speed::ZERO, halves: Speed::ZERO };
 
-    /// The speed by a method.
+    /// Returns the speed of a method.
     #[must_use]
     pub const fn of(self, method: Method) -> Speed {
         match method {
@@ -67,7 +67,7 @@ impl MethodSpeeds {
         }
     }
 
-    /// Both added up.
+    /// Returns the sum of both speeds.
     #[must_use]
     pub fn sum(self) -> Speed {
         [self.search, self.halves].into_iter().sum()
@@ -84,7 +84,7 @@ impl Sum for MethodSpeeds {
     }
 }
 
-/// The speed of all together; of too many to be told, the largest that can be.
+/// Adds speeds, saturating at the largest finite number.
 impl Sum for Speed {
     fn sum<I: Iterator<Item = Self>>(speeds: I) -> Self {
         Self(speeds.map(Self::get).fold(0.0, |sum, speed| sum + speed).min(f64::MAX))
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(Method::ALL.map(|method| sum.of(method)), [7.into(), 70.into()]);
     }
 
-    /// The sum of no numbers is -0, which people would be shown as "-0".
+    /// The sum of no numbers is -0, which would print as "-0".
     #[test]
     fn no_speed_has_a_sign() {
         for zero in [std::iter::empty::<Speed>().sum(), Speed::try_from(-0.0).expect("a speed")] {

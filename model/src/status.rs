@@ -1,4 +1,4 @@
-//! What is told of jobs and workers, and of what has happened.
+//! Status of coordinators, jobs and workers, contributions and events.
 
 use std::time::Duration;
 
@@ -13,42 +13,42 @@ use crate::speed::MethodSpeeds;
 use crate::terms::Terms;
 use crate::time_left::TimeLeft;
 
-/// A coordinator as it stands.
+/// The status of a coordinator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoordinatorStatus {
-    /// The version of its program.
+    /// The version of the program.
     pub version: Name,
-    /// How long it has run.
+    /// Time since it started.
     pub uptime: Duration,
-    /// What it keeps jobs in.
+    /// The kind of its store.
     pub store: Name,
-    /// Why nothing can be recorded at present, if so.
+    /// Why nothing can be recorded now, if so.
     pub store_error: Option<String>,
-    /// What it refuses at present and why, in words, each in one line.
+    /// Requests that it refuses now, with the reasons, one line each.
     pub refuses: Vec<String>,
-    /// The longest step of its event loop in the last minute or two, the present one included: whoever has something
-    /// to say waits for as long.
+    /// The longest step of the event loop in the last minute or two, including the current one. Messages wait at least
+    /// as long.
     pub slowest_step: Duration,
 }
 
-/// Sums over all crosses.
+/// Sums over all parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Σ weight × solutions of what is recorded: when all is, the number of solutions of the board.
+    /// Σ weight × solutions of the records; when all is recorded, the number of solutions of the board.
     pub solutions: u128,
-    /// The work of what is recorded: nodes of the search, units of halves.
+    /// Recorded work: nodes for the search, units for halves.
     pub nodes: u128,
-    /// The subproblems of the job.
+    /// Number of subproblems.
     pub n_subproblems: u128,
-    /// Those that are recorded.
+    /// Number of recorded subproblems.
     pub n_recorded: u128,
-    /// The estimated work of the job, in the same.
+    /// The estimated work of the job, in the same unit.
     pub work: u128,
-    /// The estimated work of what is recorded.
+    /// The estimated work of the recorded subproblems.
     pub work_recorded: u128,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobState {
     /// Its plan is being made.
@@ -57,25 +57,25 @@ pub enum JobState {
     Queued,
     /// Workers are counting it.
     Running,
-    /// An operator has stopped it for now.
+    /// An operator has paused it.
     Paused,
     /// Every subproblem is recorded: its solutions are the number of the board.
     Done,
-    /// An operator has given it up.
+    /// An operator has cancelled it.
     Cancelled,
-    /// All else is recorded, but some spans have failed on every worker that could try them, or on three. It goes on
+    /// The rest is recorded, but some spans failed on every worker that could try them, or on three. The job continues
     /// when it is resumed, or when another worker comes that may still try.
     Failed,
-    /// Every subproblem is recorded, but not all that is to be counted again: its solutions are provisional.
+    /// Every subproblem is recorded, but the verification is not finished: its solutions are provisional.
     Verifying,
-    /// The same, and there is a span of which all counts differ, and nobody who could count it again.
+    /// The same, and all counts of a span differ, and no worker is left to count it again.
     Disputed,
-    /// What is stored of it contradicts itself, so that it is set aside.
+    /// Its stored data are inconsistent, so it is set aside.
     Damaged,
 }
 
 impl JobState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 10] = [
         Self::Planning,
         Self::Queued,
@@ -89,7 +89,7 @@ impl JobState {
         Self::Damaged,
     ];
 
-    /// The name people and programs see.
+    /// Returns the name that people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -106,80 +106,80 @@ impl JobState {
         }
     }
 
-    /// Whether nobody will count it any more, unless somebody does something about it.
+    /// Returns whether counting has ended, unless an operator intervenes.
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled | Self::Failed | Self::Damaged)
     }
 
-    /// Whether all is counted, but not yet checked as it is to be: what is said to be the number may still change.
+    /// Returns whether all is counted, but the verification is not finished: the solutions may still change.
     #[must_use]
     pub const fn is_provisional(self) -> bool {
         matches!(self, Self::Verifying | Self::Disputed)
     }
 }
 
-/// A job as it stands.
+/// The status of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobStatus {
-    /// Its name.
+    /// The job's number.
     pub id: JobId,
-    /// What it is known by where its number may be another job's; `None` if its coordinator does not tell.
+    /// The job's identity across coordinators; `None` if its coordinator does not send it.
     pub identity: Option<JobIdentity>,
-    /// The size of its board.
+    /// The size of the board.
     pub n: BoardSize,
-    /// How it is counted.
+    /// The method that counts it.
     pub method: Method,
-    /// Where it stands.
+    /// The job's state.
     pub state: JobState,
-    /// What it waits for, in words, if it waits for workers.
+    /// What the job waits for, in words, if it waits for workers.
     pub waits_for: Option<String>,
-    /// What is recorded of it.
+    /// The recorded progress.
     pub progress: Progress,
-    /// How long it has been counted.
+    /// The time for which it has been counted.
     pub active: Duration,
-    /// How long it should still take, as its workers count it now; `None` if none does.
+    /// The estimated remaining time with the current workers; `None` if none counts it.
     pub time_left: Option<TimeLeft>,
-    /// Workers that hold leases of it.
+    /// Workers that hold leases of the job.
     pub n_workers: u32,
     /// Recorded spans that a second count has confirmed.
     pub n_verified: u64,
     /// Recorded spans that a second count has contradicted.
     pub n_disputed: u64,
-    /// How far it is with what is counted again.
+    /// The progress of its recounts.
     pub recounting: Recounting,
-    /// When it was submitted, in milliseconds since 1970.
+    /// Time of submission, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it was first counted; `None` if it has not been, or nobody has kept it.
+    /// Time of the first count; `None` if it has not begun, or is not known.
     pub started_ms: Option<u64>,
-    /// When it was done or given up; `None` if it is not, or nobody has kept it.
+    /// Time of completion or cancellation; `None` if the job is open, or it is not known.
     pub finished_ms: Option<u64>,
-    /// How urgent it is.
+    /// The job's priority.
     pub priority: Priority,
-    /// Spans that workers failed to count and that are still to be counted.
+    /// Spans that workers failed to count and that still must be counted.
     pub n_failed: u64,
-    /// Those of them that are set aside, because nobody who is connected may still try them.
+    /// Failed spans that are set aside, because no connected worker may still try them.
     pub n_given_up: u64,
-    /// What the worker that failed last had to say.
+    /// The reason that the last failing worker gave.
     pub failure: Option<String>,
-    /// How many other plans are made before this job's; `None` if that is made, or being made.
+    /// Number of plans that are made before this job's; `None` if its plan is made or being made.
     pub n_plans_before: Option<u32>,
-    /// The share of its plan that is made, while that is being made.
+    /// The finished share of the plan, while the plan is being made.
     pub plan_fraction: Option<Fraction>,
-    /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
+    /// Solutions up to rotation and reflection, computed from the count. Available soon after the job is done.
     pub fundamental: Option<u128>,
-    /// What is agreed about it.
+    /// The terms of the job.
     pub terms: Terms,
-    /// The parts of its whole plan; 0 until that is made, or if its coordinator does not tell.
+    /// Number of parts of the whole plan; 0 until it is made, or if the coordinator does not send it.
     pub n_parts: u64,
-    /// The job that is its second pass, if it has one that is not given up.
+    /// The second pass of this job, unless it has none or it was cancelled.
     pub second: Option<JobId>,
-    /// In what its two passes differ, in words, if they do.
+    /// The difference of the two passes, in words, if they differ.
     pub doubt: Option<String>,
 }
 
 impl JobStatus {
-    /// A job of which nothing else is known.
+    /// Creates the status of a job without any progress.
     #[must_use]
     pub fn new(id: JobId, n: BoardSize, method: Method, state: JobState) -> Self {
         Self {
@@ -213,13 +213,13 @@ impl JobStatus {
         }
     }
 
-    /// Whether only a part of its board is counted.
+    /// Returns whether only a range of the plan's parts is counted.
     #[must_use]
     pub const fn is_part(&self) -> bool {
         self.terms.crosses.is_some()
     }
 
-    /// Which part of its board is counted, in words, if it is not all of it: "crosses 3..7 of 12".
+    /// Describes the range of parts that is counted, unless all are: "crosses 3..7 of 12".
     #[must_use]
     pub fn part(&self) -> Option<String> {
         let crosses = self.terms.crosses?;
@@ -229,7 +229,7 @@ impl JobStatus {
         })
     }
 
-    /// Whether all of it is counted, but not checked as it is to be: what is said to be its number may still change.
+    /// Returns whether all is counted, but the verification is not finished: the number may still change.
     #[must_use]
     pub fn is_provisional(&self) -> bool {
         let all = self.progress.n_subproblems;
@@ -237,14 +237,14 @@ impl JobStatus {
         self.state.is_provisional() || (is_counted && self.state != JobState::Done)
     }
 
-    /// The counts that have been published of what it has counted, if it is done.
+    /// Returns the published counts of the board, if the job is done and counted all of it.
     #[must_use]
     pub fn published(&self) -> Option<Published> {
         published(self.n).filter(|_| self.state == JobState::Done && !self.is_part())
     }
 
-    /// Whether what was counted is what has been published; `None` if it is not done or nothing has been published. The
-    /// fundamental number is compared when it is there.
+    /// Returns whether the count is the published one; `None` if the job is not done or nothing is published. Compares
+    /// the fundamental number if it is available.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         let counts = self.published()?;
@@ -252,7 +252,7 @@ impl JobStatus {
         Some(counts.solutions == self.progress.solutions && is_fundamental)
     }
 
-    /// The recorded share of the estimated work, 0 to 1; 1 only when all is recorded.
+    /// Returns the recorded share of the estimated work, 0 to 1; 1 only when all is recorded.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         match self.state {
@@ -264,26 +264,26 @@ impl JobStatus {
     }
 }
 
-/// Whether a worker gets leases.
+/// The state of a worker: whether it gets leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkerState {
-    /// It does.
+    /// It gets leases.
     Ready,
-    /// An operator has sent it home, and it is on its way.
+    /// An operator is draining it.
     Draining,
     /// An operator has blocked its name.
     Blocked,
-    /// Nothing came of its leases: it gets no other until it reports something.
+    /// Its leases bring no results: it gets no other lease until it reports something.
     Stuck,
-    /// It fails again and again: it gets no lease until it reports something or connects again, or a job is resumed.
+    /// It fails repeatedly: it gets no lease until it reports something or reconnects, or a job is resumed.
     Failing,
 }
 
 impl WorkerState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [Self::Ready, Self::Draining, Self::Blocked, Self::Stuck, Self::Failing];
 
-    /// The name people and programs see.
+    /// Returns the name that people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -296,79 +296,79 @@ impl WorkerState {
     }
 }
 
-/// A worker as it stands.
+/// The status of a worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerStatus {
-    /// Its run.
+    /// The run of the worker process.
     pub id: WorkerId,
-    /// Its name.
+    /// The worker's name.
     pub name: Name,
     /// The version of its program.
     pub build: Name,
     /// Its kernel.
     pub kernel: Name,
-    /// What it can count by; none of them if its coordinator is too old to say.
+    /// The methods it supports; none if its coordinator is too old to send them.
     pub methods: Vec<Method>,
-    /// Its counting threads.
+    /// Number of counting threads.
     pub n_threads: u32,
-    /// Whether its connection is open.
+    /// Whether it is connected.
     pub connected: bool,
-    /// Time since it was last heard of.
+    /// Time since its last message.
     pub silent: Duration,
-    /// What all its threads count together, in counted work, not estimated: nothing if it has nothing to count, `None` if
-    /// nobody has measured it.
+    /// The measured speed of all its threads, in counted, not estimated work: zero if it is idle, `None` if not
+    /// measured.
     pub speed: Option<MethodSpeeds>,
-    /// Leases it holds.
+    /// Number of leases it holds.
     pub n_leases: u32,
     /// Spans recorded from its reports.
     pub n_recorded: u64,
     /// Whether it gets leases.
     pub state: WorkerState,
-    /// What it last failed at, if it has not reported anything since, or why its name is suspect.
+    /// Its last failure if it has not reported since, or why its name is suspect.
     pub failure: Option<String>,
-    /// What one of its threads is counting.
+    /// The span that one of its threads is counting.
     pub counting: Option<InHand>,
 }
 
-/// What one of a worker's threads is counting.
+/// A span that one of a worker's threads is counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InHand {
     /// The job.
     pub job: JobId,
-    /// How that is counted.
+    /// The job's method.
     pub method: Method,
-    /// What is left of the span.
+    /// The rest of the span.
     pub span: Span,
 }
 
-/// What a worker has counted of a job.
+/// A worker's contribution to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contribution {
     /// The worker's name.
     pub worker: Name,
     /// Its kernel.
     pub kernel: Name,
-    /// Spans that are recorded of it.
+    /// Recorded spans.
     pub n_spans: u64,
-    /// Their work: nodes of the search, units of halves.
+    /// Work of these spans: nodes for the search, units for halves.
     pub nodes: u128,
-    /// The time its threads took for them, added up.
+    /// Time of the worker's threads for these spans, added up.
     pub time: Duration,
 }
 
-/// How fast workers count together, as far as that is measured.
+/// The measured speed of several workers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FleetSpeed {
-    /// Those of them that are connected and count something.
+    /// Connected workers that count something.
     pub n_counting: usize,
-    /// Those of these whose speed is measured.
+    /// Counting workers whose speed is measured.
     pub n_measured: usize,
-    /// What these count together; `None` if something is counted and none of it is measured.
+    /// Total speed of the measured workers; `None` if workers count but none is measured.
     pub speed: Option<MethodSpeeds>,
 }
 
 impl FleetSpeed {
-    /// That of all these workers.
+    /// Computes the speed of all these workers.
     pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerStatus>) -> Self {
         let is_counting =
             |worker: &&WorkerStatus| worker.connected && worker.speed != Some(MethodSpeeds::ZERO);
@@ -379,7 +379,7 @@ impl FleetSpeed {
         Self { n_counting, n_measured, speed }
     }
 
-    /// Of how many workers it is told, if not of all: "12 of 30 workers measured".
+    /// Describes how many of the workers are measured, unless all are: "12 of 30 workers measured".
     #[must_use]
     pub fn gap(&self) -> Option<String> {
         let Self { n_counting, n_measured, .. } = self;
@@ -387,41 +387,41 @@ impl FleetSpeed {
     }
 }
 
-/// Something that has happened.
+/// An event that operators see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Numbers the events of a data directory upwards. After a crash, some of the last numbers are given again.
+    /// Increasing number of the event within a data directory. After a crash, some of the last numbers are reused.
     pub number: u64,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What it is about.
+    /// The subject of the event.
     pub kind: EventKind,
-    /// The job it is about, if it is about one.
+    /// The job, if the event is about one.
     pub job: Option<JobId>,
-    /// What has happened, in words.
+    /// Description of the event, in words.
     pub text: String,
 }
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A job has begun or ended, or an operator has changed it.
     Job,
-    /// A worker has lost what it held: somebody else will count it.
+    /// A worker has lost a lease; another worker will count it.
     Lease,
     /// A worker could not count a span.
     Failure,
-    /// About the coordinator itself: it has started, it can't write its store or can again, it was slow.
+    /// The coordinator itself: it has started, was slow, or lost or regained its store.
     Store,
-    /// A worker has joined or left, or an operator has decided something about it.
+    /// A worker has joined or left, or an operator has changed its state.
     Worker,
 }
 
 impl EventKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Job, Self::Lease, Self::Failure, Self::Store, Self::Worker];
 
-    /// The name people and programs see.
+    /// Returns the name that people and programs see.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

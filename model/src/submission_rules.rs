@@ -1,12 +1,11 @@
-//! What holds for whoever submits a job, by whichever way: what it takes unless they say otherwise, and what has to be
-//! confirmed.
+//! Rules for submitted jobs, by every interface: the default recount, and the cost above which a job must be confirmed.
 
 use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::rounded::{TimeUnit, YEAR};
 use crate::terms::Share;
 
-/// From here on a per cent of the work is counted again unless somebody says otherwise.
+/// From this n on, the default is to recount one per cent of the work.
 const RECOUNTED_FROM: u8 = 20;
 
 /// The nodes of the boards from n = [`SMALLEST`] on, as `queens estimate` finds them, to some per cent.
@@ -15,22 +14,23 @@ const NODES: [f64; 9] = [8.5e14, 8.4e15, 8.9e16, 9.6e17, 1.07e19, 1.25e20, 1.5e2
 /// No smaller board takes a year with any kernel.
 const SMALLEST: u8 = 24;
 
-/// What halves take of the time of the search on these boards, roughly.
+/// The time of halves on these boards, relative to the search, roughly.
 const SHARE_OF_HALVES: f64 = 0.3;
 
-/// The fastest kernel: of workers elsewhere, nobody knows what they count with.
+/// The fastest kernel, since the kernels of remote workers are not known.
 const FASTEST: Kernel = Kernel::Avx512;
 
-/// The share of a job's work that is counted again if nobody has said how much, where workers of so many parties are
-/// there. One party alone can't do it, and the job would never be done; if none is there yet, more than one may come. Who
-/// [says](crate::Submission::recount_by) which party counts again wants something counted again.
+/// Returns the default share of a job's work to recount, with this number of connected parties.
+///
+/// A single party can't recount, and the job would never be done; if none is connected yet, several may come. A
+/// submission that [names](crate::Submission::recount_by) the recounting party always has a recount.
 #[must_use]
 pub const fn default_recount(n: BoardSize, n_parties: usize, is_named: bool) -> Share {
     let is_usual = n.get() >= RECOUNTED_FROM && n_parties != 1;
     if is_usual || is_named { Share::PERCENT } else { Share::NOTHING }
 }
 
-/// What a board takes of one core with a kernel, in seconds, roughly; 0 of one that does not take long.
+/// Estimates the seconds that one core needs for a board with a kernel, roughly; 0 for boards that do not take long.
 #[must_use]
 pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
     let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).copied();
@@ -41,14 +41,14 @@ pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
     share * nodes.unwrap_or(0.0) / f64::from(kernel.typical_speed())
 }
 
-/// "5.1 core-years", if so many core-seconds are so much that somebody has to confirm them; `None` otherwise.
+/// Formats a cost that must be confirmed, such as "5.1 core-years"; `None` if it is less than a year.
 #[must_use]
 pub fn price(core_seconds: f64) -> Option<String> {
     let unit = TimeUnit::of(core_seconds);
     (core_seconds >= YEAR).then(|| format!("{} core-{}", unit.rounded(core_seconds), unit.name))
 }
 
-/// What jobs of these boards take together, in words, if somebody has to confirm that; `boards` is what people call them.
+/// Describes the total cost of jobs, if it must be confirmed; `boards` names them in the text.
 #[must_use]
 pub fn price_of_jobs(
     all: impl IntoIterator<Item = BoardSize>,
@@ -67,7 +67,7 @@ pub fn price_of_jobs(
     price(seconds).map(takes)
 }
 
-/// The same of one board.
+/// Describes the cost of one job, if it must be confirmed.
 #[must_use]
 pub fn price_of_job(n: BoardSize, method: Method) -> Option<String> {
     price_of_jobs([n], &n.to_string(), method)
@@ -92,7 +92,7 @@ mod tests {
             (32, 1000, Share::PERCENT),
         ] {
             assert_eq!(default_recount(size(n), n_parties, false), expected, "n = {n}, {n_parties} parties");
-            // A party that is named has something to do.
+            // A named party must get something to recount.
             assert_eq!(
                 default_recount(size(n), n_parties, true),
                 Share::PERCENT,

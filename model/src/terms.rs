@@ -1,4 +1,4 @@
-//! The terms of a job: which part of its plan is counted, and what is counted again.
+//! The terms of a job: which parts of its plan are counted, and what is recounted.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -12,29 +12,29 @@ use crate::id::JobId;
 use crate::party::Party;
 use crate::priority::Priority;
 
-/// What somebody asks for who submits a job.
+/// A request to submit a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submission {
     /// The size of the board.
     pub n: BoardSize,
-    /// How it is to be counted.
+    /// The method that counts it.
     pub method: Method,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
-    /// The only parts of the plan that are to be counted; `None` for all.
+    /// The only parts of the plan to count; `None` for all.
     pub crosses: Option<Crosses>,
-    /// The share of its work that is to be counted again; `None` for what is [usual](crate::default_recount).
+    /// The share of the work to recount; `None` for the [default](crate::default_recount).
     pub recount: Option<Share>,
-    /// Who counts it again; any other party than has counted it if `None`.
+    /// The party that recounts; `None` for any party except the one that counted.
     pub recount_by: Option<Arbiter>,
-    /// The method of its second pass, if there is to be one.
+    /// The method of a second pass, if one is requested.
     pub second_pass: Option<Method>,
-    /// Whether somebody has said that it is meant, whatever it [takes](crate::price_of_job).
+    /// Whether the sender accepts the job's [cost](crate::price_of_job), whatever it is.
     pub confirmed: bool,
 }
 
 impl Submission {
-    /// A whole board, counted once, whatever it takes.
+    /// Creates a request to count a whole board once, whatever it costs.
     #[must_use]
     pub fn new(n: BoardSize, method: Method) -> Self {
         let (priority, recount) = (Priority::default(), Some(Share::NOTHING));
@@ -51,30 +51,30 @@ impl Submission {
     }
 }
 
-/// What is agreed about a job besides its board. Part of it may be raised later.
+/// The terms of a job besides its board. Some may be raised later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The only parts of the plan that are counted; `None` if all are.
     pub crosses: Option<Crosses>,
-    /// The share of its work that is counted again.
+    /// The share of the work that is recounted.
     pub recount: Share,
-    /// Who counts it again; any other party than has counted it if `None`.
+    /// The party that recounts; `None` for any party except the one that counted.
     pub recount_by: Option<Arbiter>,
-    /// The job of which this is the second pass, if it is one.
+    /// The job whose second pass this is, if it is one.
     pub second_of: Option<JobId>,
-    /// What decides which records are counted again: drawn at random when the job is submitted, and not told before it
-    /// is done, because whoever knows it knows where nobody will look.
+    /// The random seed that selects the records to recount. It is drawn at submission and secret until the job is done:
+    /// with it, a cheater would know which records nobody recounts.
     pub seed: u128,
-    /// When it was first exported, in milliseconds since 1970; `None` if it has not been.
+    /// Time of the first export, in milliseconds since 1970; `None` if it was not exported.
     pub exported_ms: Option<u64>,
 }
 
-/// The party that is asked when records of a job are counted again, and without which no two agree on one.
+/// The party that must take part in the recounts of a job: without it, no two parties agree on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Arbiter {
-    /// Who it is; all zeros where that is not told.
+    /// The party; all zeros if it was not sent.
     pub party: Party,
-    /// The number of its invitation; `None` where nobody is asked for one, and a name is a party.
+    /// The number of its invitation; `None` if the coordinator does not authenticate, where each name is a party.
     pub invitation: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for Arbiter {
     }
 }
 
-/// Parts of a plan that follow each other, by their numbers; at least one.
+/// Consecutive parts of a plan, by their numbers; at least one.
 ///
 /// ```
 /// use queens_model::Crosses;
@@ -101,27 +101,27 @@ pub struct Crosses {
     to: u32,
 }
 
-/// No range of a plan's parts.
+/// The error for a text that is not a range of parts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected numbers of crosses such as 0..10, the end left out and behind the beginning, not '{0}'")]
 pub struct InvalidCrosses(String);
 
 impl Crosses {
-    /// The parts from one on and up to another, which is left out.
+    /// Creates the range from one part to another, which is excluded.
     ///
     /// # Errors
-    /// If these are none.
+    /// If the range is empty.
     pub fn new(from: u32, to: u32) -> Result<Self, InvalidCrosses> {
         if from < to { Ok(Self { from, to }) } else { Err(InvalidCrosses(format!("{from}..{to}"))) }
     }
 
-    /// Their numbers.
+    /// Returns the numbers of the parts.
     #[must_use]
     pub const fn range(self) -> Range<u32> {
         self.from..self.to
     }
 
-    /// Whether a part is one of them.
+    /// Returns whether the range contains a part.
     #[must_use]
     pub fn contains(self, cross: u32) -> bool {
         self.range().contains(&cross)
@@ -157,41 +157,41 @@ impl FromStr for Crosses {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Share(u32);
 
-/// A number or a text that is no share.
+/// The error for a number or a text that is not a share.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected a share in per cent, 0 to 100 with at most 4 decimals, not '{0}'")]
 pub struct InvalidShare(String);
 
 impl Share {
-    /// Nothing of it.
+    /// No share.
     pub const NOTHING: Self = Self(0);
-    /// One per cent of it.
+    /// One per cent.
     pub const PERCENT: Self = Self(10_000);
-    /// All of it.
+    /// The whole.
     pub const ALL: Self = Self(1_000_000);
 
-    /// So many parts per million.
+    /// Creates a share of this many parts per million.
     ///
     /// # Errors
-    /// If that is more than all.
+    /// If it is more than the whole.
     pub fn of_ppm(ppm: u32) -> Result<Self, InvalidShare> {
         let share = Self(ppm);
         if share <= Self::ALL { Ok(share) } else { Err(InvalidShare(share.percent())) }
     }
 
-    /// In parts per million.
+    /// Returns the share in parts per million.
     #[must_use]
     pub const fn ppm(self) -> u32 {
         self.0
     }
 
-    /// As a number from 0 to 1.
+    /// Returns the share as a number from 0 to 1.
     #[must_use]
     pub fn fraction(self) -> f64 {
         f64::from(self.0) / f64::from(Self::ALL.0)
     }
 
-    /// In per cent, without a sign.
+    /// Formats the share in per cent, without the sign.
     fn percent(self) -> String {
         let decimals = format!("{:04}", self.0 % 10_000);
         let decimals = decimals.trim_end_matches('0');
@@ -209,7 +209,7 @@ impl fmt::Display for Share {
 impl FromStr for Share {
     type Err = InvalidShare;
 
-    /// Reads a number of per cent.
+    /// Parses a number of per cent.
     fn from_str(text: &str) -> Result<Self, InvalidShare> {
         let invalid = || InvalidShare(text.to_owned());
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));

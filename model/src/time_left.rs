@@ -1,9 +1,8 @@
-//! How long a job should still take.
+//! The estimated remaining time of a job.
 
 use thiserror::Error;
 
-/// How many seconds a job should still take, and a range that the truth should lie in 19 times out of 20:
-/// 0 ≤ `low` ≤ `expected` ≤ `high`, all finite.
+/// The estimated remaining time of a job in seconds, with a 95 % interval: 0 ≤ `low` ≤ `expected` ≤ `high`, all finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeLeft {
     low: f64,
@@ -11,7 +10,7 @@ pub struct TimeLeft {
     high: f64,
 }
 
-/// Numbers that are no time left.
+/// The error for numbers that are not a remaining time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{expected} s between {low} and {high} s are no time left: expected finite numbers from 0, in order")]
 pub struct InvalidTimeLeft {
@@ -21,7 +20,7 @@ pub struct InvalidTimeLeft {
 }
 
 impl TimeLeft {
-    /// Between `low` and `high` seconds.
+    /// Creates an estimate between `low` and `high` seconds.
     ///
     /// # Errors
     /// If the numbers are not finite, negative, or not in order.
@@ -34,19 +33,19 @@ impl TimeLeft {
         }
     }
 
-    /// It should turn out to be no less, in seconds.
+    /// Returns the lower end of the interval, in seconds.
     #[must_use]
     pub const fn low(self) -> f64 {
         self.low
     }
 
-    /// What it should turn out to be, in seconds.
+    /// Returns the estimate, in seconds.
     #[must_use]
     pub const fn expected(self) -> f64 {
         self.expected
     }
 
-    /// It should turn out to be no more, in seconds.
+    /// Returns the upper end of the interval, in seconds.
     #[must_use]
     pub const fn high(self) -> f64 {
         self.high

@@ -1,22 +1,22 @@
-//! Checksums of what a count rests on, so that it is used as it was sent or not at all.
+//! Checksums of deltas and leases, so that a garbled message can never change a count.
 //!
-//! TCP's checksum lets one in 65,536 errors through, and what stands between two machines may compute a new one over
-//! what it has garbled. Whatever else is garbled costs time, never a count.
+//! TCP's checksum misses one in 65,536 errors, and a device between two machines may compute a new one over garbled
+//! data. Other garbled fields cost time, never a count.
 
 use crc32fast::Hasher;
 
 use crate::pb;
 
-/// The CRC-32 (of zlib) over the bytes of the job's identity, and over lease, cross, first and last subproblem, solutions,
-/// nodes and duration of a delta, in this order, each as 8 bytes, the least significant first.
+/// Computes the CRC-32 (of zlib) of a delta: the bytes of the job's identity, then lease, cross, first and last
+/// subproblem, solutions, nodes and duration, in this order, each as 8 bytes, the least significant first.
 #[must_use]
 pub fn of_delta(delta: &pb::Delta) -> u32 {
     let pb::Span { cross, from, to } = delta.span.unwrap_or_default();
     crc(&delta.job, [delta.lease, cross.into(), from, to, delta.solutions, delta.nodes, delta.duration_us])
 }
 
-/// The same over job, lease, n and method of a lease, and over cross, first and last subproblem and image of each of its
-/// spans.
+/// Computes the same of a lease: job, lease, n and method, then cross, first and last subproblem and image of each
+/// span.
 #[must_use]
 pub fn of_lease(lease: &pb::Lease) -> u32 {
     let spans = lease.spans.iter().flat_map(|leased| {
@@ -99,7 +99,7 @@ mod tests {
         let span = pb::Span { cross: 1, from: 2, to: 3 };
         let spans = vec![pb::LeasedSpan { span: Some(span), image: 1 }];
         let lease = pb::Lease { lease: 7, job: vec![1; 16], n: 9, spans, checksum: 0, method: 1 };
-        // As zlib has it of sixteen bytes of 1, and of 7, 9, 1, 1, 2, 3 and 1.
+        // zlib computes this of sixteen bytes of 1, and of 7, 9, 1, 1, 2, 3 and 1.
         assert_eq!(of_lease(&lease), 0x0a2d_55e3);
     }
 }

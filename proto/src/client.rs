@@ -1,5 +1,4 @@
-//! The other end of coordinators: connections to them, which of them leads, what operators ask of it, and what can go
-//! wrong, by type.
+//! The client of coordinators: connections, discovery of the leader, the operators' calls and typed errors.
 
 mod calls;
 mod connection;

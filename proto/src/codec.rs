@@ -1,8 +1,8 @@
-//! Messages to and from bytes.
+//! The gRPC codec, which limits the elements of a worker's message before it decodes them.
 //!
-//! In protobuf, an empty part of a message takes two bytes; decoded, it takes up to eighty. Who sends eight million of
-//! them in a message of 16 MiB would have them take as much as a gigabyte, for somebody to find only then that they are
-//! too many. So the parts of what workers send are counted before they are decoded.
+//! In protobuf, an empty element takes two bytes; decoded, it takes up to eighty. A message of 16 MiB with eight
+//! million of them would take as much as a gigabyte before its elements could be counted. So the codec counts the
+//! elements of workers' messages before it decodes them.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -17,29 +17,29 @@ use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 use crate::convert::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};
 use crate::pb;
 
-/// The largest message that a worker may send, in bytes: a worker with many threads that connects again names all spans
-/// it holds.
+/// The largest message of a worker, in bytes. A worker with many threads that connects again names all the spans it
+/// holds.
 pub const LARGEST_OF_WORKER: usize = 16 << 20;
 
 /// The largest report, in bytes.
 const LARGEST_REPORT: usize = 2 << 20;
 
-/// What each direction of a session takes as long as nothing larger is sent, in bytes: there are many sessions, and their
-/// messages are short.
+/// The buffer of each direction of a session, in bytes, until a larger message is sent. There are many sessions, with
+/// short messages.
 const BUFFER: usize = 1 << 10;
 
-/// What is encoded at once if more waits, in bytes.
+/// The threshold above which waiting messages are flushed, in bytes.
 const AT_ONCE: usize = 32 << 10;
 
-/// Where the parts of a worker's message are that there can be many of, by the numbers of their fields; how many there
-/// may be, and what they are called.
+/// The repeated fields of a worker's message that may be large: the path of field numbers, the most elements, and their
+/// name.
 const PARTS: [(&[u32], usize, &str); 3] = [
     (&[1, 9], MOST_HELD, "held leases"),
     (&[1, 9, 3], MOST_SPANS_HELD, "held spans"),
     (&[2, 2], MOST_DELTAS, "deltas"),
 ];
 
-/// Encodes `T` and decodes `U`; of what workers send, only what has no more parts than it may have.
+/// Encodes `T` and decodes `U`; a worker's message only if it has not too many elements.
 #[derive(Debug)]
 pub struct Codec<T, U>(PhantomData<(T, U)>);
 
@@ -72,7 +72,7 @@ fn buffers() -> BufferSettings {
     BufferSettings::new(BUFFER, AT_ONCE)
 }
 
-/// Decodes what has no more parts than it may have.
+/// Decodes messages that have not too many elements.
 #[derive(Debug)]
 pub struct Counting<U>(ProstDecoder<U>);
 
@@ -82,7 +82,7 @@ impl<U: Message + Default + 'static> Decoder for Counting<U> {
 
     fn decode(&mut self, bytes: &mut DecodeBuf<'_>) -> Result<Option<U>, Status> {
         if TypeId::of::<U>() == TypeId::of::<pb::WorkerMessage>() {
-            // All of a message lies in one piece.
+            // A message is always contiguous.
             if bytes.chunk().len() < bytes.remaining() {
                 return Err(Status::internal("a message in pieces"));
             }
@@ -96,11 +96,10 @@ impl<U: Message + Default + 'static> Decoder for Counting<U> {
     }
 }
 
-/// Whether a worker's message has no more parts than it may have. What is no message passes: decoding it fails, and
-/// ends where this does.
+/// Checks that a worker's message has not too many elements. Malformed messages pass: decoding fails at the same place.
 ///
 /// # Errors
-/// If it has more.
+/// If it has too many.
 pub fn count_parts(bytes: &[u8]) -> Result<(), Status> {
     let mut n_of_reports = 0;
     walk(bytes, &[2], &mut |report| n_of_reports += report.len());
@@ -119,7 +118,7 @@ pub fn count_parts(bytes: &[u8]) -> Result<(), Status> {
     Ok(())
 }
 
-/// Visits all parts at the end of a path, until the bytes make no sense.
+/// Visits all elements at the end of a path, until the bytes are malformed.
 fn walk(mut bytes: &[u8], path: &[u32], visit: &mut impl FnMut(&[u8])) {
     let Some((first, rest)) = path.split_first() else { return visit(bytes) };
     while !bytes.is_empty() {
@@ -141,7 +140,7 @@ fn walk(mut bytes: &[u8], path: &[u32], visit: &mut impl FnMut(&[u8])) {
 mod tests {
     use super::*;
 
-    /// A message with so many empty parts at the end of a path.
+    /// A message with this many empty elements at the end of a path.
     fn of_empty(path: &[u32], n_parts: usize) -> Vec<u8> {
         let Some((last, before)) = path.split_last() else { panic!("an empty path") };
         let key = |tag: u32| u8::try_from(tag << 3 | 2).expect("a small tag");
@@ -163,7 +162,7 @@ mod tests {
             count_parts(&allowed).expect("as many as may be");
             let refusal = count_parts(&of_empty(path, most + 1)).expect_err("one more");
             assert_eq!(refusal.message(), format!("more than {most} {what} in a message"));
-            // Two halves of one message are one message.
+            // Two concatenated halves of a message are one message.
             let half = of_empty(path, most / 2 + 1);
             count_parts(&half).expect("half");
             count_parts(&[half.clone(), half].concat()).expect_err("two halves");
@@ -172,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_report_is_no_larger_than_it_may_be() {
-        // Finished leases, of which a byte is one.
+        // Each byte of packed numbers is one finished lease.
         let report = |n: usize| {
             let report = pb::Report { sequence: 1, deltas: Vec::new(), finished: vec![1; n] };
             pb::WorkerMessage { message: Some(pb::worker_message::Message::Report(report)) }.encode_to_vec()

@@ -1,7 +1,7 @@
-//! Messages to and from their form on the wire.
+//! Converts between messages and their form on the wire.
 //!
-//! Whatever comes from a network is checked here for what can be checked without knowing any job: sizes, ranges,
-//! characters, counts. What depends on a job's plan, such as whether a span lies in its cross, the ledger checks.
+//! This validates everything from the network that needs no knowledge of a job: sizes, ranges, characters, counts. The
+//! ledger validates the rest, such as whether a span lies in its part.
 
 mod audit_entry;
 mod check;

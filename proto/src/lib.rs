@@ -1,7 +1,7 @@
-//! The wire: protobuf messages, and how they become what coordinators, workers and operators say to each other.
+//! The wire protocol: protobuf messages, their conversion to the model's values, and the client of coordinators.
 //!
-//! A [`Link`] carries the messages of a worker's session between the two ends in one process; across processes the same
-//! messages travel by gRPC as [`pb`] types, and [`convert`] is where the one becomes the other.
+//! A [`Link`] carries the messages of a worker's session within one process. Across processes, the same messages travel
+//! by gRPC as [`pb`] types; [`convert`] converts between the two.
 
 pub mod checksum;
 pub mod client;
@@ -13,5 +13,5 @@ pub mod pb;
 
 pub use link::{Link, link};
 
-/// The key of what a coordinator that stands by sends with its refusals: the URL of the one that leads, if it knows it.
+/// The metadata key of the leader's URL, which a standby sends with its refusals if it knows the leader.
 pub const LEADER_KEY: &str = "queens-leader";

@@ -1,25 +1,25 @@
-//! The two ends of a worker's session.
+//! A worker's session within one process, as a pair of channels.
 
 use tokio::sync::mpsc;
 
 use queens_model::{ToCoordinator, ToWorker};
 
-/// How many messages may wait for a worker: two leases for each thread of a very large machine fit in.
+/// The most messages that wait for a worker: two leases for each thread of a very large machine.
 const TO_WORKER: usize = 8192;
 
-/// How many messages of one worker may wait for the coordinator.
+/// The most messages of one worker that wait for the coordinator.
 const TO_COORDINATOR: usize = 16;
 
 /// One end of a session: it sends `S` and receives `R`. Dropping it ends the session.
 #[derive(Debug)]
 pub struct Link<S, R> {
-    /// To the other end.
+    /// Sends to the other end.
     pub sender: mpsc::Sender<S>,
-    /// From the other end; `None` once that is gone.
+    /// Receives from the other end; `None` after that is dropped.
     pub receiver: mpsc::Receiver<R>,
 }
 
-/// A session inside one process: the worker's end and the coordinator's.
+/// Creates a session within one process: the worker's end and the coordinator's.
 #[must_use]
 pub fn link() -> (Link<ToCoordinator, ToWorker>, Link<ToWorker, ToCoordinator>) {
     let (to_coordinator, from_worker) = mpsc::channel(TO_COORDINATOR);

@@ -1,4 +1,4 @@
-//! Lists that may outgrow a message: told in pages, each of which names the next.
+//! Pagination of lists that may exceed a message; each page names the next.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use thiserror::Error;
 
 use queens_model::{JobId, Name, WorkerId};
 
-/// The most that the entries of a page take: a message holds 4 MiB at most, if nobody has said otherwise.
+/// The most bytes of a page's entries. By default, a message holds at most 4 MiB.
 pub const MOST_BYTES: usize = 3 << 20;
 
-/// What a list says of each entry beside the entry itself, at most: its field and its length.
+/// The most bytes that a list adds to an entry: its field and its length.
 const OVERHEAD: usize = 8;
 
-/// As many of `entries` as there is room for, which is less afterwards; and whether there are more. The first one of a
-/// page always fits.
+/// Takes as many of `entries` as fit and reduces `room`; returns them, and whether there are more. The first entry
+/// always fits.
 pub fn fill<M: Message>(room: &mut usize, entries: impl IntoIterator<Item = M>) -> (Vec<M>, bool) {
     let mut taken = Vec::new();
     for entry in entries {
@@ -29,7 +29,7 @@ pub fn fill<M: Message>(room: &mut usize, entries: impl IntoIterator<Item = M>) 
     (taken, false)
 }
 
-/// The name of a page is none that a coordinator gives.
+/// The error for a page name that no coordinator gave out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no such page of the list: take the name of the next page from the answer before")]
 pub struct UnknownPage;
@@ -37,7 +37,7 @@ pub struct UnknownPage;
 /// A page of the list of jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobsPage {
-    /// It begins after this job, or with the first.
+    /// The page begins after this job, or with the first.
     pub after: Option<JobId>,
 }
 
@@ -59,14 +59,14 @@ impl FromStr for JobsPage {
     }
 }
 
-/// A page of the list of workers, which the blocked names follow.
+/// A page of the list of workers, followed by the blocked names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkersPage {
-    /// The first.
+    /// The first page.
     First,
-    /// It begins after this worker.
+    /// The page begins after this worker.
     AfterWorker(WorkerId),
-    /// It begins after this blocked name, and holds no workers.
+    /// The page begins after this blocked name, and holds no workers.
     AfterBlocked(Name),
 }
 

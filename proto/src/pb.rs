@@ -1,4 +1,4 @@
-//! The types generated from `proto/queens/v1/queens.proto`, where they are explained, by `proto/generate`.
+//! The types that `proto/generate` generates from `proto/queens/v1/queens.proto`, which documents them.
 
 #![allow(missing_docs, unused_qualifications, clippy::all, reason = "generated")]
 

@@ -1,4 +1,4 @@
-//! Arguments: read, or refused in one line that says how to mend it.
+//! Parses command lines, and reports a mistake in one line with its remedy.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,23 +12,23 @@ use crate::documents;
 use crate::help::{Program, command, short};
 use crate::output::{complain, print_styled, say_styled};
 
-/// The arguments of this process, or the exit status to end with: help was asked for and printed to stdout, or a
-/// mistake was made and named in one line on stderr. An environment variable that is empty counts as not given:
-/// `VARIABLE: ${VARIABLE:-}` in a Compose file means that. A variable also counts as not given if a flag without a
-/// value conflicts with its argument: `--local` beats QUEENS_COORDINATOR.
+/// Parses the arguments of this process. An environment variable that is empty counts as not given, as `VARIABLE:
+/// ${VARIABLE:-}` in a Compose file intends. A variable also counts as not given if a flag without a value conflicts
+/// with its argument: `--local` beats QUEENS_COORDINATOR.
 ///
 /// # Errors
-/// If the process is to end.
+/// Returns the exit status if the process must end: it printed the requested help to stdout, or named a mistake in one
+/// line on stderr.
 pub fn arguments<A: Program>() -> Result<A, ExitCode> {
     parsed(Vec::new(), "")
 }
 
-/// The same, with others that stand before those of the command line, as if they were typed there: `others` makes them of
-/// the program, of what is given, and of what says whether an argument is given, there or in the environment, and says
-/// where they are from; or why there can be none.
+/// Parses further arguments before those of the command line, as if they were typed there. `others` returns them with a
+/// phrase that names their source, or an error message. It receives the command, the given arguments, and a predicate:
+/// whether an argument is given on the command line or in the environment.
 ///
 /// # Errors
-/// If the process is to end.
+/// Returns the exit status if the process must end.
 pub fn arguments_with<A: Program>(
     others: impl FnOnce(&Command, &[OsString], &dyn Fn(&Arg) -> bool) -> Result<(Vec<OsString>, String), String>,
 ) -> Result<A, ExitCode> {
@@ -41,7 +41,7 @@ pub fn arguments_with<A: Program>(
     parsed(others, &of_which)
 }
 
-/// Parses the arguments of this process, and others before them; `of_which` says where those are from.
+/// Parses further arguments, then those of this process; `of_which` names the source of the former.
 fn parsed<A: Program>(others: Vec<OsString>, of_which: &str) -> Result<A, ExitCode> {
     if let Some(written) = documents::asked(&command::<A>(), &given()) {
         return Err(match written {
@@ -59,12 +59,12 @@ fn parsed<A: Program>(others: Vec<OsString>, of_which: &str) -> Result<A, ExitCo
     args.map_err(|error| usage::<A>(&error, of_which))
 }
 
-/// What an argument's environment variable says.
+/// Returns the value of an argument's environment variable.
 fn variable(arg: &Arg) -> Option<OsString> {
     arg.get_env().and_then(env::var_os).filter(|value| !value.is_empty())
 }
 
-/// Says why the arguments do not go together. That is wrong usage, like a mistake in a single one.
+/// Reports arguments that do not go together as wrong usage, like a mistake in a single one.
 pub fn wrong_usage<A: Program>(what: &str) -> ExitCode {
     let (path, _) = chosen(command::<A>(), &given());
     complain(&format!("{what} (see '{path} --help')"));
@@ -93,7 +93,7 @@ fn without_beaten_variables(command: Command, given: &[OsString]) -> Command {
     command.mut_subcommands(|command| without_beaten_variables(command, given))
 }
 
-/// The flags without a value that conflict with an argument.
+/// Returns the flags without a value that conflict with an argument.
 fn flags_instead<'a>(command: &'a Command, arg: &'a Arg) -> impl Iterator<Item = &'a Arg> {
     let flags = command.get_arguments().filter(|flag| !flag.get_action().takes_values());
     flags.filter(|flag| {
@@ -110,7 +110,7 @@ fn is_given(arg: &Arg, given: &[OsString]) -> bool {
         .any(|given| given.strip_prefix(long).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
-/// The subcommand that was chosen and what it is called by: "queens workers drain".
+/// Returns the chosen subcommand and its full name, such as "queens workers drain".
 fn chosen(command: Command, given: &[OsString]) -> (String, Command) {
     let (mut path, mut command) = (command.get_name().to_owned(), command);
     for arg in given {
@@ -153,19 +153,19 @@ fn usage<A: Program>(error: &clap::Error, of_which: &str) -> ExitCode {
     }
 }
 
-/// What may have been meant.
+/// Returns a hint with the most similar valid input.
 fn suggestion(error: &clap::Error) -> String {
     let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let likest = kinds.into_iter().find_map(|kind| match error.get(kind)? {
         ContextValue::String(one) => Some(one.clone()),
-        // The likest comes last.
+        // clap puts the most similar one last.
         ContextValue::Strings(all) => all.last().cloned(),
         _ => None,
     });
     likest.map(|meant| format!(": did you mean '{meant}'?")).unwrap_or_default()
 }
 
-/// Which of the arguments that conflict nobody typed: they come from the environment.
+/// Names the conflicting arguments that come from the environment, which nobody typed.
 fn clash(command: &Command, what: &str, given: &[OsString]) -> String {
     let words: Vec<&str> = what.split([' ', '\'']).collect();
     let clashes = |arg: &Arg| -> Option<String> {

@@ -1,40 +1,40 @@
-//! What programs show to a coordinator, and whom they take for it.
+//! Command-line options for authentication: the client's credentials, and its trust in the coordinator.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use queens_auth::{Credentials, CredentialsError, Pin, Trust};
 
-/// Whom to take for the coordinator, and what to show to be let in.
+/// Options that verify the coordinator and authenticate the client.
 #[derive(Clone, Debug, Args)]
 pub struct CredentialsArgs {
-    /// File with authorities (PEM) one of which vouches for the coordinator [default: those that browsers believe]
+    /// CA certificates (PEM) to verify the coordinator with [default: Mozilla's root certificates]
     #[arg(long, env = "QUEENS_CA", value_name = "FILE", conflicts_with = "pin")]
     ca: Option<PathBuf>,
 
-    /// The coordinator is whoever has this key, as 'queens-coordinator invite' prints it; of several coordinators, the
-    /// keys of all, given several times or with commas between them [default: whoever --ca says]
+    /// Public key of the coordinator, as 'queens-coordinator invite' prints it; for several coordinators, the keys of
+    /// all, repeated or separated by commas [default: verified by --ca]
     #[arg(long, env = "QUEENS_PIN", value_name = "sha256:…", value_delimiter = ',')]
     pin: Vec<Pin>,
 
-    /// File with the token that you were invited with [default: the environment variable QUEENS_TOKEN]
+    /// File with the token of your invitation [default: the environment variable QUEENS_TOKEN]
     #[arg(long, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Your own TLS certificate (PEM), if you were invited by its key and not by a token [default: none]
+    /// Your own TLS certificate (PEM), if its key was invited instead of a token [default: none]
     #[arg(long, env = "QUEENS_CLIENT_CERT", value_name = "FILE", requires = "client_key")]
     client_cert: Option<PathBuf>,
 
-    /// The private key of that [default: none]
+    /// Private key of --client-cert [default: none]
     #[arg(long, env = "QUEENS_CLIENT_KEY", value_name = "FILE", requires = "client_cert")]
     client_key: Option<PathBuf>,
 }
 
 impl CredentialsArgs {
-    /// All of that.
+    /// Reads the credentials that these options name.
     ///
     /// # Errors
-    /// If there is no token where one should be.
+    /// If a token is malformed or missing, or a file can't be used.
     pub fn credentials(&self) -> Result<Credentials, CredentialsError> {
         let trust = match (&self.ca, &self.pin[..]) {
             (Some(path), []) => Trust::Authorities(path.clone()),

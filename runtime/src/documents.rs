@@ -1,4 +1,4 @@
-//! What is made of a program's options: man pages, and completions for shells.
+//! Documents generated from a program's options: man pages, and completions for shells.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,8 +21,8 @@ pub fn completions(mut command: Command, shell: Shell, out: &mut impl io::Write)
     out.write_all(&all)
 }
 
-/// Makes what is asked for by `--documents DIR`, which packages are made with and people do not see: a man page for the
-/// program and each subcommand, and completions for each shell. `None` if it is not asked for.
+/// Runs the hidden option `--documents DIR`, which packaging uses: writes a man page for the program and each
+/// subcommand, and completions for each shell. Returns `None` if the option is not given.
 pub(crate) fn asked(command: &Command, given: &[OsString]) -> Option<io::Result<()>> {
     match given {
         [option, dir] if option == "--documents" => Some(write(command, Path::new(dir))),
@@ -42,7 +42,7 @@ fn write(command: &Command, dir: &Path) -> io::Result<()> {
     man(&command, command.get_name(), dir)
 }
 
-/// The same, without the defaults that another machine does not have.
+/// Removes the defaults that depend on this machine.
 fn everywhere(command: Command) -> Command {
     let is_of_machine = |arg: &Arg| arg.get_long() == Some("threads");
     let command =
@@ -50,9 +50,9 @@ fn everywhere(command: Command) -> Command {
     command.mut_subcommands(everywhere)
 }
 
-/// The page of a command and of each below it: `queens-workers-drain.1`.
+/// Writes the man page of a command and those of its subcommands: `queens-workers-drain.1`.
 fn man(command: &Command, name: &str, dir: &Path) -> io::Result<()> {
-    // A date would make it another page every day.
+    // A date would change the page every day.
     let named = command.clone().name(name.to_owned()).after_help(Resettable::Reset);
     let page = Man::new(named).title(name.to_uppercase()).date("");
     let mut bytes = Vec::new();
@@ -65,7 +65,7 @@ fn man(command: &Command, name: &str, dir: &Path) -> io::Result<()> {
     below.into_iter().try_for_each(|command| man(command, &format!("{name}-{}", command.get_name()), dir))
 }
 
-/// The examples of a help as a section of a man page, line by line as they stand there.
+/// Formats the examples of a help text as a section of a man page, line by line.
 fn section_of_examples(help: &str) -> String {
     let lines = help.lines().skip(1).map(|line| line.replace('\\', "\\\\").replace('-', "\\-"));
     format!(".SH EXAMPLES\n.nf\n{}\n.fi\n", lines.collect::<Vec<_>>().join("\n"))

@@ -1,12 +1,12 @@
-//! How many files a process may have open, and who may read those that it makes.
+//! Process-wide limits on files: how many may be open, and who may read new ones.
 
 use std::io;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
 
-/// Lets this process open as many files as the system allows; connections count as files. The usual limit is 1024, for
-/// the sake of old programs. Returns the new limit.
+/// Raises the limit on open files, which include connections, to what the system allows. The usual limit is 1024, for
+/// old programs. Returns the new limit.
 ///
 /// # Errors
 /// If the limit can't be read or raised.
@@ -18,7 +18,7 @@ pub fn allow_many_files() -> io::Result<u64> {
     Ok(hard)
 }
 
-/// Files and directories that this process makes from now on are its user's alone: nobody else reads or writes them.
+/// Makes files and directories that this process creates accessible to its user alone.
 pub fn keep_files_private() {
     umask(Mode::S_IRWXG | Mode::S_IRWXO);
 }

@@ -1,37 +1,37 @@
-//! What help says besides the options: colours, commands by who needs them, and examples.
+//! Formats help: colours, groups of commands, and examples.
 
 use std::fmt::Write;
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::{Command, Parser};
 
-/// The colours of all help. They are shown on terminals alone, and not if NO_COLOR is set.
+/// The colours of all help. Only terminals show them, unless NO_COLOR is set.
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
     .usage(AnsiColor::Yellow.on_default().bold())
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Green.on_default());
 
-/// The characters of a line that no terminal is too narrow for.
+/// The characters in a line of help, which fit on every terminal.
 const LINE: usize = 80;
 
-/// A program of the project: its arguments, and what its help says besides.
+/// A program of the project: its arguments, and the additions to its help.
 pub trait Program: Parser {
-    /// Its commands by who needs them, in the order of the help; empty if they are few enough for one list.
+    /// Its commands in groups, in the order of the help; empty for one plain list.
     const GROUPS: &'static [Group] = &[];
 
     /// Three examples of the program and of each of its commands.
     const EXAMPLES: &'static [Examples];
 }
 
-/// Commands that the same people need, under a heading.
+/// A heading, and its commands.
 pub type Group = (&'static str, &'static [&'static str]);
 
-/// What an example is of: "" for the program itself, "workers drain" for a command in a command; and lines to be typed,
-/// each with what it does.
+/// A command, and its examples with their explanations. "" stands for the program itself, "workers drain" for a nested
+/// command.
 pub type Examples = (&'static str, [(&'static str, &'static str); 3]);
 
-/// The command line of a program with all that its help says.
+/// Returns the command line of a program with its complete help.
 pub(crate) fn command<P: Program>() -> Command {
     let command = with_examples(P::command().styles(STYLES), "", P::EXAMPLES);
     if P::GROUPS.is_empty() {
@@ -53,24 +53,24 @@ fn with_examples(command: Command, path: &str, all: &'static [Examples]) -> Comm
     })
 }
 
-/// Examples as the help ends with them.
+/// Formats examples for the end of the help.
 fn examples(lines: &[(&str, &str)]) -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let dimmed = Style::new().dimmed();
     let lengths = |of: fn(&(&str, &str)) -> usize| lines.iter().map(of).max().unwrap_or(0);
-    // What is too long for two columns has its meaning right behind it.
+    // An explanation follows a long example directly, without a column.
     let longest_meaning = lengths(|(_, does)| does.chars().count());
     let width = lengths(|(line, _)| line.chars().count()).min((LINE - 6).saturating_sub(longest_meaning));
     let mut text = format!("{header}Examples:{header:#}");
     for (line, does) in lines {
-        // Spaces stand outside: what is not styled need not be shown.
+        // Spaces stay outside the styles, so that they are not displayed.
         let gap = " ".repeat(width.saturating_sub(line.chars().count()));
         _ = write!(text, "\n  {literal}{line}{literal:#}{gap}  {dimmed}# {does}{dimmed:#}");
     }
     text
 }
 
-/// What a command is for, in a line.
+/// Returns a command's description in one line.
 fn about(command: &Command, name: &str) -> String {
     match command.find_subcommand(name).and_then(Command::get_about) {
         Some(about) => about.to_string(),
@@ -79,7 +79,7 @@ fn about(command: &Command, name: &str) -> String {
     }
 }
 
-/// The help of a program with its commands in groups.
+/// Returns the help template of a program with grouped commands.
 fn template(command: &Command, groups: &[Group]) -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
@@ -97,7 +97,7 @@ fn template(command: &Command, groups: &[Group]) -> String {
     template
 }
 
-/// What a program says that was called without a command: no more than fits on a terminal of 24 lines.
+/// Returns the help shown for a call without a command: it fits on a terminal of 24 lines.
 pub(crate) fn short<P: Program>() -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let mut command = command::<P>();
@@ -117,7 +117,7 @@ pub(crate) fn short<P: Program>() -> String {
     text
 }
 
-/// What is wrong with a program's examples and groups, a line for each thing: nothing, as tests make sure.
+/// Returns the faults in a program's examples and groups, one per line. Tests assert that there are none.
 #[must_use]
 pub fn faults<P: Program>() -> Vec<String> {
     let mut paths = Vec::new();
@@ -156,7 +156,7 @@ pub fn faults<P: Program>() -> Vec<String> {
     faults
 }
 
-/// The paths of all commands that people see.
+/// Collects the paths of all visible commands.
 fn walk(command: &Command, path: &str, paths: &mut Vec<String>) {
     paths.push(path.to_owned());
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
@@ -164,7 +164,7 @@ fn walk(command: &Command, path: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// What is wrong with an example of a command: the program is not called, refuses it, or does something else.
+/// Returns the fault of an example: it does not call the program or the command, or the program refuses it.
 fn fault<P: Program>(path: &str, line: &str) -> Option<String> {
     let name = P::command().get_name().to_owned();
     let words = words(line).into_iter().skip_while(|word| *word != name);
@@ -176,7 +176,7 @@ fn fault<P: Program>(path: &str, line: &str) -> Option<String> {
     P::try_parse_from(words).err().map(|error| format!("{line}: {error}"))
 }
 
-/// The words of a line as a shell takes them, with no more than quotes.
+/// Splits a line into words like a shell, with quotes only.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     for c in line.chars() {

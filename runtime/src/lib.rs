@@ -1,4 +1,4 @@
-//! What every program of the project does alike: arguments, help, error messages, logs and signals.
+//! Shared functions of all programs: arguments, help, error messages, logs and signals.
 
 mod arguments;
 mod credentials;
@@ -21,12 +21,11 @@ pub use threads::{default_threads, threads};
 
 pub use queens_auth::{check_regular_file, open_regular_file};
 
-/// The version of the programs; that of a release with the commit it was built on, if that is known:
-/// "0.1.0+1a2b3c4d5e6f".
+/// The version of the programs. A release also has its commit, if known: "0.1.0+1a2b3c4d5e6f".
 pub const VERSION: &str = env!("QUEENS_VERSION");
 
-/// What `--version` tells after the name of a program: version, commit and its day, what it is built for, and the kernels
-/// that are in it, which the caller names.
+/// Returns the text of `--version` after the program's name: version, commit and its date, target, and the kernels,
+/// which the caller names.
 #[must_use]
 pub fn version_in_full(kernels: &str) -> String {
     let commit = match (VERSION.split_once('+'), env!("QUEENS_COMMIT_DATE")) {

@@ -1,4 +1,4 @@
-//! Logs: lines for people.
+//! Log lines for people.
 
 use std::io;
 use std::{env, fmt};
@@ -16,7 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::output::{complain, is_colourful};
 
-/// Writes the messages of a command to `writer`: what `default` lets through, or what `QUEENS_LOG` asks for.
+/// Writes the log of a command to `writer`, filtered by `QUEENS_LOG` or else by `default`.
 pub fn log<W>(default: LevelFilter, writer: W)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -29,10 +29,10 @@ where
     tracing_subscriber::registry().with(lines.with_filter(filter(default))).init();
 }
 
-/// Writes a field of a line for people.
+/// Writes a field of a log line for people.
 ///
 /// # Errors
-/// If it can't be written.
+/// If the writer fails.
 pub fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     let value = format!("{value:?}");
     let value = plain::line(&value);
@@ -42,8 +42,8 @@ pub fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> 
     }
 }
 
-/// What the environment variable `QUEENS_LOG` lets through (`warn`, `info`, `debug`, or levels of modules), or else
-/// `default`. If there is a mistake in it, that is said, and the variable is ignored.
+/// Returns the filter in the environment variable `QUEENS_LOG` (`warn`, `info`, `debug`, or levels of modules), or else
+/// `default`. A malformed variable causes a warning and is ignored.
 #[must_use]
 pub fn filter(default: LevelFilter) -> Targets {
     let usual = Targets::new().with_default(default);
@@ -56,19 +56,19 @@ pub fn filter(default: LevelFilter) -> Targets {
 
 fn read(default: LevelFilter, asked: &str) -> Result<Targets, Mistake> {
     for directive in asked.split(',').map(str::trim) {
-        // A word that is no level would be taken for a module. There is no such module, and nothing would be logged.
+        // The parser takes an unknown word for a module. No such module exists, so nothing would be logged.
         let is_level = directive.parse::<LevelFilter>().is_ok();
         if !is_level && !directive.contains('=') && !directive.starts_with("queens_") {
             return Err(Mistake(directive.to_owned()));
         }
     }
-    // Levels of modules are besides the usual one, unless another is given.
+    // Levels of modules add to the default, unless the variable sets another one.
     let asked: Targets = asked.parse().map_err(|_| Mistake(asked.to_owned()))?;
     let level = asked.default_level().unwrap_or(default);
     Ok(asked.with_default(level))
 }
 
-/// Something in `QUEENS_LOG` that can't be understood.
+/// A part of `QUEENS_LOG` that can't be parsed.
 #[derive(Debug)]
 struct Mistake(String);
 

@@ -1,4 +1,4 @@
-//! Files that are not there before, and whole when they are.
+//! Creates files atomically, and never overwrites one.
 
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
@@ -8,34 +8,34 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
-/// A file on its way, under a name that nobody knows. It is gone unless it is [kept](Self::keep).
+/// A file under construction, with a temporary name. It is deleted unless it is [kept](Self::keep).
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
     path: PathBuf,
 }
 
-/// Why there is no new file.
+/// Why a file can't be created.
 #[derive(Debug, Error)]
 pub enum NoNewFile {
-    /// There is something already.
+    /// The path exists.
     #[error("'{}' is there already: nothing is overwritten", .0.display())]
     Exists(PathBuf),
-    /// It can't be written.
+    /// The file can't be written.
     #[error("failed to write '{}'", path.display())]
     Unwritable {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl NewFile {
-    /// Begins a file that will be at `path`, where nothing may be yet.
+    /// Creates a temporary file for `path`, which must not exist.
     ///
     /// # Errors
-    /// If there is something, or no file can be made beside it.
+    /// If `path` exists, or no file can be created in its directory.
     pub fn begin(path: &Path) -> Result<Self, NoNewFile> {
         if path.symlink_metadata().is_ok() {
             return Err(NoNewFile::Exists(path.to_owned()));
@@ -47,15 +47,15 @@ impl NewFile {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// What is written so far.
+    /// Returns the temporary file.
     pub fn file(&mut self) -> &mut File {
         self.file.as_file_mut()
     }
 
-    /// Gives it its name. Nothing is overwritten.
+    /// Renames the file to its path. Never overwrites another file.
     ///
     /// # Errors
-    /// If something is there by now, or it can't be written.
+    /// If the path exists by now, or the system fails.
     pub fn keep(self) -> Result<(), NoNewFile> {
         let Self { file, path } = self;
         file.as_file().sync_all().map_err(|error| unwritable(&path, error))?;
@@ -63,7 +63,7 @@ impl NewFile {
             ErrorKind::AlreadyExists => NoNewFile::Exists(path.clone()),
             _ => unwritable(&path, error.error),
         })?;
-        // The new name, too, must outlive a power failure.
+        // The directory entry must survive a power failure, too.
         File::open(parent(&path)).and_then(|dir| dir.sync_all()).map_err(|error| unwritable(&path, error))
     }
 }

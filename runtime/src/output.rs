@@ -1,4 +1,4 @@
-//! What is said on stdout and stderr. No part of it can command a terminal: see [`plain`].
+//! Output on stdout and stderr. Control sequences never reach the terminal: see [`plain`].
 
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nix::errno::Errno;
 use queens_model::plain;
 
-/// Whether stdout was closed when this process was started.
+/// Whether stdout was closed when this process started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Looks at stdout before `main`. Later is too late: what comes first in `main`, before any code of ours, puts
-/// `/dev/null` in the place of a closed stdout, and an answer would be written there and be lost.
+/// Checks stdout before `main`. Rust's start-up code in `main` replaces a closed stdout with `/dev/null`, and an answer
+/// written there would be lost.
 //
-// SAFETY: what stands in this section are pointers to functions of this type, which the C library calls one after the
-// other, before `main`, on the only thread there is. This one makes a system call and keeps no state but the flag.
+// SAFETY: this section holds pointers to functions of this type. The C library calls them one after the other before
+// `main`, on the only thread. This one makes a system call and keeps no state but the flag.
 #[cfg(target_os = "linux")]
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -28,10 +28,10 @@ extern "C" fn look_at_stdout() {
     WAS_CLOSED.store(error == Some(Errno::EBADF as i32), Ordering::Relaxed);
 }
 
-/// Stdout, for an answer.
+/// Returns stdout for an answer.
 ///
 /// # Errors
-/// If this process was started without one.
+/// If the process started with a closed stdout.
 pub fn stdout() -> io::Result<io::Stdout> {
     if WAS_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other("stdout is closed"));
@@ -39,7 +39,7 @@ pub fn stdout() -> io::Result<io::Stdout> {
     Ok(io::stdout())
 }
 
-/// Prints lines to stdout. A reader that has gone away is no error: it has seen what it wanted.
+/// Prints lines to stdout. A closed pipe is no error: its reader has seen enough.
 ///
 /// # Errors
 /// If they can't be written.
@@ -47,10 +47,10 @@ pub fn print(lines: &str) -> io::Result<()> {
     print_some(lines).map(drop)
 }
 
-/// The same of one of several answers. Returns whether its reader is still there for the next.
+/// Prints one of several answers to stdout. Returns whether the reader is still there for the next.
 ///
 /// # Errors
-/// If they can't be written.
+/// If it can't be written.
 pub fn print_some(lines: &str) -> io::Result<bool> {
     let print = |mut out: io::Stdout| {
         writeln!(out, "{}", plain::lines(lines))?;
@@ -62,7 +62,7 @@ pub fn print_some(lines: &str) -> io::Result<bool> {
     }
 }
 
-/// Prints lines with colours and the like to stdout; without them where they are not wanted.
+/// Prints styled lines to stdout; without styles where colours are unwanted.
 ///
 /// # Errors
 /// If they can't be written.
@@ -77,13 +77,13 @@ pub fn print_styled(lines: &str) -> io::Result<()> {
     }
 }
 
-/// The same to stderr.
+/// Prints styled lines to stderr.
 pub(crate) fn say_styled(lines: &str) {
     let mut err = io::stderr();
     _ = writeln!(err, "{}", styled(lines, is_colourful(&err)));
 }
 
-/// A text with its colours or without. It can't command a terminal to do anything else.
+/// Returns a text with or without its colours, and without any other control sequence.
 fn styled(text: &str, with_colours: bool) -> String {
     let mut pieces = text.split('\u{1b}');
     let mut shown = plain::lines(pieces.next().unwrap_or_default()).into_owned();
@@ -108,17 +108,17 @@ pub fn say(what: &str) {
     _ = writeln!(io::stderr(), "{}", plain::line(what));
 }
 
-/// Prints one line that says what went wrong to stderr.
+/// Prints an error message in one line to stderr.
 pub fn complain(what: &str) {
     say(&format!("error: {what}"));
 }
 
-/// Whether a terminal shows what is written there, one that can write over what it has shown.
+/// Returns whether a stream is a terminal that can overwrite its output.
 pub fn is_screen(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
 }
 
-/// Whether colours are wanted there, for which <https://no-color.org> has a variable.
+/// Returns whether a stream wants colours; <https://no-color.org> defines a variable for that.
 pub fn is_colourful(stream: &impl IsTerminal) -> bool {
     is_screen(stream) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

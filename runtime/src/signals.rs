@@ -1,4 +1,4 @@
-//! What the signals mean that stop a process.
+//! Handles the signals that stop a process.
 
 use std::io;
 use std::process;
@@ -12,19 +12,19 @@ use tracing::warn;
 
 use crate::output::complain;
 
-/// How long further signals count as the first: one may be sent to a process and to its group.
+/// The time in which repeated signals count as one: a sender may signal both the process and its group.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
-/// From now on, SIGHUP means that files are to be read again, to whoever listens to it, and nothing where nobody does. To
-/// other processes it means the end. Has to be called in a runtime.
+/// Makes SIGHUP a request to reload files: those who listen to it reload, and other code ignores it. By default the
+/// signal ends a process. Must be called in a Tokio runtime.
 ///
 /// # Errors
-/// If the signal can't be listened to.
+/// If the process can't listen to the signal.
 pub fn go_on_at_hangup() -> io::Result<()> {
     signal(SignalKind::hangup()).map(drop)
 }
 
-/// Tells whoever supervises this process, as systemd does by its protocol, that it is ready. Where nobody does, nothing.
+/// Notifies a supervisor such as systemd, by its protocol, that this process is ready. Does nothing without one.
 pub fn ready() {
     if let Err(error) = sd_notify::notify(&[NotifyState::Ready]) {
         warn!(%error, "whoever supervises this is not told that it is ready");
@@ -34,7 +34,7 @@ pub fn ready() {
 /// Cancels `stop` at the first Ctrl-C or SIGTERM and ends the process at the second.
 ///
 /// # Errors
-/// If the signals can't be listened to.
+/// If the process can't listen to the signals.
 pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
@@ -42,7 +42,7 @@ pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
         next(&mut interrupt, &mut terminate).await;
         stop.cancel();
         tokio::time::sleep(SAME_SIGNAL).await;
-        // Not by the time since the first: a machine that stood still between the two handles the other late.
+        // A check of the time since the first would fail: after a suspension, the process handles the second late.
         _ = timeout(Duration::ZERO, interrupt.recv()).await;
         _ = timeout(Duration::ZERO, terminate.recv()).await;
         next(&mut interrupt, &mut terminate).await;

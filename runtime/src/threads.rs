@@ -1,11 +1,11 @@
-//! How many threads count.
+//! Parses the number of counting threads.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::thread;
 
 use queens_model::MOST_THREADS;
 
-/// Reads a number of counting threads.
+/// Parses a number of counting threads.
 ///
 /// # Errors
 /// If the text is no number from 1 to 4096.
@@ -16,7 +16,7 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
 }
 
-/// One thread for each processor, as long as one worker can have as many.
+/// Returns one thread for each processor, at most a worker's maximum.
 #[must_use]
 pub fn default_threads() -> NonZeroUsize {
     let most = usize::try_from(MOST_THREADS).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN);

@@ -1,4 +1,4 @@
-//! Arguments of a service, of which some may be in a configuration file.
+//! Parses a service's arguments, including those in a configuration file.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use queens_runtime::help::Program;
 
 use crate::config;
 
-/// The arguments of this process, as [`arguments`](queens_runtime::arguments) reads them, and of a configuration file if
-/// there is one: [`ConfigArgs`](crate::ConfigArgs) are among its options. A subcommand has none.
+/// Parses the arguments of this process like [`arguments`](queens_runtime::arguments), with those of its configuration
+/// file. [`ConfigArgs`](crate::ConfigArgs) must be among its options. Subcommands have no file.
 ///
 /// # Errors
-/// If the process is to end.
+/// Returns the exit status if the process must end.
 pub fn arguments_of_service<A: Program>() -> Result<A, ExitCode> {
     arguments_with(|command, given, is_given| {
         let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
@@ -25,7 +25,7 @@ pub fn arguments_of_service<A: Program>() -> Result<A, ExitCode> {
     })
 }
 
-/// The configuration file that is named, if one is.
+/// Returns the configuration file that the arguments or the environment name.
 fn config_file(given: &[OsString]) -> Option<PathBuf> {
     let mut rest = given.iter();
     while let Some(arg) = rest.next() {

@@ -1,8 +1,7 @@
 //! Configuration files of services: TOML whose keys are the names of the options.
 //!
-//! What a file says stands between the environment and the defaults: an option given on the command line beats its
-//! variable, which beats the file. It counts as given, so that what goes together or excludes each other does so
-//! wherever it is said.
+//! Precedence: an option on the command line beats its environment variable, which beats the file, which beats the
+//! default. An option in the file counts as given, so requirements and conflicts between options apply to it.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -12,16 +11,16 @@ use clap::{Arg, ArgAction, Args, Command};
 use queens_runtime::open_regular_file;
 use toml::{Table, Value};
 
-/// The longest file that is read, in bytes.
+/// The largest accepted file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// What is said of options that are right.
+/// The answer for valid options.
 pub const CONFIG_OK: &str = "options, environment and configuration file are right";
 
 /// Options that a file can't have.
 const NOT_IN_FILES: [&str; 2] = ["config", "check-config"];
 
-/// What is said of a configuration file on the command line of a service.
+/// Command-line options for a service's configuration file.
 #[derive(Clone, Debug, Args)]
 pub struct ConfigArgs {
     /// Configuration file (TOML): its keys are the names of these options, which beat it, as do their environment
@@ -29,15 +28,15 @@ pub struct ConfigArgs {
     #[arg(long, env = "QUEENS_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Look whether options, environment and configuration file are right, and end
+    /// Check options, environment and configuration file, and exit
     #[arg(long)]
     pub check_config: bool,
 }
 
-/// The arguments that a configuration file stands for, of those that `is_given` does not say are given otherwise.
+/// Returns the arguments in a configuration file, except those that `is_given` reports as given elsewhere.
 ///
 /// # Errors
-/// If the file can't be read or has keys or values that no option has, in words.
+/// If the file can't be read, or has keys or values that no option has.
 pub(crate) fn arguments_of(
     path: &Path,
     command: &Command,
@@ -67,7 +66,7 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// What is wrong with a text, and in which line.
+/// Describes an error in a text, with its line.
 fn at_line(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
     let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
@@ -84,7 +83,7 @@ fn option<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
 }
 
 fn unknown(command: &Command, key: &str, value: &Value) -> String {
-    // A dot that is not quoted makes a table.
+    // An unquoted dot makes a table.
     let dotted = value.as_table().and_then(|table| table.keys().next()).map(|rest| format!("{key}.{rest}"));
     if let Some(dotted) = dotted.filter(|dotted| option(command, dotted).is_some()) {
         return format!("there is no option '{key}': write \"{dotted}\", with quotes");
@@ -97,7 +96,7 @@ fn unknown(command: &Command, key: &str, value: &Value) -> String {
     format!("there is no option '{key}': there are {}", all.join(", "))
 }
 
-/// The arguments that a key and its value stand for; none for a flag that is not set.
+/// Returns the arguments for a key and its value; none for a flag that is not set.
 fn arguments(arg: &Arg, key: &str, value: &Value) -> Result<Vec<OsString>, String> {
     let takes_values = arg.get_action().takes_values();
     let takes_lists = matches!(arg.get_action(), ArgAction::Append);
@@ -115,7 +114,7 @@ fn arguments(arg: &Arg, key: &str, value: &Value) -> Result<Vec<OsString>, Strin
     Ok(texts.into_iter().map(|text| OsString::from(format!("--{key}={text}"))).collect())
 }
 
-/// What is written on a command line for a value.
+/// Returns a value as a command-line argument.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

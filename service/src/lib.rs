@@ -1,5 +1,5 @@
-//! What programs do alike that run for long and are looked after: configuration files, logs and traces, and the form of
-//! metrics. What every program does is in [`queens_runtime`].
+//! Shared functions of the long-running programs: configuration files, logs and traces, and encoded metrics.
+//! [`queens_runtime`] has the functions that every program needs.
 
 mod arguments;
 mod config;

@@ -1,7 +1,7 @@
 //! Logs and traces of services.
 //!
-//! Logs are lines for people, or JSON objects. Traces go to a collector by OTLP, if one is named: spans of the level
-//! `debug` and above of the project's own crates.
+//! Logs are lines for people, or JSON objects. With a collector, traces go there by OTLP: spans of the project's own
+//! crates, of level `debug` and above.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -26,19 +26,19 @@ use tracing_subscriber::fmt::format::debug_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// How long the last spans may take to reach the collector.
+/// The timeout for sending the last spans at exit.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Whose spans are sent.
+/// The crates whose spans are sent.
 const OWN: [&str; 4] = ["queens_coordinator", "queens_counting", "queens_event_loop", "queens_worker"];
 
-/// How often to say that traces can't be sent.
+/// The minimum interval between warnings about failed sending.
 const COMPLAIN: Duration = Duration::from_secs(60);
 
-/// What is said of logs and traces on the command line of a service.
+/// Command-line options for logs and traces.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LogArgs {
-    /// How logs are written: as lines for people or as JSON objects
+    /// Format of the logs: lines for people, or JSON objects
     #[arg(long, env = "QUEENS_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
 
@@ -47,7 +47,7 @@ pub struct LogArgs {
     otlp: Option<String>,
 }
 
-/// How logs are written.
+/// The format of the logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum LogFormat {
     /// For people
@@ -57,12 +57,12 @@ enum LogFormat {
     Json,
 }
 
-/// Traces can't be sent.
+/// The traces can't be set up.
 #[derive(Debug, Error)]
 #[error("failed to set up traces: {0}")]
 pub struct LogError(String);
 
-/// Sends what is left of traces when it is dropped.
+/// Keeps the export of traces running, and sends the remaining spans when it is dropped.
 #[derive(Debug)]
 pub struct Logs(Option<(SdkTracerProvider, Runtime)>);
 
@@ -70,7 +70,7 @@ impl LogArgs {
     /// Writes the logs of the service `name` to stderr, and sends its traces, until the result is dropped.
     ///
     /// # Errors
-    /// If traces can't be sent.
+    /// If the traces can't be set up.
     pub fn start(&self, name: &'static str) -> Result<Logs, LogError> {
         let sending = self.otlp.as_deref().map(|url| Logs::sending(name, url)).transpose()?;
         let traces = sending.as_ref().map(|(provider, _)| {
@@ -97,7 +97,7 @@ impl LogArgs {
 
 impl Logs {
     fn sending(name: &'static str, url: &str) -> Result<(SdkTracerProvider, Runtime), LogError> {
-        // A runtime of its own: it sends the last spans when the runtime of the service has ended.
+        // A runtime of its own sends the last spans after the service's runtime has ended.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| LogError(error.to_string()))?;
         let exporter =
@@ -112,19 +112,19 @@ impl Logs {
     }
 }
 
-/// An exporter that says now and then that it can't send, and when it can again.
+/// An exporter that logs a rate-limited warning when it fails, and a message when it recovers.
 #[derive(Debug)]
 struct Complaining {
     exporter: SpanExporter,
     url: String,
-    /// When it last said so, if it can't.
+    /// The time of the last warning; `None` if sending works.
     complained: Mutex<Option<Instant>>,
 }
 
 impl opentelemetry_sdk::trace::SpanExporter for Complaining {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let result = self.exporter.export(batch).await;
-        // Nothing is left half done in there.
+        // No panic can leave this value inconsistent.
         let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         match &result {
             Ok(()) if complained.take().is_some() => info!(url = self.url, "traces can be sent again"),

@@ -1,24 +1,24 @@
-//! Numbers for Prometheus, in the two forms that it and its tools read.
+//! Encodes metrics in the two text formats of Prometheus.
 
 use std::fmt;
 
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry;
 
-/// The numbers of this moment.
+/// Encoded metrics of one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposition {
-    /// The form it is in, for the header `Content-Type`.
+    /// The value of the header `Content-Type`.
     pub content_type: &'static str,
-    /// The numbers.
+    /// The metrics.
     pub text: String,
 }
 
-/// All numbers of `registry`, in the form of OpenMetrics if `accept`, the header of the request, names it, and
-/// otherwise in Prometheus' older text form.
+/// Encodes all metrics of `registry`: as OpenMetrics if the request's header `accept` names it, otherwise in
+/// Prometheus' older text format.
 ///
 /// # Errors
-/// If a number can't be written.
+/// If a metric can't be written.
 pub fn exposition(registry: &Registry, accept: Option<&str>) -> Result<Exposition, fmt::Error> {
     let mut text = String::new();
     encode_registry(&mut text, registry)?;
@@ -30,7 +30,7 @@ pub fn exposition(registry: &Registry, accept: Option<&str>) -> Result<Expositio
     Ok(Exposition { content_type: "text/plain; version=0.0.4; charset=utf-8", text: plain(&text) })
 }
 
-/// OpenMetrics in the older form. It knows no units, and a counter has the name that its samples have.
+/// Converts OpenMetrics to the older format, which has no units, and names a counter like its samples.
 fn plain(open_metrics: &str) -> String {
     let lines: Vec<&str> = open_metrics.lines().collect();
     let is_counter = |name: &str| lines.contains(&format!("# TYPE {name} counter").as_str());

@@ -1,53 +1,83 @@
-//! Counting by joining half boards.
+//! The halves method: counts solutions by joining two half boards.
 //!
-//! Cut the board along its middle. A solution is an upper half and a lower half that *fit* together: their queens stand
-//! in different columns, and no diagonal holds one of each. So fix which columns the upper half has, list all ways to
-//! place the upper rows on these, and the lower rows on the others, and count the pairs of the two lists that fit:
+//! The board is cut along its middle. A solution is an upper and a lower half board that *fit*: their queens stand in
+//! different columns, and no diagonal holds a queen of each. A subproblem fixes the columns of the upper half board. It
+//! lists all ways to place the upper rows on these columns and the lower rows on the others. Then it counts the pairs
+//! that fit:
 //!
 //! ```text
 //!   n = 8              columns        row
 //!     . . . . . Q . .      5           4 ┐
-//!     . . Q . . . . .      2           3 │ the upper half has the columns
+//!     . . Q . . . . .      2           3 │ the upper half board has the columns
 //!     Q . . . . . . .      0           2 │ 0 2 5 6, rows counted from the middle
 //!     . . . . . . Q .      6           1 ┘
 //!     . . . . Q . . .      4           1 ┐
-//!     . . . . . . . Q      7           2 │ the lower half has the others
+//!     . . . . . . . Q      7           2 │ the lower half board has the others
 //!     . Q . . . . . .      1           3 │
 //!     . . . Q . . . .      3           4 ┘
 //! ```
 //!
-//! The lists are short where the solutions are many: at n = 24 one has some 2 · 10^6 placements in the mean, and of the
-//! pairs of two lists some 8 · 10^7 fit. Which diagonals a half takes is a word, its *footprint* (`footprint`), so that
-//! a pair is tested by one `and`; and much of a list is ruled out at once, for all pairs that have the queens next to
-//! the middle in common.
+//! The lists are short compared with the number of solutions. At n = 24 a list has about 2 · 10^6 placements on
+//! average, and about 8 · 10^7 pairs of two lists fit.
 //!
-//! If n is odd, the queen of the middle row is placed first. It belongs to neither half, and both avoid its column and
-//! its diagonals.
+//! If n is odd, the queen of the middle row is placed first. It belongs to neither half board, and both avoid its
+//! column and its diagonals.
+//!
+//! # Terms
+//!
+//! - **Half board**: the m = n / 2 rows (rounded down) on one side of the middle, numbered from 1 at the middle
+//!   outwards.
+//! - **Placement**: one queen in each row of a half board, none attacking another, on the columns of that half board.
+//! - **Footprint**: the diagonals that a half board blocks, as bits of a word (`footprint`). One `and` tests whether
+//!   two placements fit.
+//! - **First rows**: the rows next to the middle. Their queens rule out much of the other side's list at once.
+//! - **Head** and **tail**: the first rows of a placement, and all its other rows. The join makes them separately and
+//!   pairs each head with the *bucket* of tails on the columns that the head leaves (`placements`).
+//! - **Group**: placements with the same queens in the first rows. The join groups lower placements (`lower`). A *list*
+//!   is the same for upper placements, with a number of first rows of its own (`upper`).
+//! - **Filter**: removes from a list the upper placements that a lower queen of the first rows attacks.
+//! - **Sieve**: selects from a group the lower placements that the first queens of a list do not attack.
+//! - **Leaf**: joins the filtered list with the sifted group (`leaf`). It turns upper placements into bit planes, one
+//!   *lane* each, and makes *tables*: for two lower queens in neighbouring rows, the lanes that neither attacks.
+//! - **Step**: tests one lower placement against 512 lanes, by the `and` of its table entries.
+//!
+//! ```text
+//!   n = 26, m = 13         first rows                                last rows
+//!   lower half board   1  2 │    3 │  4  5 │  6  7    8  9   10 11   12 13
+//!                     group │ leaf │   run │  four tables of two rows each
+//!   upper half board   1  2 │  3 to 13: bit planes
+//!                      list │
+//!   both               1 to 7: head         │  8 to 13: tail
+//!
+//!   heads × tails ─ upper list  ─ filter ─ bit planes, tables ┐
+//!   heads × tails ─ lower group ─ sieve  ─ codes of entries   ┴ steps
+//! ```
 //!
 //! # Why each solution is counted once
 //!
-//! The eight symmetries of the board are made of three. Two of them act on the columns of the upper half alone:
-//! *mirroring* the board mirrors them, and *flipping* it upside down exchanges them for the others. So the solutions of
-//! a set of columns are as many as those of each of its images, and it is enough to count one of them, the *canonical*
-//! one, and to multiply by how many images there are, four or two (`columns`). The factor belongs to the set, not to
-//! the solution: symmetric solutions need no care. If n is odd and the middle row's queen is not in the centre,
-//! mirroring is used to have it on the left, and flipping to have the central column in the upper half; each solution
-//! stands for four.
+//! The eight symmetries of the board are generated by three. Two of them act on the columns of the upper half board
+//! alone: *mirroring* mirrors these columns, and *flipping* the board upside down replaces them by the others. So a set
+//! of columns has as many solutions as each of its images. It is enough to count one image, the *canonical* one, and to
+//! multiply by the number of images, four or two (`columns`). The factor belongs to the set, not to the solution, so
+//! symmetric solutions need no special case. If n is odd and the middle row's queen is not in the centre, mirroring
+//! puts it on the left, and flipping puts the central column into the upper half board. Then each solution stands for
+//! four.
 //!
-//! The third, *transposing*, mixes the halves, and acts on two pairs of distances that a solution has, exchanging them.
-//! If they differ, the solutions with the one greater are as many as those with the other greater; so these count twice
-//! and those not at all (`transposition`). Together that is all of the eightfold symmetry, for next to nothing.
+//! The third, *transposing*, mixes the half boards. It exchanges two pairs of distances that a solution has. If these
+//! differ, as many solutions have the first greater as have the second greater. So the former count twice and the
+//! latter not at all (`transposition`). Together this uses the full eightfold symmetry, at nearly no cost.
 //!
-//! # What is numbered
+//! # Numbers of subproblems
 //!
-//! A *part* (`parts`) knows for the columns nearest the centre which half has them, and is canonical as far as that
-//! goes; with it go all sets of columns that agree with it. Its subproblems are these sets, in lexicographic order, and
-//! on large boards also up to three queens next to the middle: the set is the slow part of the number, so that those
-//! which follow each other share their lists. What a subproblem counts to depends on its number alone. Solutions come
-//! multiplied by 2 or 1 as the images of the set demand, and by the rest of the symmetry, the part's weight, in the sum.
+//! A *part* (`parts`) assigns the columns nearest the centre to the half boards, and is canonical as far as these
+//! decide it. It contains all sets of columns that agree with it. Its subproblems are these sets, in lexicographic
+//! order. On large boards a subproblem also fixes up to three queens in the first rows. The set is the slow part of the
+//! number, so that consecutive subproblems share their lists. The count of a subproblem depends on its number alone. It
+//! multiplies solutions by the set's factor, 2 or 1. The sum over parts multiplies by the part's weight, the rest of
+//! the symmetry.
 //!
-//! `portable` does what is said here and nothing else, and is the specification; all others count the same and say that
-//! it was the same work (`unit`).
+//! `portable` implements exactly this and is the specification. All other versions return the same counts and the same
+//! work (`unit`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

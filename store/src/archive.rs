@@ -1,4 +1,4 @@
-//! What a coordinator asks of whatever keeps its jobs, besides what the ledger does.
+//! The store interface of a coordinator: the ledger's store, with read access to records and history.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -11,44 +11,44 @@ use queens_model::{Contribution, JobId, Name, VerdictStatus};
 use super::certificate::ExportError;
 use super::history::History;
 
-/// A store with what people want to read of it.
+/// A store that people can read from.
 pub trait Archive: Store {
-    /// What people call it.
+    /// Returns the kind of the store, for messages.
     fn kind(&self) -> &'static str {
         "memory"
     }
 
-    /// A way to read the records beside, if they are kept outside of this process.
+    /// Returns read access to the records, if they are stored outside of this process.
     fn records(&self) -> Option<Arc<dyn Records>> {
         None
     }
 
-    /// Where history is kept, if anything is kept outside of this process.
+    /// Returns the history store, if history is stored outside of this process.
     fn history(&self) -> Option<Box<dyn History>> {
         None
     }
 }
 
-/// Nothing of it outlives the process.
+/// Keeps everything in this process's memory.
 impl Archive for MemoryStore {}
 
-/// Records that are read while the coordinator writes others.
+/// Read access to records while the coordinator writes.
 pub trait Records: Debug + Send + Sync {
-    /// Who has counted a job, or one of its crosses: those with the most nodes first. Reads all their records.
+    /// Returns the contributions to a job, or to one of its parts, most work first. Reads all their records.
     ///
     /// # Errors
     /// If they can't be read.
     fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
 
-    /// What was decided about spans of a job, in their order: at most so many, without the first `offset`.
+    /// Returns at most `most` verdicts of a job in the order of their spans, after the first `offset`.
     ///
     /// # Errors
-    /// If it can't be read.
+    /// If they can't be read.
     fn verdicts(&self, job: JobId, offset: usize, most: usize) -> Result<Vec<VerdictStatus>, StoreError>;
 
-    /// Writes a certificate of a job that is done. `program` is the version of this program.
+    /// Writes a certificate of a finished job. `program` is the version of this program.
     ///
     /// # Errors
-    /// If the job is not done, or something can't be read or written.
+    /// If the job is not done, or reading or writing fails.
     fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError>;
 }

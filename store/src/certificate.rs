@@ -1,4 +1,4 @@
-//! What can be in the way of a certificate.
+//! Errors of certificate exports.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,22 +8,22 @@ use queens_ledger::store::StoreError;
 use queens_model::JobId;
 use thiserror::Error;
 
-/// Why there is no certificate.
+/// Why an export failed.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// The directory can't be read.
+    /// The store can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no such job.
+    /// The job does not exist.
     #[error("there is no job {0}")]
     Unknown(JobId),
-    /// Only a job that is done has a certificate.
+    /// The job is not done: only a finished job has a certificate.
     #[error("job {job} is not done: a certificate is made of a job that is done")]
     NotDone {
         /// The job.
         job: JobId,
     },
-    /// It is no job of its own.
+    /// The job is a second pass: the certificate of its first pass has both.
     #[error("job {job} is the second pass of job {of}, whose certificate has both: export that")]
     Second {
         /// The job.
@@ -31,13 +31,13 @@ pub enum ExportError {
         /// The job whose second pass it is.
         of: JobId,
     },
-    /// There is something where the certificate should go.
+    /// The target exists already.
     #[error("'{}' is there already: an export overwrites nothing", .0.display())]
     Exists(PathBuf),
-    /// There is no key to sign it with.
+    /// The signing key is unavailable.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// It can't be written.
+    /// The certificate can't be written.
     #[error("failed to write it: {0}")]
     Unwritable(#[from] io::Error),
 }

@@ -1,8 +1,8 @@
-//! The time of day.
+//! Reads the wall clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time in milliseconds since 1970.
+/// Returns the time in milliseconds since 1970.
 #[must_use]
 pub fn unix_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

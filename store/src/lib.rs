@@ -1,7 +1,7 @@
-//! Where what the ledger wants kept is kept, and what lies beside it.
+//! Stores jobs, records and history for the coordinator.
 //!
-//! [`sql`] are the tables, the same in every database; [`sqlite`] is a directory with one. What keeps the same tables on a
-//! server is in the crate of the program that needs it.
+//! [`sql`] has the tables, the same in every database; [`sqlite`] is the store in a data directory. The store on a
+//! database server is in the crate of the program that needs it.
 
 mod archive;
 pub mod certificate;

@@ -1,6 +1,6 @@
-//! The tables, and what is read from them and written to them: the same in every database.
+//! The tables of a store, and the code that reads and writes them in every database.
 //!
-//! Each row carries a digest (`digest.rs`), so that damage, and writing to it by hand, can't break the count unseen.
+//! Each row carries a digest (`digest.rs`), so that damage and hand edits can't falsify a count unnoticed.
 
 pub mod audit;
 pub(crate) mod contributions;

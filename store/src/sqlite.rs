@@ -1,7 +1,8 @@
-//! A store in a directory on disk: an SQLite database and a lock.
+//! The SQLite store: a data directory with a database and a lock.
 //!
-//! The database is meant to be read with `sqlite3`, also while a coordinator uses it; its tables are explained in
-//! `schema.sql` and, the same words, in the database itself. [`load`](Store::load) doubts everything it reads, and [`audit()`] makes the plans and adds up the records again.
+//! Operators may read the database with `sqlite3`, also while a coordinator uses it. `schema.sql` explains the tables;
+//! the database contains the same comments. [`load`](Store::load) validates everything it reads. [`audit()`] makes the
+//! plans again and sums the records.
 
 mod backup;
 mod certificate;
@@ -49,29 +50,28 @@ pub use self::proof::{audit, audit_against, audit_file};
 pub use self::recover::{RecoverError, recover, recover_view};
 pub use self::repair::{Recovered, RecoveredJob};
 
-/// Keeps jobs in a data directory. What a [`commit`](Store::commit) wrote outlives a power failure.
+/// Stores jobs in a data directory. A [`commit`](Store::commit) survives a power failure.
 ///
-/// Durations are kept in whole milliseconds (jobs) and microseconds (records), rounded down.
+/// Durations are stored in whole milliseconds (jobs) and microseconds (records), rounded down.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Closed before the directory is let go.
+    // Closed before the directory is unlocked.
     connection: Connection,
     directory: Arc<Directory>,
     tables: Tables,
     keeps_history: bool,
 }
 
-// What is put in the place of the database while it is open is another file, which transactions find out. A file whose
-// content is replaced under its own name and number would be found out by nothing that SQLite offers, and by digests as
-// far as pages of both are mixed: docs/operations/backup.md says to stop the coordinator first.
+// Transactions detect that another file has replaced the open database. SQLite can't detect new content under the same
+// name and inode; digests detect it only if pages of both are mixed. Therefore docs/operations/backup.md says to stop
+// the coordinator first.
 
 impl SqliteStore {
-    /// Opens the store in the directory `dir`; makes both if they are not there. No other process can open it
-    /// until this is dropped. Other files in the directory are left alone.
+    /// Opens the store in the directory `dir`; creates both if they don't exist. No other process can open it until
+    /// this value is dropped. Other files in the directory stay unchanged.
     ///
     /// # Errors
-    /// If the directory can't be used, is in use, or what is in it is not for this program; then nothing in it is
-    /// changed.
+    /// If the directory is unusable, in use, or not for this program; then nothing in it is changed.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let mut directory = Directory::take(dir)?;
         let connection = directory.connect()?;
@@ -83,16 +83,16 @@ impl SqliteStore {
         })
     }
 
-    /// The same, if there is a database in the directory.
+    /// Opens the store like [`open`](Self::open), if the directory has a database.
     ///
     /// # Errors
-    /// If there is none, or as of [`open`](Self::open).
+    /// If there is none, or for the reasons of [`open`](Self::open).
     pub fn open_existing(dir: &Path) -> Result<Self, StoreError> {
         check_database(dir)?;
         Self::open(dir)
     }
 
-    /// The same store, which keeps what has happened as well, for people who look.
+    /// Makes the store keep history, too.
     #[must_use]
     pub fn with_history(self) -> Self {
         Self { keeps_history: true, ..self }
@@ -128,8 +128,8 @@ impl Store for SqliteStore {
     fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
         self.transact(|transaction, tables| tables.write(&**transaction, writes))?;
         if writes.iter().any(|write| matches!(write, Write::Plan { .. })) {
-            // Copied out of the log, a job and its plan stay if that is lost: then what was recorded is counted again.
-            // If it can't be done now, SQLite will do it some time.
+            // After this checkpoint, a job and its plan survive the loss of the log; only its records must be counted
+            // again. If it fails now, SQLite makes a checkpoint later.
             _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         }
         Ok(())

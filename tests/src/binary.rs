@@ -1,4 +1,4 @@
-//! The binaries under test.
+//! Locates and builds the programs under test.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The path of the workspace's binary `name`, in the profile of the running test. All are built first, so that no test
-/// ever runs an outdated one: once in a process, or once in a run of nextest, which starts a process for each test.
+/// Returns the path of the workspace's binary `name`, in the profile of the running test. Builds all binaries first, so
+/// that no test runs an outdated one. It builds once per process, or once per run of nextest, which starts a process
+/// for each test.
 ///
 /// # Panics
 /// If it can't be built.
@@ -24,7 +25,7 @@ pub fn binary(name: &str) -> PathBuf {
         Some("debug") => "dev",
         other => other.expect("profiles have ASCII names"),
     };
-    // A test that needs it meanwhile waits. If a build fails, so does every test that waited for it.
+    // Another test that needs a binary meanwhile waits. If a build fails, every test that waited for it fails.
     let mut built = BUILT.lock().expect("the build in another test has succeeded");
     if !*built {
         let run = env::var("NEXTEST_RUN_ID").unwrap_or_default();
@@ -45,10 +46,9 @@ pub fn binary(name: &str) -> PathBuf {
 }
 
 fn build(profile: &str, target_dir: &Path) {
-    // Cargo's lock on the target directory is free: it is not held while tests run.
+    // Cargo's lock on the target directory is free while tests run.
     let mut build = cargo();
-    // Of the whole workspace and with a test, so that crates have the features that 'cargo test --workspace' has
-    // compiled them with.
+    // The whole workspace and one test: then crates get the features with which 'cargo test --workspace' compiled them.
     build.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--test", "what_was_skipped"]);
     build.args(["--profile", profile]);
     build.arg("--manifest-path").arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"));
@@ -56,14 +56,14 @@ fn build(profile: &str, target_dir: &Path) {
     assert!(output.status.success(), "{build:?}:\n{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether it is a variable by which cargo tells a test about its own package.
+/// Whether cargo sets this variable to tell a test about its own package.
 fn is_of_package(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
-/// The cargo that runs the tests or, if they are run by hand, the one that has built them. What it says of the running
-/// test's package is not so of others, and they would be built anew because of it.
+/// Returns a command for the cargo that runs the tests or, if they run by hand, the one that built them. Drops the
+/// variables that describe the running test's package: they are wrong for others, and would cause rebuilds.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()));
     for (variable, _) in env::vars_os().filter(|(name, _)| is_of_package(name)) {

@@ -1,4 +1,4 @@
-//! A real browser: Debian's chromium, driven by its chromedriver, which is asked in plain HTTP (the W3C's WebDriver).
+//! Drives a real browser: Debian's chromium through its chromedriver, by plain HTTP (the W3C's WebDriver).
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -15,18 +15,18 @@ use crate::process::{Running, is_installed, wait_until};
 /// An open window.
 #[derive(Debug)]
 pub struct Browser {
-    /// Where the driver listens.
+    /// The driver's address.
     address: String,
-    /// What the driver calls the window: the path of what is asked of it.
+    /// The driver's name for the window: the path prefix of its requests.
     session: String,
-    /// Ended when this is dropped, and the browser with it.
+    /// Dropping it ends the driver, and the browser with it.
     _driver: Running,
     _profile: TempDir,
     site: String,
     screenshots: PathBuf,
 }
 
-/// The width and the colours of a window.
+/// The width and the colour scheme of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewport {
     /// Pixels.
@@ -36,7 +36,7 @@ pub struct Viewport {
 }
 
 impl Browser {
-    /// What it needs and is not installed.
+    /// Returns the name of a program that is missing, if one is.
     #[must_use]
     pub fn missing() -> Option<String> {
         let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_installed(program));
@@ -98,7 +98,7 @@ impl Browser {
         self.post("/url", &json!({ "url": format!("{}{path}", self.site) })).expect("the page");
     }
 
-    /// What a JavaScript expression is in the page.
+    /// Evaluates a JavaScript expression in the page.
     ///
     /// # Panics
     /// If it fails.
@@ -119,7 +119,7 @@ impl Browser {
         self.post("/execute/sync", &script).unwrap_or_else(|error| panic!("a script: {error}"));
     }
 
-    /// The text that is seen of an element; empty if there is no such element.
+    /// Returns the visible text of an element; empty if there is no such element.
     #[track_caller]
     #[must_use]
     pub fn text(&self, css: &str) -> String {
@@ -127,7 +127,7 @@ impl Browser {
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Waits until an element's text has this in it.
+    /// Waits until an element's text contains a text.
     ///
     /// # Panics
     /// If it never has.
@@ -145,7 +145,7 @@ impl Browser {
         wait_until(what, || (self.eval(expression) == json!(true)).then_some(()));
     }
 
-    /// Presses an element with the mouse, as a user does: it has to be seen, and nothing may lie on it.
+    /// Clicks an element with the mouse, as a user does: it must be visible, and nothing may cover it.
     ///
     /// # Panics
     /// If it can't be.
@@ -166,7 +166,7 @@ impl Browser {
         typed.unwrap_or_else(|error| panic!("keys to {css}: {error}"));
     }
 
-    /// Changes the width and the colours of the window.
+    /// Changes the width and the colour scheme of the window.
     ///
     /// # Panics
     /// If that can't be.
@@ -178,7 +178,7 @@ impl Browser {
         self.tools("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// From now on, pages are told that whoever looks wants nothing to move.
+    /// Sets the preference for reduced motion for all pages from now on.
     ///
     /// # Panics
     /// If that can't be.
@@ -187,10 +187,10 @@ impl Browser {
         self.tools("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
-    /// Keeps a picture of the whole page, whatever its length.
+    /// Saves a picture of the whole page, whatever its length.
     ///
     /// # Panics
-    /// If it can't be kept, or the page is wider than it is looked at.
+    /// If it can't be saved, or the page is wider than the window.
     #[track_caller]
     pub fn screenshot(&self, name: &str) {
         let wide = self.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
@@ -202,16 +202,16 @@ impl Browser {
         fs::write(self.screenshots.join(format!("{name}.png")), bytes).expect("a file");
     }
 
-    /// Where pictures are kept.
+    /// The directory of the saved pictures.
     #[must_use]
     pub fn screenshots(&self) -> &Path {
         &self.screenshots
     }
 
-    /// What the browser has complained about since the last call: errors of scripts, and what the policy has refused.
+    /// Returns the browser's complaints since the last call: script errors and violations of the content policy.
     ///
     /// # Panics
-    /// If it does not say.
+    /// If the browser does not answer.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({ "type": "browser" })).expect("a log");
@@ -238,13 +238,13 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ends the browser; its driver would leave it behind.
+        // Ends the browser, which would outlive its driver.
         _ = ask(&self.address, "DELETE", &self.session, &json!({}));
     }
 }
 
-/// What the driver at this address answers, or its reason. Unlike the services that [`http`](crate::http) asks, it
-/// insists on HTTP/1.1 and keeps the connection.
+/// Returns the driver's answer, or its error. The driver insists on HTTP/1.1 and keeps the connection, unlike the
+/// services that [`http`](crate::http) asks.
 fn ask(address: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;

@@ -1,21 +1,21 @@
-//! Chance that can be repeated.
+//! Random numbers that can be repeated from a seed.
 
 use std::env;
 use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Random numbers that follow from a seed (SplitMix64: Steele, Lea, Flood 2014).
+/// A random number generator with a seed (SplitMix64: Steele, Lea, Flood 2014).
 #[derive(Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// Begins with this seed.
+    /// Starts with this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Begins with the seed in the environment variable `SEED`, or with one from the clock. Prints it, so that a
+    /// Starts with the seed in the environment variable `SEED`, or with one from the clock. Prints the seed, so that a
     /// failure can be repeated.
     ///
     /// # Panics
@@ -31,7 +31,7 @@ impl Chance {
         Self(seed)
     }
 
-    /// A number of `range`.
+    /// Returns a number in `range`.
     pub fn within(&mut self, range: RangeInclusive<u64>) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

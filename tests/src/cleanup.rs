@@ -1,8 +1,8 @@
-//! What tests have started and made, so that it ends with them when they are interrupted.
+//! Cleans up processes and files of a test program when it is interrupted.
 //!
-//! A test that passes or fails drops its values, and these end their processes and remove their directories. Ctrl-C
-//! and SIGTERM drop nothing. So a thread of each test program waits for these signals, undoes all that is registered
-//! here, and ends the program.
+//! A test that passes or fails drops its values, which end their processes and remove their directories. Ctrl-C and
+//! SIGTERM drop nothing. So a thread of each test program waits for these signals, undoes everything registered here,
+//! and ends the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What a shell says of a program that SIGINT has ended.
+/// A shell's exit status for a program that SIGINT ended.
 const INTERRUPTED: i32 = 130;
 
 /// Something to undo.
@@ -28,7 +28,7 @@ pub(crate) enum Leftover {
     Directory(PathBuf),
 }
 
-/// A registered leftover. Dropping it says that there is nothing to undo any more.
+/// A registered leftover. Dropping it unregisters it.
 #[derive(Debug)]
 pub(crate) struct Registered(u64);
 
@@ -48,7 +48,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 impl Registered {
-    /// Makes something and registers how to undo it. No interruption comes in between.
+    /// Makes something and registers its cleanup, without an interruption in between.
     pub(crate) fn make<T>(make: impl FnOnce() -> (T, Leftover)) -> (T, Self) {
         let mut registry = registry();
         let (made, leftover) = make();
@@ -65,8 +65,8 @@ impl Drop for Registered {
     }
 }
 
-/// A command that undoes something that is no process of ours, such as a mount or a container. It is run when this is
-/// dropped, or when the test program is interrupted.
+/// A command that undoes something other than a process, such as a mount or a container. It runs on drop, and when the
+/// test program is interrupted.
 #[derive(Debug)]
 pub struct Undo {
     command: Command,
@@ -74,7 +74,7 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Registers the command that a function makes. Do it before there is something to undo.
+    /// Registers the command that a function makes. Call it before there is something to undo.
     #[must_use]
     pub fn by(command: impl Fn() -> Command) -> Self {
         let (command, registered) = Registered::make(|| (command(), Leftover::Command(command())));
@@ -88,7 +88,7 @@ impl Drop for Undo {
     }
 }
 
-/// Starts the thread that waits for signals. They are caught from here on.
+/// Starts the thread that waits for signals, which are caught from now on.
 fn undo_when_interrupted() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
     let entered = runtime.enter();
@@ -103,7 +103,7 @@ fn undo_when_interrupted() {
                 _ = hangup.recv() => {}
             }
         });
-        // Held to the end: nothing more is started.
+        // Held to the end, so that nothing else starts.
         let mut registry = registry();
         undo(std::mem::take(&mut registry.leftovers).into_values().collect());
         exit(INTERRUPTED);
@@ -111,7 +111,7 @@ fn undo_when_interrupted() {
     thread::Builder::new().name("cleanup".to_owned()).spawn(wait).expect("a thread");
 }
 
-/// Undoes all: what commands do may need processes, and processes write to directories.
+/// Undoes everything: commands first, as they may need processes; then processes, as they write to directories.
 fn undo(leftovers: Vec<Leftover>) {
     let mut groups = vec![];
     let mut directories = vec![];
@@ -137,7 +137,7 @@ fn run_silently(command: &mut Command) {
     _ = command.status();
 }
 
-/// Removes a directory in which a process that was just killed may still make files.
+/// Removes a directory. A process that was just killed may still create files in it.
 fn remove(directory: &Path) {
     for _ in 0..100 {
         if fs::remove_dir_all(directory).is_ok() || !directory.exists() {

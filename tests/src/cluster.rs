@@ -1,4 +1,4 @@
-//! Clusters of real processes on the loopback interface.
+//! Runs clusters of real processes on the loopback interface.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ pub struct Coordinator {
     service: Service,
     address: String,
     data_dir: PathBuf,
-    /// Drawn for it: first that of workers.
+    /// Its reserved ports: first the workers' port.
     ports: Vec<Port>,
 }
 
 impl Coordinator {
-    /// Starts one on a data directory, on a port that stays its own when it is killed.
+    /// Starts a coordinator on a data directory. It keeps its port across restarts.
     ///
     /// # Panics
-    /// If it does not say that it listens.
+    /// If it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
         Self::start_on(Port::draw(), data_dir)
     }
 
-    /// Starts one on a port that was drawn.
+    /// Starts a coordinator on a reserved port.
     ///
     /// # Panics
-    /// If it does not say that it listens.
+    /// If it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_on(port: Port, data_dir: &Path) -> Self {
@@ -43,43 +43,43 @@ impl Coordinator {
         Self::start_listening(&address, data_dir).keeping(vec![port])
     }
 
-    /// Starts one that listens on this address.
+    /// Starts a coordinator that listens on this address.
     ///
     /// # Panics
-    /// If it does not say that it listens.
+    /// If it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_listening(listen: &str, data_dir: &Path) -> Self {
         Self::start_command(coordinator_command(listen, data_dir), data_dir)
     }
 
-    /// Starts one by a command that has it work on this data directory.
+    /// Starts a coordinator by a command that names this data directory.
     ///
     /// # Panics
-    /// If it does not say that it listens.
+    /// If it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_command(command: Command, data_dir: &Path) -> Self {
-        // Beside the data directory: only the program puts things there.
+        // Beside the data directory, in which only the program may create files.
         let mut service = Service::start(command, &data_dir.with_extension("log"));
         let address = service.logged("listening address=");
         Self { service, address, data_dir: data_dir.to_owned(), ports: vec![] }
     }
 
-    /// Starts one on a data directory that also serves by HTTP, on free ports.
+    /// Starts a coordinator on a data directory that also serves HTTP, on free ports.
     ///
     /// # Panics
-    /// If it does not say that it listens.
+    /// If it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_with_http(data_dir: &Path) -> Self {
         Self::start_with_http_on(vec![Port::draw(), Port::draw()], data_dir)
     }
 
-    /// The same on ports that were drawn.
+    /// Starts a coordinator that also serves HTTP, on reserved ports.
     ///
     /// # Panics
-    /// If it does not say that it listens.
+    /// If it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_with_http_on(ports: Vec<Port>, data_dir: &Path) -> Self {
@@ -88,7 +88,7 @@ impl Coordinator {
         Self::start_command(command, data_dir).keeping(ports)
     }
 
-    /// Host and port where it serves by HTTP.
+    /// Returns host and port of its HTTP server.
     ///
     /// # Panics
     /// If it does not.
@@ -101,37 +101,37 @@ impl Coordinator {
         address.expect("it was started with --http").0.to_owned()
     }
 
-    /// Where it is reached.
+    /// Returns its URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Host and port.
+    /// Returns host and port.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The ports that were drawn for it: that of workers, and that of pages if it has some.
+    /// Returns its reserved ports: the workers' port, then the port of the pages if it has one.
     #[must_use]
     pub fn ports(&self) -> Vec<Port> {
         self.ports.clone()
     }
 
-    /// The same, which keeps these ports.
+    /// Makes it hold these ports.
     #[must_use]
     pub fn keeping(self, ports: Vec<Port>) -> Self {
         Self { ports, ..self }
     }
 
-    /// Its process id.
+    /// Returns its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.service.id()
     }
 
-    /// Kills it with SIGKILL and starts another on the same data directory and port.
+    /// Kills it with SIGKILL and starts another coordinator on the same data directory and port.
     ///
     /// # Panics
     /// If it has ended before, or the other does not start.
@@ -142,7 +142,7 @@ impl Coordinator {
         self.kill_and_restart_on(&data_dir)
     }
 
-    /// The same with another data directory.
+    /// Kills it with SIGKILL and starts another coordinator on the same port and another data directory.
     ///
     /// # Panics
     /// If it has ended before, or the other does not start.
@@ -165,7 +165,7 @@ impl Coordinator {
     /// Stops it with SIGTERM.
     ///
     /// # Panics
-    /// If it does not end well.
+    /// If it does not exit successfully.
     #[track_caller]
     pub fn stop(self) {
         self.service.stop();
@@ -180,7 +180,7 @@ impl Coordinator {
         self.service.signal(name);
     }
 
-    /// What it has logged since it was started.
+    /// Returns its log since its start.
     ///
     /// # Panics
     /// If the log can't be read.
@@ -189,7 +189,7 @@ impl Coordinator {
         self.service.log()
     }
 
-    /// Starts a [`worker`] of it.
+    /// Starts a [`worker`] that connects to it.
     #[track_caller]
     #[must_use]
     pub fn worker(&self, name: &str) -> Running {
@@ -202,7 +202,7 @@ impl Coordinator {
         run(self.queens_command(args))
     }
 
-    /// `queens` with these arguments and `--coordinator`.
+    /// Returns a command that runs `queens` with these arguments and `--coordinator`.
     #[must_use]
     pub fn queens_command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = queens(args);
@@ -221,7 +221,7 @@ impl Coordinator {
         answer["job"].as_str().expect("a job's id").to_owned()
     }
 
-    /// What `queens status --output json` says of a job.
+    /// Returns the answer of `queens status --output json` for a job.
     ///
     /// # Panics
     /// If it fails.
@@ -231,10 +231,10 @@ impl Coordinator {
         self.queens(["status", job, "--output", "json"]).answer()
     }
 
-    /// Waits until so many workers are connected.
+    /// Waits until this many workers are connected.
     ///
     /// # Panics
-    /// If they don't come.
+    /// If they don't connect.
     #[track_caller]
     pub fn wait_for_workers(&self, n_workers: usize) {
         wait_until("workers", || {
@@ -244,8 +244,8 @@ impl Coordinator {
     }
 }
 
-/// Starts a worker with one thread and the slowest kernel, which counts a quarter of the time, so that there is time for
-/// faults. Tests wait most of the time, and share the processors.
+/// Starts a worker with one thread and the slowest kernel, at a quarter of its speed, so that there is time for faults.
+/// Tests wait most of the time, and share the processors.
 #[track_caller]
 #[must_use]
 pub fn worker(url: &str, name: &str) -> Running {
@@ -254,18 +254,18 @@ pub fn worker(url: &str, name: &str) -> Running {
     start(&command)
 }
 
-/// Has a worker count a quarter of the time.
+/// Makes a worker count for a quarter of the time.
 pub const SLOWLY: [&str; 2] = ["--cpu", "25"];
 
-/// Starts a worker that counts as fast as it can on one thread, to bring a job to its end.
+/// Starts a worker that counts at full speed on one thread, to finish a job.
 #[track_caller]
 #[must_use]
 pub fn fast_worker(url: &str) -> Running {
     worker_with(url, "fast", Kernel::best())
 }
 
-/// Starts a worker with one thread and this kernel. Where processors are short, other processes go before it: most tests
-/// have it count while they wait for something else.
+/// Starts a worker with one thread and this kernel. It has a low priority where processors are short: most tests let it
+/// count while they wait for something else.
 #[track_caller]
 #[must_use]
 pub fn worker_with(url: &str, name: &str, kernel: Kernel) -> Running {
@@ -280,7 +280,7 @@ fn start(worker: &Command) -> Running {
     Running::start_redirected(&mut command)
 }
 
-/// `queens-worker` with one thread and this kernel.
+/// Returns a command that runs `queens-worker` with one thread and this kernel.
 #[must_use]
 pub fn worker_command(url: &str, name: &str, kernel: Kernel) -> Command {
     let mut command = clean(Command::new(binary("queens-worker")));
@@ -288,7 +288,7 @@ pub fn worker_command(url: &str, name: &str, kernel: Kernel) -> Command {
     command
 }
 
-/// `queens-coordinator` on a data directory.
+/// Returns a command that runs `queens-coordinator` on a data directory.
 #[must_use]
 pub fn coordinator_command(listen: &str, data_dir: &Path) -> Command {
     let mut command = clean(Command::new(binary("queens-coordinator")));

@@ -1,4 +1,4 @@
-//! What a data directory holds, seen from outside the program.
+//! Reads and changes a data directory from outside the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,19 +11,19 @@ use rusqlite::{Connection, OpenFlags};
 /// The database in a data directory.
 pub const DATABASE: &str = "queens.db";
 
-/// A row of the table of records, without the worker that counted it.
+/// A row of the table `record`, without the worker's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Job, cross, first subproblem, subproblem after the last.
+    /// Job, part, first subproblem, subproblem after the last.
     pub span: (i64, i64, i64, i64),
-    /// Solutions, nodes, microseconds.
+    /// Solutions, work, microseconds.
     pub count: (i64, i64, i64),
-    /// The lease it was counted under.
+    /// The lease of its worker.
     pub lease: i64,
 }
 
 impl Record {
-    /// How many subproblems it covers.
+    /// Returns the number of subproblems.
     #[must_use]
     pub fn n_subproblems(&self) -> i64 {
         let (_, _, first, until) = self.span;
@@ -31,7 +31,7 @@ impl Record {
     }
 }
 
-/// The records in `dir`, in the order of their spans, also while a process adds to them.
+/// Returns the records in `dir`, ordered by span. A process may add to them meanwhile.
 ///
 /// # Errors
 /// If there is no database yet, or it is being set up.
@@ -51,13 +51,13 @@ pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
     statement.query_map([], record)?.collect()
 }
 
-/// What leases of a job in `dir` name on the wire.
+/// Returns the identity of a job in `dir`, as leases name it on the wire.
 ///
 /// # Errors
 /// If there is no such job.
 ///
 /// # Panics
-/// If what is stored is no identity.
+/// If the stored identity is invalid.
 pub fn identity(dir: &Path, job: &str) -> rusqlite::Result<Vec<u8>> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let sql = "SELECT identity FROM job WHERE id = ?1";
@@ -65,7 +65,7 @@ pub fn identity(dir: &Path, job: &str) -> rusqlite::Result<Vec<u8>> {
     Ok(u128::from_str_radix(&identity, 16).expect("hexadecimal").to_be_bytes().to_vec())
 }
 
-/// The share of the estimated work in `dir` that is recorded.
+/// Returns the recorded share of the estimated work in `dir`.
 ///
 /// # Errors
 /// If there is no plan.
@@ -78,7 +78,7 @@ pub fn share(dir: &Path) -> rusqlite::Result<f64> {
     let mut crosses = database.prepare(sql)?;
     let crosses = crosses
         .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
-    // In whole nodes, as the coordinator adds them up: sums of fractions depend on their order.
+    // In whole work units, like the coordinator: a sum of fractions depends on their order.
     let (mut recorded, mut all) = (0, 0);
     for cross in crosses {
         let (work, n_subproblems, n_recorded) = cross?;
@@ -89,7 +89,7 @@ pub fn share(dir: &Path) -> rusqlite::Result<f64> {
     if all == 0 { Err(rusqlite::Error::QueryReturnedNoRows) } else { Ok(recorded as f64 / all as f64) }
 }
 
-/// How long all threads of a worker have counted what is recorded of it.
+/// Returns the counting time of a worker's records, summed over its threads.
 ///
 /// # Errors
 /// If there is no database.
@@ -100,7 +100,7 @@ pub fn counting_time(dir: &Path, worker: &str) -> rusqlite::Result<Duration> {
     Ok(Duration::from_micros(us.unsigned_abs()))
 }
 
-/// Changes the database in `dir` behind the program's back.
+/// Changes the database in `dir` without the program.
 ///
 /// # Panics
 /// If it can't be changed.
@@ -109,7 +109,7 @@ pub fn tamper(dir: &Path, sql: &str) {
     database.execute_batch(sql).expect("it can be changed");
 }
 
-/// The files in `dir` with their bytes; other things as if they were empty.
+/// Returns the files in `dir` with their bytes; other entries without bytes.
 ///
 /// # Panics
 /// If `dir` can't be read.
@@ -119,8 +119,8 @@ pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries.map(|path| (path.clone(), fs::read(path).unwrap_or_default())).collect()
 }
 
-/// A copy of `dir` to look into. To open a database tidies up what a crash has left there; that is for the program
-/// itself to do.
+/// Returns a copy of `dir` for inspection. Opening a database removes the remains of a crash, which only the program
+/// should do.
 ///
 /// # Panics
 /// If it can't be made.

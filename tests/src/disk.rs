@@ -1,4 +1,4 @@
-//! A small file system in memory, which can be full.
+//! A small file system in memory that tests can fill up.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::cleanup::Undo;
 
-/// A mounted file system; unmounted when dropped.
+/// A mounted file system, unmounted on drop.
 #[derive(Debug)]
 pub struct SmallDisk {
     dir: PathBuf,
@@ -15,7 +15,7 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// One of so many KiB over a directory; `None` if we may not mount it.
+    /// Mounts one of this many KiB over a directory; `None` without the right to mount.
     #[must_use]
     pub fn over(dir: &Path, kib: u64) -> Option<Self> {
         let unmount = Undo::by(|| {
@@ -30,19 +30,19 @@ impl SmallDisk {
         mounted.then(|| Self { dir: dir.to_owned(), _unmount: unmount })
     }
 
-    /// Remounts it, so that nobody can write to it.
+    /// Remounts it read-only.
     ///
     /// # Panics
-    /// If somebody does.
+    /// If a process still writes to it.
     pub fn make_read_only(&self) {
         let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.dir).output();
         assert!(mounted.is_ok_and(|output| output.status.success()));
     }
 
-    /// Fills it with a file to the last byte.
+    /// Fills it to the last byte with a file.
     ///
     /// # Panics
-    /// If it can't be written for another reason.
+    /// If writing fails for another reason.
     pub fn fill(&self) {
         let mut ballast = fs::File::options().create(true).append(true).open(self.ballast()).expect("a file");
         for size in [4096, 1] {
@@ -56,7 +56,7 @@ impl SmallDisk {
         }
     }
 
-    /// Makes room again.
+    /// Removes that file.
     ///
     /// # Panics
     /// If it was not filled.

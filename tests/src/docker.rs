@@ -1,4 +1,4 @@
-//! Clusters of containers: `docker-compose.yml`, brought up under names and on ports of their own.
+//! Runs clusters of containers from `docker-compose.yml`, with names and ports of their own.
 
 use std::env;
 use std::ffi::OsStr;
@@ -31,12 +31,12 @@ pub enum Compose {
 }
 
 impl Compose {
-    /// The ways that work here. If there is none, says that this is not tested.
+    /// Returns the ways that work here. Records the test as skipped if there is none.
     #[must_use]
     pub fn installed(what: &str) -> Vec<Self> {
         match Self::find() {
             Ok(installed) => return installed,
-            // Its socket is root's.
+            // Only root may use its socket.
             Err(NO_ENGINE) if is_installed("docker") && !geteuid().is_root() => {
                 skipped_without_root(&format!("{what}, as {NO_ENGINE}"));
             }
@@ -92,7 +92,7 @@ impl fmt::Display for Compose {
     }
 }
 
-/// A project of Docker Compose, removed with all that it has made when it is dropped.
+/// A Docker Compose project. Dropping it removes everything that it created.
 #[derive(Debug)]
 pub struct Project {
     compose: Compose,
@@ -107,7 +107,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Makes ready what the image of `docker-compose.yml` takes. Nothing is started yet.
+    /// Prepares the inputs of the image of `docker-compose.yml`. It starts nothing yet.
     ///
     /// # Panics
     /// If the programs can't be built.
@@ -116,7 +116,7 @@ impl Project {
         Self::of_file(compose, "docker-compose.yml")
     }
 
-    /// The same of another file beside that one.
+    /// Prepares a project that uses another file beside that one.
     ///
     /// # Panics
     /// If the programs can't be built.
@@ -124,7 +124,7 @@ impl Project {
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
         let [port, http_port, prometheus_port, grafana_port] = [(); 4].map(|()| Port::draw());
-        // Several projects may run at once.
+        // Several projects may run at the same time.
         let name = format!("queens-test-{}-{}", process::id(), port.number());
         let mut project =
             Self { compose, name, port, http_port, prometheus_port, grafana_port, file, undo: vec![] };
@@ -132,41 +132,41 @@ impl Project {
         project
     }
 
-    /// Its name, and that of its image.
+    /// Returns its name, which is also its image's.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its coordinator's port on this machine.
+    /// Returns the port of its coordinator on this machine.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.number()
     }
 
-    /// The port of its coordinator's pages on this machine.
+    /// Returns the port of its coordinator's pages on this machine.
     #[must_use]
     pub fn http_port(&self) -> u16 {
         self.http_port.number()
     }
 
-    /// The port of its Prometheus on this machine.
+    /// Returns the port of its Prometheus on this machine.
     #[must_use]
     pub fn prometheus_port(&self) -> u16 {
         self.prometheus_port.number()
     }
 
-    /// Docker Compose with these arguments.
+    /// Returns a Docker Compose command with these arguments.
     #[must_use]
     pub fn compose<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = self.within(self.compose.command());
-        // The slowest, so that there is time for faults.
+        // The slowest kernel leaves time for faults.
         command.env("QUEENS_KERNEL", "portable").args(args);
         command
     }
 
-    /// Types the commands of a document: Bash runs them, and `docker compose` is the Docker Compose of this project.
-    /// Returns the addresses that they opened with `xdg-open`.
+    /// Runs a document's commands in Bash, where `docker compose` is this project's Docker Compose. Returns the
+    /// addresses that they opened with `xdg-open`.
     ///
     /// # Panics
     /// If a command fails.
@@ -185,9 +185,9 @@ impl Project {
         fs::read_to_string(opened).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// Builds an image of the Prometheus that is installed here, with the defaults of the published one, and has the
-    /// profile `monitoring` use it: nothing can be pulled where the tests run. It stands in for Grafana as well, and ends
-    /// there for want of a configuration.
+    /// Builds an image of the Prometheus installed here, with the published image's defaults, for the profile
+    /// `monitoring`: nothing can be pulled where the tests run. It also replaces Grafana's image, and exits there
+    /// because it has no configuration.
     ///
     /// # Panics
     /// If it can't be built.
@@ -211,7 +211,7 @@ impl Project {
         format!("{}-prometheus", self.name)
     }
 
-    /// The command with the environment of this project, in the directory of the files.
+    /// Sets the environment of this project and the directory of its files.
     fn within(&self, command: Command) -> Command {
         let mut command = clean(command);
         for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("COMPOSE_")) {
@@ -242,10 +242,10 @@ impl Project {
         successful(self.compose(args))
     }
 
-    /// The containers of a service, also those that have stopped.
+    /// Returns the containers of a service, including those that have stopped.
     ///
     /// # Panics
-    /// If the engine does not tell.
+    /// If the engine does not answer.
     #[track_caller]
     #[must_use]
     pub fn containers(&self, service: &str) -> Vec<Container> {
@@ -254,7 +254,7 @@ impl Project {
         ids.lines().map(|id| Container(id.to_owned())).collect()
     }
 
-    /// The answer in JSON of `queens` with these arguments, run outside of the containers, or `None` if it fails.
+    /// Returns the JSON answer of `queens` with these arguments, run outside of the containers, or `None` if it fails.
     #[must_use]
     pub fn ask(&self, args: &[&str]) -> Option<Value> {
         let mut command = clean(Command::new(static_binary("queens")));
@@ -264,10 +264,10 @@ impl Project {
         outcome.status.success().then(|| outcome.answer())
     }
 
-    /// What there is of it on this machine: containers, volumes, networks and the image.
+    /// Returns its remains on this machine: containers, volumes, networks and the image.
     ///
     /// # Panics
-    /// If the engine does not tell.
+    /// If the engine does not answer.
     #[track_caller]
     #[must_use]
     pub fn remains(&self) -> String {
@@ -282,10 +282,10 @@ impl Project {
         .concat()
     }
 
-    /// Removes all of that.
+    /// Removes all of its remains.
     pub fn remove(&self) {
         for mut command in [self.down(), self.remove_images()] {
-            // Whether it worked is seen by what remains.
+            // A failure shows in the remains.
             _ = command.stdin(Stdio::null()).output();
         }
     }
@@ -308,7 +308,7 @@ impl Project {
 pub struct Container(String);
 
 impl Container {
-    /// What `docker inspect` says of it.
+    /// Returns its description by `docker inspect`.
     ///
     /// # Panics
     /// If it is gone.
@@ -318,7 +318,7 @@ impl Container {
         inspect(&self.0)
     }
 
-    /// Runs `docker`, its last argument this container.
+    /// Runs `docker` with this container as its last argument.
     ///
     /// # Panics
     /// If it fails.
@@ -339,7 +339,7 @@ impl Container {
     }
 }
 
-/// What `docker inspect` says of a container or image.
+/// Returns the description of a container or image by `docker inspect`.
 ///
 /// # Panics
 /// If it does not exist.
@@ -369,12 +369,12 @@ fn successful(command: Command) -> Ended {
     outcome
 }
 
-/// The path of a program as `cargo static` makes it, which is run first, once per process.
+/// Returns the path of a program built by `cargo static`, which runs first, once per process.
 fn static_binary(name: &str) -> PathBuf {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
         let mut build = cargo();
-        // Where the Dockerfile looks, whatever the environment says.
+        // The Dockerfile's path, whatever the environment says.
         build.args(["static", "--quiet", "--target-dir", "target"]).current_dir(WORKSPACE);
         build.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         let output = build.output().expect("cargo can be run");

@@ -1,4 +1,4 @@
-//! Coordinators that let in only who was invited.
+//! Runs coordinators that require an invitation.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::binary;
 use crate::cluster::{Coordinator, coordinator_command};
 use crate::process::{Ended, Running, clean, queens, run};
 
-/// A running coordinator as it stands behind a proxy that encrypts: it asks for tokens though it does not encrypt itself.
+/// A running coordinator behind a proxy that encrypts: it requires tokens although it does not encrypt itself.
 #[derive(Debug)]
 pub struct Behind {
     data_dir: PathBuf,
@@ -18,7 +18,7 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// Starts one that serves by gRPC and HTTP, with more arguments.
+    /// Starts a coordinator with more arguments. It serves gRPC and HTTP.
     ///
     /// # Panics
     /// If that fails.
@@ -30,13 +30,13 @@ impl Behind {
         Self { coordinator: Coordinator::start_command(command, data_dir), data_dir: data_dir.to_owned() }
     }
 
-    /// The coordinator itself.
+    /// Returns the coordinator itself.
     #[must_use]
     pub fn coordinator(&self) -> &Coordinator {
         &self.coordinator
     }
 
-    /// Its data directory.
+    /// Returns its data directory.
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
@@ -51,7 +51,7 @@ impl Behind {
         manage(&self.data_dir, args)
     }
 
-    /// The token of somebody who is invited for it.
+    /// Invites somebody and returns their token.
     ///
     /// # Panics
     /// If that fails.
@@ -71,7 +71,7 @@ fn manage<A: AsRef<OsStr>>(data_dir: &Path, args: impl IntoIterator<Item = A>) -
     ended
 }
 
-/// The token in a line that `invite` has printed.
+/// Extracts the token from a line that `invite` printed.
 fn token_in(line: &str) -> Option<Token> {
     line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="))?.parse().ok()
 }
@@ -85,17 +85,17 @@ pub struct Guarded {
     keys: PathBuf,
 }
 
-/// Somebody who was invited.
+/// An invited person.
 #[derive(Clone, Debug)]
 pub struct Invited {
-    /// What they were given.
+    /// Their token.
     pub token: Token,
-    /// The whole line that was printed.
+    /// The whole line that `invite` printed.
     pub line: String,
 }
 
 impl Guarded {
-    /// Makes an authority beside the data directory, and starts a coordinator that serves by gRPC and HTTP.
+    /// Creates a certificate authority beside the data directory, and starts a coordinator that serves gRPC and HTTP.
     ///
     /// # Panics
     /// If that fails.
@@ -105,7 +105,7 @@ impl Guarded {
         Self::start_with(data_dir, &[])
     }
 
-    /// The same with more arguments.
+    /// Does the same with more arguments.
     ///
     /// # Panics
     /// If that fails.
@@ -115,7 +115,7 @@ impl Guarded {
         Self::start_as(data_dir, args, |command| command)
     }
 
-    /// The same with a command that is made of the usual one.
+    /// Does the same with a modified command.
     ///
     /// # Panics
     /// If that fails.
@@ -131,13 +131,13 @@ impl Guarded {
         Self { coordinator, data_dir: data_dir.to_owned(), authority: keys.join("ca.pem"), keys }
     }
 
-    /// The coordinator itself. What it says of its URL is not so: see [`url`](Self::url).
+    /// Returns the coordinator itself, whose URL is wrong here: see [`url`](Self::url).
     #[must_use]
     pub fn coordinator(&self) -> &Coordinator {
         &self.coordinator
     }
 
-    /// Tells it to read the files of TLS again.
+    /// Makes it reload its TLS files.
     ///
     /// # Panics
     /// If it has ended.
@@ -146,25 +146,25 @@ impl Guarded {
         self.coordinator.signal("HUP");
     }
 
-    /// Where it is reached.
+    /// Returns its URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://{}", self.coordinator.address())
     }
 
-    /// Its data directory.
+    /// Returns its data directory.
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
-    /// The directory of its authority's and its own keys and TLS certificates.
+    /// Returns the directory with the keys and TLS certificates of its authority and its own.
     #[must_use]
     pub fn keys(&self) -> &Path {
         &self.keys
     }
 
-    /// The authority that vouches for it.
+    /// Returns the certificate of its authority.
     #[must_use]
     pub fn authority(&self) -> &Path {
         &self.authority
@@ -214,7 +214,7 @@ impl Guarded {
         Running::start_redirected(&mut self.worker_command(invited, name))
     }
 
-    /// What starts such a worker, unless more is said.
+    /// Returns the command for such a worker.
     #[must_use]
     pub fn worker_command(&self, invited: &Invited, name: &str) -> Command {
         let mut command = clean(Command::new(binary("queens-worker")));
@@ -226,7 +226,7 @@ impl Guarded {
     }
 }
 
-/// Makes TLS certificates in a directory by `queens-coordinator certs`.
+/// Creates TLS certificates in a directory with `queens-coordinator certs`.
 ///
 /// # Panics
 /// If that fails.

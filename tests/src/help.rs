@@ -1,6 +1,6 @@
-//! What help says, as people read it.
+//! Parses the output of `--help`.
 
-/// The commands that a help lists, in one list or in groups under headings of their own.
+/// Returns the commands that a help text lists, in one list or in groups with headings.
 #[must_use]
 pub fn commands(help: &str) -> Vec<&str> {
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! A plain client for what services tell by HTTP.
+//! A plain HTTP client for the services under test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -18,16 +18,16 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A header.
+    /// Returns a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     ///
     /// # Panics
-    /// If it is none.
+    /// If it is not JSON.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
@@ -35,7 +35,7 @@ impl Answer {
     }
 }
 
-/// Asks the server at this host and port for a path.
+/// Gets a path from the server at this host and port.
 ///
 /// # Panics
 /// If there is no answer.
@@ -54,7 +54,7 @@ pub fn post(address: &str, path: &str, body: &str) -> Answer {
     request(address, "POST", path, &[("Content-Type", "application/json")], body)
 }
 
-/// Sends a request and reads the status of the answer, which need not end.
+/// Sends a request and returns the status of the answer, which may be endless.
 ///
 /// # Panics
 /// If there is no answer.
@@ -66,7 +66,7 @@ pub fn status(address: &str, method: &str, path: &str, headers: &[(&str, &str)],
     line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status")
 }
 
-/// Sends a request and reads the whole answer. A header `Host` replaces the address.
+/// Sends a request and returns the whole answer. A header `Host` replaces the address.
 ///
 /// # Panics
 /// If there is no answer.
@@ -76,10 +76,10 @@ pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]
     try_request(address, method, path, headers, body).expect("a head and a body")
 }
 
-/// The same; `None` if the connection is closed without an answer.
+/// Does the same, but returns `None` if the server closes the connection without an answer.
 ///
 /// # Panics
-/// If what comes is no answer.
+/// If the answer is malformed.
 #[track_caller]
 #[must_use]
 pub fn try_request(
@@ -110,7 +110,7 @@ pub fn try_request(
 fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
-    // Of this version, answers come in one piece and end with the connection.
+    // An HTTP/1.0 answer is not chunked, and ends with the connection.
     let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
     if headers.iter().all(|(name, _)| *name != "Host") {
         head.push_str(&format!("Host: {address}\r\n"));

@@ -1,4 +1,4 @@
-//! Makes a liar of an honest worker: stands between it and its coordinator, and falsifies some of what it reports.
+//! A proxy that turns honest workers into liars: it falsifies some of their reports.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Falsifies a share of the deltas of all workers that connect through it. A delta that is told twice is falsified
-/// twice, in the same way. Ends when it is dropped.
+/// Falsifies a share of the deltas of all workers that connect through it. It falsifies a repeated delta again in the
+/// same way. Ends when it is dropped.
 #[derive(Debug)]
 pub struct Liar {
     address: SocketAddr,
@@ -25,16 +25,16 @@ pub struct Liar {
     _runtime: Runtime,
 }
 
-/// Every delta that it has passed on, by job, cross and first subproblem, and whether it has lied about it.
+/// Every forwarded delta, by job, part and first subproblem, and whether it was falsified.
 type Told = Arc<Mutex<BTreeMap<(Vec<u8>, u32, u64), bool>>>;
 
-/// What it falsifies.
+/// The deltas that it falsifies, and how.
 #[derive(Clone, Copy, Debug)]
 enum Lies {
-    /// So many of a hundred deltas, by two solutions each.
+    /// This many of a hundred deltas, by two solutions each.
     Deltas(u64),
-    /// So many of a million subproblems, by one solution each: workers that tell the same lies, however they cut what they
-    /// count.
+    /// This many of a million subproblems, by one solution each: workers tell the same lies, however they divide the
+    /// work.
     Subproblems(u64),
 }
 
@@ -45,8 +45,8 @@ struct Service {
 }
 
 impl Liar {
-    /// Starts one for the coordinator at `url`, on a free port of the loopback interface: of a hundred deltas it
-    /// falsifies about so many, by two solutions each.
+    /// Starts a proxy for the coordinator at `url`, on a free port of the loopback interface. It adds two solutions to
+    /// about this many of a hundred deltas.
     ///
     /// # Panics
     /// If there is no free port.
@@ -55,7 +55,7 @@ impl Liar {
         Self::start_telling(url, Lies::Deltas(percent))
     }
 
-    /// The same, but it adds one solution to about so many of a million subproblems: all workers behind it tell the same
+    /// Starts a proxy that adds one solution to about this many of a million subproblems: all its workers tell the same
     /// lies.
     ///
     /// # Panics
@@ -77,19 +77,19 @@ impl Liar {
         Self { address, told, _runtime: runtime }
     }
 
-    /// Where a worker reaches it.
+    /// Returns its URL for workers.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many deltas it has falsified.
+    /// Returns the number of falsified deltas.
     #[must_use]
     pub fn n_lies(&self) -> usize {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).values().filter(|is_lie| **is_lie).count()
     }
 
-    /// How many it has passed on.
+    /// Returns the number of forwarded deltas.
     #[must_use]
     pub fn n_spans(&self) -> usize {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).len()
@@ -107,7 +107,7 @@ impl Workers for Service {
         let unreachable = |error| Status::unavailable(format!("the liar's coordinator: {error}"));
         let mut coordinator = WorkersClient::connect(self.coordinator.clone()).await.map_err(unreachable)?;
         let (lies, told) = (self.lies, self.told.clone());
-        // With the token that the worker shows.
+        // Forwards the worker's token.
         let metadata = request.metadata().clone();
         let falsified = request.into_inner().map_while(Result::ok).map(move |mut message| {
             if let Some(Message::Report(report)) = &mut message.message {
@@ -121,7 +121,7 @@ impl Workers for Service {
     }
 }
 
-/// Adds solutions to some deltas, always the same ones.
+/// Adds solutions to some deltas, always to the same ones.
 fn falsify(delta: &mut pb::Delta, lies: Lies, told: &Told) {
     let pb::Span { cross, from, to, .. } = delta.span.unwrap_or_default();
     let job = delta.job.iter().fold(0, |job, byte| (job << 4) ^ u64::from(*byte));
@@ -139,9 +139,9 @@ fn falsify(delta: &mut pb::Delta, lies: Lies, told: &Told) {
     told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job.clone(), cross, from), more > 0);
 }
 
-/// A number that looks random, and is the same for the same three.
+/// Returns a pseudo-random number that depends only on these three.
 fn mixed(job: u64, cross: u32, from: u64) -> u64 {
-    // Two rounds of multiplying: after one, neighbouring crosses are alike in what is left of a division by 100.
+    // Two rounds of multiplication: after one, neighbouring parts are similar modulo 100.
     [u64::from(cross), from].into_iter().fold(job, |mixed, number| {
         let mixed = (mixed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 32)

@@ -1,4 +1,4 @@
-//! What the whole-system tests share: the real binaries, what they do when run, and what they leave on disk.
+//! Helpers of the whole-system tests: they run the real binaries and inspect their output and files.
 
 pub mod browser;
 pub mod chance;

@@ -1,13 +1,13 @@
-//! Ports for programs that can't choose a free one themselves, or that are started again on the same one.
+//! Reserves ports for programs that can't choose a free one, or that restart on the same one.
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
-/// A socket of UDP here says that its port is drawn. It does not keep a server from listening on all addresses.
+/// A UDP socket here reserves its port. It does not keep a server from listening on all addresses.
 const DRAWN: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 254);
 
-/// A port of 127.0.0.1 that no other test draws until this and its clones are dropped. The system gives it to nobody
-/// either: it is below those that it gives out.
+/// A port of 127.0.0.1 that no other test gets until this and its clones are dropped. It lies below the system's range
+/// of ephemeral ports.
 #[derive(Clone, Debug)]
 pub struct Port {
     number: u16,
@@ -15,7 +15,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// Draws one that nobody listens on.
+    /// Reserves a free port.
     ///
     /// # Panics
     /// If there is none.
@@ -25,20 +25,20 @@ impl Port {
             let random = getrandom::u32().expect("the system has random numbers");
             let number = 10_000 + u16::try_from(random % 20_000).expect("below 20,000");
             let drawn = UdpSocket::bind((DRAWN, number)).ok()?;
-            // Another program may have it.
+            // Another program may use it.
             TcpListener::bind((Ipv4Addr::UNSPECIFIED, number)).ok()?;
             Some(Self { number, _drawn: Arc::new(drawn) })
         });
         drawn.expect("a free port")
     }
 
-    /// Its number.
+    /// Returns its number.
     #[must_use]
     pub fn number(&self) -> u16 {
         self.number
     }
 
-    /// Host and port.
+    /// Returns host and port.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.number)

@@ -1,4 +1,4 @@
-//! PostgreSQL servers of the test's own, on loopback: single ones, and standbys that follow them.
+//! Runs PostgreSQL servers on the loopback interface: single ones, and standbys that replicate them.
 
 mod archive;
 
@@ -13,33 +13,33 @@ use crate::disk::SmallDisk;
 use crate::process::{Running, clean, run, wait_until};
 use crate::{Port, TempDir, binary, skipped};
 
-/// Where Debian puts the programs, of each version in a directory of its own.
+/// Debian's directory of the programs, with a directory for each version.
 const PROGRAMS: &str = "/usr/lib/postgresql";
 
 /// The superuser of every server.
 const USER: &str = "queens";
 
-/// A running server. Everybody on this machine may do everything with it as the user `queens`.
+/// A running server. Everybody on this machine has all permissions as the user `queens`.
 #[derive(Debug)]
 pub struct Postgres {
-    // Dropped first: all its processes are killed. Its children leave its process group.
+    // Dropped first: kills all its processes, whose children leave its process group.
     kill: Option<Undo>,
     running: Option<Running>,
     dir: TempDir,
     port: Port,
     programs: PathBuf,
-    /// The user and group that it runs as, if these tests are run by root.
+    /// The server's user and group, if root runs these tests.
     owner: Option<(u32, u32)>,
 }
 
 impl Postgres {
-    /// Whether it is installed.
+    /// Whether PostgreSQL is installed.
     #[must_use]
     pub fn is_installed() -> bool {
         programs().is_some()
     }
 
-    /// Makes a cluster and starts it with these settings besides; `None` if it is not installed.
+    /// Creates a cluster and starts it with these additional settings; `None` if PostgreSQL is not installed.
     ///
     /// # Panics
     /// If it can't be started.
@@ -48,8 +48,8 @@ impl Postgres {
         Self::start_guarded(settings, "", None)
     }
 
-    /// The same with rules about who gets in, which come before the usual ones, and with the `server.pem` and
-    /// `server.key` of a directory if it is to speak TLS.
+    /// Does the same with access rules that precede the usual ones. It uses TLS with the `server.pem` and `server.key`
+    /// of a directory, if one is given.
     ///
     /// # Panics
     /// If it can't be started.
@@ -79,7 +79,7 @@ impl Postgres {
         Some(server)
     }
 
-    /// Makes a copy of this one, which follows it under a name and can take its place.
+    /// Creates a named standby that replicates this server and can replace it.
     ///
     /// # Panics
     /// If that fails.
@@ -95,7 +95,7 @@ impl Postgres {
         server
     }
 
-    /// A directory and an address for one.
+    /// Creates a server's directory and address.
     fn in_new_directory(programs: PathBuf) -> Self {
         let dir = TempDir::new().expect("a temporary directory");
         let server = Self { kill: None, running: None, dir, port: Port::draw(), programs, owner: owner() };
@@ -104,14 +104,14 @@ impl Postgres {
         server
     }
 
-    /// Gives a file to the user whom the server runs as.
+    /// Makes the server's user the owner of a file.
     fn give(&self, path: &Path) {
         if let Some((user, group)) = self.owner {
             chown(path, Some(user), Some(group)).expect("root gives a file away");
         }
     }
 
-    /// Adds what is its own to its settings: the last that is said of one counts.
+    /// Appends its own settings: the last value of a setting counts.
     fn set_up(&self, name: &str, settings: &str) {
         let file = self.path().join("data/postgresql.auto.conf");
         let before = fs::read_to_string(&file).expect("a file of settings");
@@ -120,7 +120,7 @@ impl Postgres {
         fs::write(file, format!("{before}\n{own}{settings}")).expect("a file of settings");
     }
 
-    /// Starts it, as it was made, and waits until it answers.
+    /// Starts the server on its existing directory, and waits until it answers.
     ///
     /// # Panics
     /// If it can't be started.
@@ -132,7 +132,7 @@ impl Postgres {
         self.running = Some(running);
         self.kill = Some(Undo::by(|| {
             let mut kill = Command::new("sh");
-            // None of them can do anything between two signals. Some may just have ended.
+            // No process can act between two signals. Some may have just ended.
             let all = format!("kill -s STOP {id}; kill -s KILL {id} $(cat /proc/{id}/task/{id}/children)");
             kill.args(["-c", &all]);
             kill
@@ -140,7 +140,7 @@ impl Postgres {
         wait_until("PostgreSQL to answer", || self.sql("postgres", "SELECT 1").ok());
     }
 
-    /// Kills it, as a power failure would: all of its processes, and none of them can do anything any more.
+    /// Kills all of its processes at once, like a power failure.
     ///
     /// # Panics
     /// If it does not run.
@@ -150,14 +150,14 @@ impl Postgres {
         _ = server.wait();
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it ends by itself.
     ///
     /// # Panics
     /// If it does not.
     pub fn wait_for_end(&mut self) {
         let server = self.running.take().expect("it runs");
         let state = format!("/proc/{}/stat", server.id());
-        // While nobody has taken note of its end, its id is not another's.
+        // While nobody reaps it, its id belongs to no other process.
         wait_until("the end of the server", || {
             fs::read_to_string(&state).ok()?.contains(") Z ").then_some(())
         });
@@ -165,8 +165,8 @@ impl Postgres {
         _ = server.wait();
     }
 
-    /// A small file system of so many KiB in a directory of its own, which belongs to the server; `None` if we may not
-    /// mount one.
+    /// Mounts a small file system of this many KiB in a directory that the server owns; `None` without the right to
+    /// mount.
     ///
     /// # Panics
     /// If the directory can't be made.
@@ -179,7 +179,7 @@ impl Postgres {
         Some((disk, dir))
     }
 
-    /// Moves the log of what is written, which needs a start.
+    /// Moves the write-ahead log, which needs a restart.
     ///
     /// # Panics
     /// If it can't be moved.
@@ -204,7 +204,7 @@ impl Postgres {
         _ = Command::new("sh").args(["-c", &all]).stderr(Stdio::null()).status().expect("there is a shell");
     }
 
-    /// Changes a setting that does not need a start.
+    /// Changes a setting that needs no restart.
     ///
     /// # Panics
     /// If it can't be changed.
@@ -214,10 +214,10 @@ impl Postgres {
         self.sql("postgres", "SELECT pg_reload_conf()").expect("reads its settings");
     }
 
-    /// Has commits wait for a standby that follows, from now on.
+    /// Makes commits wait for a standby from now on.
     ///
     /// # Panics
-    /// If it does not follow.
+    /// If the standby does not replicate.
     pub fn wait_for_standby(&self, name: &str) {
         self.set("synchronous_standby_names", name);
         let state = format!("SELECT sync_state FROM pg_stat_replication WHERE application_name = '{name}'");
@@ -226,7 +226,7 @@ impl Postgres {
         });
     }
 
-    /// Has a standby that follows hear nothing more of its server.
+    /// Cuts a standby off from its primary.
     ///
     /// # Panics
     /// If it can't be cut off.
@@ -238,7 +238,7 @@ impl Postgres {
         });
     }
 
-    /// Has a standby take writes, and waits until it does.
+    /// Promotes a standby, and waits until it accepts writes.
     ///
     /// # Panics
     /// If it does not.
@@ -246,7 +246,7 @@ impl Postgres {
         assert_eq!(self.sql("postgres", "SELECT pg_promote()").as_deref(), Ok("t"));
     }
 
-    /// Makes a database and tells its address.
+    /// Creates a database and returns its address.
     ///
     /// # Panics
     /// If it can't be made.
@@ -256,22 +256,22 @@ impl Postgres {
         self.address_of(name)
     }
 
-    /// The address of a database.
+    /// Returns the address of a database.
     #[must_use]
     pub fn address_of(&self, name: &str) -> String {
         format!("postgres://{USER}@{}/{name}", self.address())
     }
 
-    /// Host and port.
+    /// Returns host and port.
     #[must_use]
     pub fn address(&self) -> String {
         self.port.address()
     }
 
-    /// What psql answers.
+    /// Returns the output of psql.
     ///
     /// # Errors
-    /// What it complains about.
+    /// Returns the error output of psql.
     ///
     /// # Panics
     /// If it can't be run.
@@ -296,7 +296,7 @@ impl Postgres {
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
-    /// What pg_dump says of our tables in a database.
+    /// Returns a dump of our tables in a database by pg_dump.
     ///
     /// # Panics
     /// If it can't be run, or fails.
@@ -309,7 +309,7 @@ impl Postgres {
         String::from_utf8(dumped.stdout).expect("UTF-8")
     }
 
-    /// Puts our tables back as [`dump`](Self::dump) has found them, in one transaction.
+    /// Restores our tables from a [`dump`](Self::dump), in one transaction.
     ///
     /// # Panics
     /// If that fails.
@@ -322,7 +322,7 @@ impl Postgres {
         self.carry_out("psql", &[&to[..], &["-d", database, "-f", file]].concat());
     }
 
-    /// Its directory.
+    /// Returns its directory.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.dir.path().to_owned()
@@ -344,7 +344,7 @@ impl Postgres {
     }
 }
 
-/// What `queens-coordinator check` says of a store in a database, which it proves.
+/// Returns the output of `queens-coordinator check` for a store in a database, with its proof.
 ///
 /// # Panics
 /// If it does not.
@@ -358,7 +358,7 @@ pub fn proved(address: &str) -> String {
     checked.stdout
 }
 
-/// The programs of the newest version that is installed.
+/// Returns the directory of the newest installed version's programs.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir(PROGRAMS).ok()?.filter_map(|entry| {
         let entry = entry.ok()?;
@@ -369,7 +369,7 @@ fn programs() -> Option<PathBuf> {
     versions.max().map(|(_, programs)| programs)
 }
 
-/// The user and group that the package has made, if these tests are run by root: the server refuses to run as root.
+/// Returns the user and group that the package created, if root runs these tests: the server refuses to run as root.
 fn owner() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;

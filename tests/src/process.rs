@@ -1,4 +1,4 @@
-//! Processes: started in a clean environment, waited for with a limit, never left behind.
+//! Runs processes in a clean environment, with time limits, and never leaves one behind.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -15,10 +15,10 @@ use serde_json::Value;
 use crate::binary;
 use crate::cleanup::{Leftover, Registered};
 
-/// How long to wait for something that must come: far longer than it takes, also where others keep all cores busy.
+/// The limit of a wait. It is far longer than any wait takes, even if others keep all cores busy.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// How often to look whether it has come: to look may take a process.
+/// The interval between two checks of a condition: one check may start a process.
 const POLL: Duration = Duration::from_millis(40);
 
 /// Runs `queens-coordinator` with these arguments, in a clean environment.
@@ -33,7 +33,7 @@ pub fn queens_coordinator(args: &[&str]) -> Ended {
     run(command)
 }
 
-/// `queens` with these arguments.
+/// Returns a command that runs `queens` with these arguments.
 #[must_use]
 pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     let mut command = clean(Command::new(binary("queens")));
@@ -41,9 +41,8 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// The same command without the variables that our programs read, on a usual terminal if it has one. Panics show where
-/// they come from. Programs are also
-/// looked for where `.ci/tools` puts some, and where servers are, which is not on every user's path.
+/// Removes the variables that our programs read, sets a usual terminal type, and makes panics show their origin. Adds
+/// the directories of `.ci/tools` and of servers to the path, as not every user has them.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
     command.env("PATH", path()).env("TERM", "xterm");
@@ -54,7 +53,7 @@ pub fn clean(mut command: Command) -> Command {
     command
 }
 
-/// Whether a program is installed: it can be started.
+/// Whether a program is installed, that is, can be started.
 #[must_use]
 pub fn is_installed(program: &str) -> bool {
     let mut command = Command::new(program);
@@ -73,37 +72,37 @@ fn path() -> OsString {
     env::join_paths(env::split_paths(&usual).chain(more)).unwrap_or(usual)
 }
 
-/// How a process ended and what it wrote.
+/// A process's end and its output.
 #[derive(Debug)]
 pub struct Ended {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// What it wrote to stdout, if that was not redirected.
+    /// Its stdout, if that was not redirected.
     pub stdout: String,
-    /// What it wrote to stderr.
+    /// Its stderr.
     pub stderr: String,
-    /// From its start to its end.
+    /// The time from its start to its end.
     pub elapsed: Duration,
-    /// Processor time that it has used, in hundredths of a second.
+    /// Its processor time, in hundredths of a second.
     pub processor_time: Duration,
 }
 
 impl Ended {
-    /// The one JSON object that a successful `queens count --output json` writes.
+    /// Returns the one JSON object that a successful `queens count --output json` writes.
     ///
     /// # Panics
     /// If it was not successful or wrote anything else.
     #[track_caller]
     #[must_use]
     pub fn answer(&self) -> Value {
-        // On a busy machine a count takes so long that it says how far it is.
+        // On a busy machine a count takes long enough to report its progress.
         let said = self.stderr.lines().find(|line| !line.starts_with("n = "));
         assert_eq!((self.status.code(), said), (Some(0), None), "{self:?}");
         assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
         serde_json::from_str(&self.stdout).expect("JSON")
     }
 
-    /// The one line on stderr of a run that failed with this exit status.
+    /// Returns the one line on stderr of a run that failed with this exit status.
     ///
     /// # Panics
     /// If it ended otherwise or wrote anything else.
@@ -128,8 +127,8 @@ pub fn run(mut command: Command) -> Ended {
     Running::start(&mut command).wait()
 }
 
-/// A running process in a process group of its own. The group is killed when this is dropped, and when the test program
-/// is interrupted.
+/// A running process in its own process group. Dropping it kills the group, as does an interruption of the test
+/// program.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -138,8 +137,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a command, its input empty. Unless redirected, its output is kept; until somebody waits for its
-    /// end, it may be a few pages long.
+    /// Starts a command with empty input and captures its output unless it is redirected. The output must fit into a
+    /// pipe until somebody waits for the end.
     ///
     /// # Panics
     /// If it can't be started.
@@ -149,7 +148,7 @@ impl Running {
         Self::start_redirected(command)
     }
 
-    /// Starts a command as it is.
+    /// Starts a command unchanged.
     ///
     /// # Panics
     /// If it can't be started.
@@ -169,12 +168,12 @@ impl Running {
         drop(self.child.stdout.take());
     }
 
-    /// The reading end of its stdout, if that is piped and nobody has it yet.
+    /// Takes the reading end of its stdout, if that is piped and not taken yet.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
-    /// Its process id.
+    /// Returns its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -188,7 +187,7 @@ impl Running {
         self.status().is_none()
     }
 
-    /// How it ended. From then on, its id may be that of another process.
+    /// Returns its exit status. Its id may then belong to another process.
     fn status(&mut self) -> Option<ExitStatus> {
         let status = self.child.try_wait().expect("our child");
         if status.is_some() {
@@ -242,7 +241,7 @@ impl Running {
         self.wait()
     }
 
-    /// Waits for its end and leaves its output.
+    /// Waits for its end and does not read its output.
     ///
     /// # Panics
     /// If it does not end in time.
@@ -257,10 +256,10 @@ impl Running {
     /// If it does not end in time.
     #[track_caller]
     pub fn wait(mut self) -> Ended {
-        // Read meanwhile: a process that writes more than a pipe holds would wait for us for ever.
+        // Read meanwhile: otherwise a process that writes more than a pipe holds would block for ever.
         let stdout = self.child.stdout.take().map(|pipe| thread::spawn(|| text(pipe)));
         let stderr = self.child.stderr.take().map(|pipe| thread::spawn(|| text(pipe)));
-        // Before its status is taken: until then its times are there to read.
+        // Before the process is reaped: until then its times can be read.
         let end = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let id = Pid::from_child(&self.child);
         wait_until("the end of a process", || waitid(WaitId::Pid(id), end).expect("our child"));
@@ -290,7 +289,7 @@ fn text(mut pipe: impl Read) -> String {
     text
 }
 
-/// Processor time that a process has used whose end nobody has taken note of yet, in whole hundredths of a second.
+/// Returns the processor time of a process that is not reaped yet, in whole hundredths of a second.
 ///
 /// # Panics
 /// If it does not run.
@@ -303,7 +302,7 @@ pub fn processor_time(process: u32) -> Duration {
     Duration::from_millis(10 * (field(11) + field(12)))
 }
 
-/// Asks `poll` again and again until it has an answer.
+/// Calls `poll` repeatedly until it returns an answer.
 ///
 /// # Panics
 /// If it never has.
@@ -312,7 +311,7 @@ pub fn wait_until<T>(what: &str, poll: impl FnMut() -> Option<T>) -> T {
     wait_at_most(LIMIT, what, poll)
 }
 
-/// The same with another limit, for what takes long.
+/// Does the same with another limit, for slow conditions.
 ///
 /// # Panics
 /// If it never has an answer.

@@ -1,4 +1,4 @@
-//! A TCP proxy that does to connections what networks do.
+//! A TCP proxy that imitates network faults.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-/// A proxy in front of one address; its connections are cut when it is dropped.
+/// A proxy in front of one address. Dropping it cuts its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -18,25 +18,25 @@ pub struct Proxy {
     _runtime: Runtime,
 }
 
-/// What is done to all connections.
+/// The faults of all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Weather {
     /// Connections of an earlier age are cut.
     age: u64,
-    /// What comes from the client waits this long before it goes on.
+    /// Delay of data from the client.
     delay: Duration,
-    /// What comes from the server.
+    /// Delay of data from the server.
     delay_of_answers: Duration,
-    /// What comes is thrown away, in both directions, and nobody is told.
+    /// Drops all data in both directions, silently.
     swallows: bool,
-    /// In how many more pieces of data a byte is changed.
+    /// In how many more pieces of data it changes a byte.
     n_to_garble: u64,
-    /// In how many it was.
+    /// In how many pieces it has changed a byte.
     n_garbled: u64,
 }
 
 impl Proxy {
-    /// Starts one for `target`, on a free port of the loopback interface.
+    /// Starts a proxy for `target`, on a free port of the loopback interface.
     ///
     /// # Panics
     /// If there is none.
@@ -52,39 +52,39 @@ impl Proxy {
         Self { address, weather, _runtime: runtime }
     }
 
-    /// Where it is reached.
+    /// Returns its URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Cuts all connections; others can be made.
+    /// Cuts all connections; new ones are accepted.
     pub fn cut(&self) {
         self.weather.send_modify(|weather| weather.age += 1);
     }
 
-    /// Holds all data back for so long, in each direction.
+    /// Delays all data by this long, in each direction.
     pub fn delay(&self, delay: Duration) {
         self.weather.send_modify(|weather| (weather.delay, weather.delay_of_answers) = (delay, delay));
     }
 
-    /// Holds back for so long what the server says; what the client says goes on at once.
+    /// Delays data from the server by this long, and none from the client.
     pub fn delay_answers(&self, delay: Duration) {
         self.weather
             .send_modify(|weather| (weather.delay, weather.delay_of_answers) = (Duration::ZERO, delay));
     }
 
-    /// Throws all data away, or stops doing so.
+    /// Drops all data, or stops dropping it.
     pub fn swallow(&self, swallows: bool) {
         self.weather.send_modify(|weather| weather.swallows = swallows);
     }
 
-    /// Changes one byte in each of the next so many pieces of data.
+    /// Changes one byte in each of the next `n_pieces` pieces of data.
     pub fn garble(&self, n_pieces: u64) {
         self.weather.send_modify(|weather| weather.n_to_garble += n_pieces);
     }
 
-    /// How many pieces of data were changed.
+    /// Returns the number of changed pieces of data.
     #[must_use]
     pub fn n_garbled(&self) -> u64 {
         self.weather.borrow().n_garbled
@@ -96,7 +96,7 @@ async fn accept(listener: TcpListener, target: SocketAddr, weather: Arc<watch::S
         let Ok((client, _)) = listener.accept().await else { return };
         let weather = weather.clone();
         tokio::spawn(async move {
-            // If the target can't be reached, the client sees its connection end.
+            // If the target is unreachable, the client's connection ends.
             let Ok(server) = TcpStream::connect(target).await else { return };
             let ((from_client, to_client), (from_server, to_server)) =
                 (client.into_split(), server.into_split());
@@ -136,7 +136,7 @@ async fn carry(
         weather.send_if_modified(|weather| {
             if weather.n_to_garble > 0 {
                 weather.n_to_garble -= 1;
-                // Each time another place: headers, lengths and contents all get their share.
+                // A different place each time, to reach headers, lengths and contents.
                 let place = usize::try_from(weather.n_garbled).unwrap_or_default() * 7 % n_bytes;
                 buffer[place] ^= 0x55;
                 weather.n_garbled += 1;

@@ -1,4 +1,4 @@
-//! Processes that serve until they are stopped, known by what they log.
+//! Processes that run until they are stopped, and log to a file.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts `command` with its log in this file.
+    /// Starts `command` and logs to this file.
     ///
     /// # Panics
     /// If it can't be started.
@@ -26,7 +26,7 @@ impl Service {
         Self { running: Running::start_redirected(&mut command), log: log.to_owned() }
     }
 
-    /// What it has logged.
+    /// Returns its log.
     ///
     /// # Panics
     /// If the log can't be read.
@@ -35,7 +35,7 @@ impl Service {
         fs::read_to_string(&self.log).expect("the log is there")
     }
 
-    /// The word behind `before` in the log; waits for it.
+    /// Waits until `before` is in the log, and returns the word behind it.
     ///
     /// # Panics
     /// If it is not logged, or the service ends.
@@ -49,7 +49,7 @@ impl Service {
         })
     }
 
-    /// Its process id.
+    /// Returns its process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.running.id()
@@ -58,7 +58,7 @@ impl Service {
     /// Whether it has not ended yet.
     ///
     /// # Panics
-    /// If that can't be found out.
+    /// If the system does not know.
     pub fn is_running(&mut self) -> bool {
         self.running.is_running()
     }
@@ -94,7 +94,7 @@ impl Service {
     /// Stops it with SIGTERM.
     ///
     /// # Panics
-    /// If it does not end well.
+    /// If it does not exit successfully.
     #[track_caller]
     pub fn stop(mut self) {
         self.running.signal("TERM");

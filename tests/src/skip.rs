@@ -1,8 +1,8 @@
-//! What a test does that can't test anything here: it says so and is counted, or it fails. This file is also a module
-//! of the solver's own tests, which depend on no other crate of ours.
+//! Records the tests that can't run here: a test says so and is counted, or it fails. This file is also a module of the
+//! solver's own tests, which depend on no other crate of ours.
 //!
 //! Notes are kept in TARGET/skipped. Each run of `cargo test` has one file there, named after the process that starts
-//! the test programs. One of the last programs, `what_was_skipped`, shows them.
+//! the test programs. One of the last programs, `what_was_skipped`, prints them.
 
 use std::env;
 use std::fs::{self, File};
@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::process::id as parent_id;
 use std::thread;
 
-/// Begins the notes about what `.ci/tools` would install.
+/// Starts notes about tests that need an installation by `.ci/tools`.
 pub const MISSING: &str = "skipped";
 
-/// Begins the notes about what only root may do. The name of the test follows.
+/// Starts notes about tests that need root. The name of the test follows.
 pub const NOT_ROOT: &str = "skipped, as it takes root";
 
-/// Says that something is not tested, for want of a program that could be installed here.
+/// Records the test as skipped because a program is missing that could be installed here.
 ///
 /// # Panics
 /// If the environment says `QUEENS_SKIP=never` or `QUEENS_SKIP=root`, or gives that variable another value.
@@ -36,7 +36,7 @@ pub fn skipped(what: &str) {
     }
 }
 
-/// Says that something is not tested, for want of a right that root has: to mount, to make namespaces, to ask Docker.
+/// Records the test as skipped because it needs a right of root: to mount, to create namespaces, to use Docker.
 ///
 /// # Panics
 /// If the environment says `QUEENS_SKIP=never`, or gives that variable a value other than `root`.
@@ -48,18 +48,17 @@ pub fn skipped_without_root(what: &str) {
     }
 }
 
-/// Says that something is not tested because this machine can't do it, whatever is installed. That is no failure
-/// anywhere.
+/// Says that this machine can't run the test, whatever is installed. That is no failure anywhere.
 pub fn impossible(what: &str) {
     note("not tested here", what);
 }
 
-/// Says something that is to be read, also of a test that passes: not through `eprintln!`, which the harness swallows.
+/// Prints a message even if the test passes. It does not use `eprintln!`, which the harness captures.
 pub fn say(what: &str) {
     _ = writeln!(io::stderr(), "{what}");
 }
 
-/// Where the notes are of the tests that a process has started.
+/// Returns the path of the notes of the tests that a process started.
 ///
 /// # Panics
 /// If the running test has no path.
@@ -79,6 +78,6 @@ fn note(why: &str, what: &str) {
     let path = notes_of(parent_id());
     fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("a directory for notes");
     let mut notes = File::options().create(true).append(true).open(path).expect("a file for notes");
-    // In one piece: other tests write to it at the same time.
+    // In one write, as other tests write at the same time.
     notes.write_all(format!("{line}\n").as_bytes()).expect("a note");
 }

@@ -1,4 +1,4 @@
-//! A coordinator that stands by, as workers and operators meet it: it refuses every call, and may name who leads.
+//! A standby coordinator as workers and operators see it: it refuses every call, and may name the leader.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -17,7 +17,7 @@ use tonic::codegen::http::{Request, Response};
 use tonic::server::NamedService;
 use tonic::transport::Server;
 
-/// A running one. Ends when it is dropped.
+/// A running standby. Ends when it is dropped.
 #[derive(Debug)]
 pub struct Standby {
     address: SocketAddr,
@@ -28,12 +28,12 @@ pub struct Standby {
 #[derive(Debug, Default)]
 struct State {
     leader: Option<String>,
-    /// The paths of all calls.
+    /// The paths of all received calls.
     calls: Vec<String>,
 }
 
 impl Standby {
-    /// Starts one that does not know who leads, on a free port of the loopback interface.
+    /// Starts a standby that does not know the leader, on a free port of the loopback interface.
     ///
     /// # Panics
     /// If there is no free port.
@@ -50,25 +50,25 @@ impl Standby {
         Self { address, state, _runtime: runtime }
     }
 
-    /// Has it name this URL from now on.
+    /// Makes it name this URL as the leader's from now on.
     pub fn name(&self, leader: &str) {
         lock(&self.state).leader = Some(leader.to_owned());
     }
 
-    /// Where it is reached.
+    /// Returns its URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many calls it has refused of this name.
+    /// Returns the number of refused calls with this name.
     #[must_use]
     pub fn n_calls(&self, name: &str) -> usize {
         lock(&self.state).calls.iter().filter(|path| path.rsplit('/').next() == Some(name)).count()
     }
 }
 
-/// What refuses all calls of a service.
+/// A service that refuses all calls.
 #[derive(Clone)]
 struct Refusing {
     state: Arc<Mutex<State>>,

@@ -27,7 +27,7 @@ impl TempDir {
         Ok(Self { dir: dir?, _registered: registered })
     }
 
-    /// Its path.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.dir.path()

@@ -1,5 +1,5 @@
-//! One of the last test programs of a run. It tells how many tests were skipped, what they would have tested, and what
-//! to do so that they are not.
+//! One of the last test programs of a run. It prints how many tests were skipped, what they would have tested, and how
+//! to enable them.
 
 use std::os::unix::process::parent_id;
 use std::process::{self, Command};
@@ -31,7 +31,7 @@ fn what_was_skipped_is_counted() {
     _ = fs::remove_file(path);
 }
 
-/// Runs the test below, which skips, in a process of its own.
+/// Runs the test below, which skips, in its own process.
 #[track_caller]
 fn check(switch: Option<&str>, kind: &str, expected: Result<&str, &str>) {
     let mut command = Command::new(env::current_exe().expect("the running test has a path"));
@@ -47,7 +47,7 @@ fn check(switch: Option<&str>, kind: &str, expected: Result<&str, &str>) {
     assert_eq!(notes, expected.map(|note| format!("{note}\n")).unwrap_or_default(), "{outcome:?}");
 }
 
-/// Says to the test that it is run by itself, and how it skips.
+/// Tells the test that it runs by itself, and how to skip.
 const SKIPS: &str = "QUEENS_TEST_SKIPS";
 
 #[test]

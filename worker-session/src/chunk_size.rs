@@ -1,23 +1,23 @@
-//! How much one kernel call counts.
+//! Adapts the number of subproblems in one kernel call.
 
 use std::time::Duration;
 
-/// How long one kernel call should take: what is lost when it is abandoned, and how fine progress is.
+/// The target duration of a kernel call. It bounds the loss when a call is abandoned, and the resolution of progress.
 const CHUNK: Duration = Duration::from_millis(100);
 
-/// How many subproblems to count in one kernel call.
+/// The number of subproblems to count in one kernel call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkSize(u64);
 
 impl ChunkSize {
-    /// Before anything is known of the subproblems.
+    /// The size before any measurement.
     pub(crate) const SMALLEST: Self = Self(1);
 
     pub(crate) const fn n_subproblems(self) -> u64 {
         self.0
     }
 
-    /// Steps towards [`CHUNK`], at most doubling: neighbours differ in work.
+    /// Steps towards [`CHUNK`], at most doubling, because neighbours differ in work.
     pub(crate) fn adapt(&mut self, n_subproblems: u64, duration: Duration) {
         if duration < CHUNK / 2 {
             self.0 = self.0.max(n_subproblems.saturating_mul(2));
@@ -38,7 +38,7 @@ mod tests {
             size.n_subproblems()
         };
         assert_eq!(adapted(ChunkSize(8), 8, CHUNK / 10), 16);
-        // The end of a span tells nothing of what is right in the middle of one.
+        // The short end of a span says nothing about the right size within one.
         assert_eq!(adapted(ChunkSize(8), 2, CHUNK / 10), 8);
         assert_eq!(adapted(ChunkSize(8), 8, CHUNK), 8);
         assert_eq!(adapted(ChunkSize(8), 8, CHUNK * 3), 4);

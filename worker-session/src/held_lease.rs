@@ -1,4 +1,4 @@
-//! A lease that a worker counts or is going to count.
+//! A lease that a worker counts or will count.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ use queens_solver::{Count, Span};
 
 use crate::chunk_size::ChunkSize;
 
-/// A lease, and what has become of it so far.
+/// A lease with its progress.
 #[derive(Debug)]
 pub(crate) struct HeldLease {
-    /// The lease as it was granted, but for its spans.
+    /// The lease as granted, without its spans.
     lease: Lease,
-    /// Set to make its thread drop it, the chunk in hand included.
+    /// Tells the thread to drop the lease, including its current chunk.
     stop: Arc<AtomicBool>,
-    /// What no kernel call has begun on.
+    /// Spans that no kernel call has begun.
     left: VecDeque<LeasedSpan>,
-    /// What a kernel call is counting.
+    /// The chunk in a kernel call.
     in_hand: Option<Span>,
-    /// What is counted and not reported.
+    /// Counts that are not reported.
     counted: Vec<Delta>,
-    /// What can't be counted, and is not reported.
+    /// A failure that is not reported.
     failed: Option<Failure>,
     chunk_size: ChunkSize,
 }
@@ -46,12 +46,12 @@ impl HeldLease {
         &self.lease
     }
 
-    /// What its thread looks at to know whether to drop it.
+    /// Returns the flag that tells the thread to drop the lease.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         self.stop.clone()
     }
 
-    /// What is not reported of it.
+    /// Returns the spans that are not reported.
     pub(crate) fn held(&self) -> Held {
         let counted = self.counted.iter().map(|delta| delta.span);
         let left = self.left.iter().map(|leased| leased.span);
@@ -59,7 +59,7 @@ impl HeldLease {
         Held { lease: self.lease.id, job: self.lease.job, spans }
     }
 
-    /// Takes the next chunk in hand.
+    /// Takes the next chunk.
     pub(crate) fn begin(&mut self) -> Option<LeasedSpan> {
         let front = self.left.pop_front()?;
         let end = front.span.from().saturating_add(self.chunk_size.n_subproblems());
@@ -69,7 +69,7 @@ impl HeldLease {
         chunk.map(|span| LeasedSpan { span, ..front })
     }
 
-    /// The chunk in hand has been counted.
+    /// Records the count of the current chunk.
     pub(crate) fn finish(&mut self, count: Count, duration: Duration) {
         let Some(chunk) = self.in_hand.take() else { return };
         self.chunk_size.adapt(chunk.n_subproblems(), duration);
@@ -86,7 +86,7 @@ impl HeldLease {
         }
     }
 
-    /// What is in hand, or else the first that is left, can't be counted: the rest is dropped.
+    /// Records that the current chunk, or else the next span, can't be counted. Drops the rest.
     pub(crate) fn fail(&mut self, reason: String) {
         let span = self.in_hand.take().or_else(|| self.left.front().map(|leased| leased.span));
         let Lease { id: lease, job, .. } = self.lease;
@@ -94,12 +94,12 @@ impl HeldLease {
         self.left.clear();
     }
 
-    /// Its thread has let go of it.
+    /// Records that the thread has released the lease.
     pub(crate) fn end(&mut self) {
         self.in_hand = None;
     }
 
-    /// Takes spans off it, as far as no kernel call has begun on them.
+    /// Removes spans that no kernel call has begun.
     pub(crate) fn shorten(&mut self, spans: &[Span]) {
         let left = std::mem::take(&mut self.left);
         let remains = |leased: LeasedSpan| {
@@ -109,28 +109,28 @@ impl HeldLease {
         self.left = left.into_iter().flat_map(remains).collect();
     }
 
-    /// Drops what no kernel call has begun on.
+    /// Drops all spans that no kernel call has begun.
     pub(crate) fn begin_no_more(&mut self) {
         self.left.clear();
     }
 
-    /// Drops what is left of it, the chunk in hand included. What it has counted is still reported.
+    /// Drops all remaining spans and the current chunk. Its counts are still reported.
     pub(crate) fn cancel(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.left.clear();
     }
 
-    /// Whether something is counted and not reported.
+    /// Returns whether there are counts that are not reported.
     pub(crate) fn has_counted(&self) -> bool {
         !self.counted.is_empty()
     }
 
-    /// Takes what is counted and not reported.
+    /// Takes the counts that are not reported.
     pub(crate) fn take_counted(&mut self) -> Vec<Delta> {
         std::mem::take(&mut self.counted)
     }
 
-    /// Takes what can't be counted and is not reported.
+    /// Takes the failure that is not reported.
     pub(crate) fn take_failed(&mut self) -> Option<Failure> {
         self.failed.take()
     }

@@ -1,26 +1,26 @@
-//! Who a worker is.
+//! The identity that a worker sends in its Hello.
 
 use queens_model::{HalvesSkill, Held, Hello, Name, Speed, WorkerId};
 use queens_solver::Method;
 
-/// What a worker says of itself whenever it connects.
+/// A worker's description of itself, sent on each connection.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The run of the worker program.
     pub worker: WorkerId,
-    /// The name people know it by.
+    /// The name shown to people.
     pub name: Name,
-    /// Version of its program.
+    /// The version of its program.
     pub build: Name,
-    /// Name of the kernel it counts with.
+    /// The name of its kernel.
     pub kernel: Name,
     /// How many leases it counts at a time.
     pub n_threads: u32,
-    /// What one of its threads is expected to count by search.
+    /// The expected speed of one thread by search.
     pub speed: Speed,
-    /// How it counts by halves.
+    /// Its capabilities for the halves.
     pub halves: HalvesSkill,
-    /// A number that workers on one machine have in common, and others hardly.
+    /// A number that workers on one machine share; others almost certainly differ.
     pub machine: u64,
 }
 

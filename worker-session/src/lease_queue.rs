@@ -1,4 +1,4 @@
-//! The leases a worker holds, between its counting threads and its session.
+//! The queue of a worker's leases, between its counting threads and its session.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,17 +11,17 @@ use queens_solver::{BoardSize, Count, Method, Span};
 
 use crate::held_lease::HeldLease;
 
-/// Where leases lie until they are counted and what is counted lies until it is reported.
+/// A queue of leases to count, with the counts to report.
 ///
-/// A thread takes a lease ([`next_lease`](Self::next_lease)), takes chunks of it in hand and puts their counts here
-/// ([`begin`](Self::begin), [`finish`](Self::finish)) until nothing is left of it, and lets go of it
+/// A thread takes a lease ([`next_lease`](Self::next_lease)). Then it takes chunks of it and records their counts
+/// ([`begin`](Self::begin), [`finish`](Self::finish)) until nothing is left. At last it releases the lease
 /// ([`end`](Self::end)).
 #[derive(Debug, Default)]
 pub struct LeaseQueue {
     held: BTreeMap<LeaseId, HeldLease>,
-    /// Those that no thread has taken.
+    /// Leases that no thread has taken.
     waiting: VecDeque<LeaseId>,
-    /// Those that their threads have let go of, and whose end is not reported.
+    /// Leases that their threads have released, and whose end is not reported.
     ended: BTreeSet<LeaseId>,
 }
 
@@ -36,16 +36,16 @@ pub struct LeaseToCount {
     pub n: BoardSize,
     /// How to count it.
     pub method: Method,
-    /// Is set when the lease is to be dropped, the chunk in hand included.
+    /// Set when the thread must drop the lease, including its current chunk.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What there is to report.
+/// The contents of the next report.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    /// What was counted.
+    /// The counts.
     pub(crate) deltas: Vec<Delta>,
-    /// What can't be counted.
+    /// Spans that can't be counted.
     pub(crate) failures: Vec<Failure>,
     /// Leases that have ended.
     pub(crate) ended: Vec<LeaseId>,
@@ -58,7 +58,7 @@ impl Collected {
     }
 }
 
-/// What threads do.
+/// Operations of the counting threads.
 impl LeaseQueue {
     /// Takes the lease that has waited longest.
     pub fn next_lease(&mut self) -> Option<LeaseToCount> {
@@ -67,26 +67,26 @@ impl LeaseQueue {
         Some(LeaseToCount { id, job, n, method, stop: held.stop() })
     }
 
-    /// Takes the next chunk of a lease in hand; `None` if nothing is left of it.
+    /// Takes the next chunk of a lease; `None` if nothing is left of it.
     pub fn begin(&mut self, lease: LeaseId) -> Option<LeasedSpan> {
         self.held.get_mut(&lease)?.begin()
     }
 
-    /// The chunk in hand has been counted, in this time.
+    /// Records the count of the current chunk, and its duration.
     pub fn finish(&mut self, lease: LeaseId, count: Count, duration: Duration) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.finish(count, duration);
         }
     }
 
-    /// The chunk in hand can't be counted, or what comes next if none is in hand: the lease is dropped.
+    /// Records that the current chunk, or else the next span, can't be counted. Drops the lease.
     pub fn fail(&mut self, lease: LeaseId, reason: String) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.fail(reason);
         }
     }
 
-    /// Lets go of a lease.
+    /// Releases a lease.
     pub fn end(&mut self, lease: LeaseId) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.end();
@@ -95,10 +95,9 @@ impl LeaseQueue {
     }
 }
 
-/// What sessions do.
+/// Operations of the session.
 impl LeaseQueue {
-    /// Puts a lease behind those that wait. One that is held already is not granted again by any coordinator, and stays
-    /// as it is.
+    /// Appends a lease to the queue. A lease that is held already stays unchanged: no coordinator grants it again.
     pub(crate) fn add(&mut self, lease: Lease) {
         let id = lease.id;
         if let Entry::Vacant(place) = self.held.entry(id) {
@@ -107,26 +106,26 @@ impl LeaseQueue {
         }
     }
 
-    /// Takes spans off a lease, as far as no kernel call has begun on them.
+    /// Removes spans from a lease, as far as no kernel call has begun them.
     pub(crate) fn shorten(&mut self, lease: LeaseId, spans: &[Span]) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.shorten(spans);
         }
     }
 
-    /// Drops what is left of a lease. What it has counted is still reported.
+    /// Drops the remaining spans of a lease. Its counts are still reported.
     pub(crate) fn cancel(&mut self, lease: LeaseId) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.cancel();
         }
     }
 
-    /// Drops what no kernel call has begun on, of all leases.
+    /// Drops all spans of all leases that no kernel call has begun.
     pub(crate) fn begin_no_more(&mut self) {
         self.held.values_mut().for_each(HeldLease::begin_no_more);
     }
 
-    /// Takes what there is to report since the last call, and forgets the leases that have ended.
+    /// Takes everything to report since the last call, and forgets the leases that have ended.
     pub(crate) fn collect(&mut self) -> Collected {
         let mut collected = self.collect_ended();
         for held in self.held.values_mut() {
@@ -135,7 +134,7 @@ impl LeaseQueue {
         collected
     }
 
-    /// The same of leases that have ended alone.
+    /// Takes everything to report of ended leases, and forgets them.
     pub(crate) fn collect_ended(&mut self) -> Collected {
         let mut collected = Collected::default();
         for lease in std::mem::take(&mut self.ended) {
@@ -147,37 +146,37 @@ impl LeaseQueue {
         collected
     }
 
-    /// Whether threads have let go of leases whose end is not reported.
+    /// Returns whether the end of some lease is not reported.
     pub(crate) fn has_ended_leases(&self) -> bool {
         !self.ended.is_empty()
     }
 }
 
-/// What anybody may do.
+/// Operations of any caller.
 impl LeaseQueue {
-    /// Drops what is left of all leases, the chunks in hand included.
+    /// Cancels all leases, including their current chunks.
     pub fn cancel_all(&mut self) {
         self.held.values_mut().for_each(HeldLease::cancel);
     }
 
-    /// Whether no lease is held.
+    /// Returns whether no lease is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Whether something is counted and not reported.
+    /// Returns whether there are counts that are not reported.
     pub(crate) fn has_counted(&self) -> bool {
         self.held.values().any(HeldLease::has_counted)
     }
 
-    /// How many leases are held.
+    /// Returns the number of leases held.
     #[must_use]
     pub fn n_held(&self) -> usize {
         self.held.len()
     }
 
-    /// All leases with what is not reported of them.
+    /// Returns all leases with the spans that are not reported.
     #[must_use]
     pub fn held(&self) -> Vec<Held> {
         self.held.values().map(HeldLease::held).collect()
@@ -265,7 +264,7 @@ mod tests {
         queue.end(id);
         queue.end(id);
         assert_eq!(queue.collect().ended, [id]);
-        // Nothing more is known of it.
+        // The lease is unknown now.
         queue.finish(id, count(1), Duration::ZERO);
         queue.fail(id, String::new());
         queue.end(id);

@@ -1,8 +1,8 @@
 //! A worker's side of a session, without threads, clocks and networks.
 //!
-//! The [`LeaseQueue`] has the leases that a worker holds: counting threads take chunks from it and put counts on it. The
-//! [`WorkerSession`] takes the counts from there and says them to the coordinator. Both are plain state machines:
-//! commands and the time come in, messages go out, and nothing waits. Two run them: queens-worker, and the simulation.
+//! The [`LeaseQueue`] holds a worker's leases: counting threads take chunks from it and put counts on it. The
+//! [`WorkerSession`] reports those counts to the coordinator. Both are plain state machines: commands and the time come
+//! in, messages go out, and nothing blocks. The worker and the simulation run them.
 
 mod chunk_size;
 mod held_lease;

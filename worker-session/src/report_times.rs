@@ -1,14 +1,14 @@
-//! When a worker reports next.
+//! Schedules a worker's reports.
 
 use std::time::Duration;
 
 use queens_model::{ReportInterval, WorkerId};
 
-/// When what is counted is reported. What must not wait for that is said in between and changes nothing here.
+/// The schedule of reports of counts. Urgent messages go out in between and do not change it.
 #[derive(Debug)]
 pub(crate) struct ReportTimes {
-    /// Where in an interval this worker reports: above 0, at most 1. So workers that came together, as after a
-    /// coordinator's restart, do not report together.
+    /// This worker's position in the interval: above 0, at most 1. It spreads the reports of workers that connected
+    /// together, as after a coordinator's restart.
     phase: f64,
     interval: ReportInterval,
     last: Duration,
@@ -17,7 +17,7 @@ pub(crate) struct ReportTimes {
 
 impl ReportTimes {
     pub(crate) fn of(worker: WorkerId) -> Self {
-        // The fractions of multiples of the golden ratio lie evenly, whether ids are drawn or counted.
+        // Multiples of the golden ratio have evenly spread fractions, for random and for sequential ids.
         let fraction = worker.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         Self {
             phase: (fraction as f64 + 1.0) / 4_294_967_296.0,
@@ -27,12 +27,12 @@ impl ReportTimes {
         }
     }
 
-    /// A session begins: the first report is due, and nobody has told how often more are to come.
+    /// Starts a session: the first report is due, and the coordinator has set no interval yet.
     pub(crate) fn begin(&mut self, now: Duration) {
         (self.interval, self.last, self.next) = (ReportInterval::USUAL, now, now);
     }
 
-    /// From now on, reports are to come this often. None is longer after the one before than the old interval or the new.
+    /// Changes the interval. Two reports are never further apart than the longer of the old and the new interval.
     pub(crate) fn change(&mut self, now: Duration, interval: ReportInterval) {
         let in_phase = now + interval.get().mul_f64(self.phase);
         self.next = if interval < self.interval {
@@ -43,7 +43,7 @@ impl ReportTimes {
         self.interval = interval;
     }
 
-    /// What is counted is reported now.
+    /// Records that a report goes out now.
     pub(crate) fn report(&mut self, now: Duration) {
         (self.last, self.next) = (now, now + self.interval.get());
     }

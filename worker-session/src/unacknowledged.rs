@@ -1,14 +1,14 @@
-//! Reports that were sent and are not acknowledged.
+//! Reports that are sent but not acknowledged.
 
 use std::collections::BTreeMap;
 
 use queens_model::{Delta, Held, JobIdentity, LeaseId, Report};
 use queens_solver::Span;
 
-/// Reports that may wait to be acknowledged. Beyond that, what is counted stays on the desk until some are.
+/// The maximum number of unacknowledged reports. Further counts stay in the queue until one is acknowledged.
 const MOST: usize = 16;
 
-/// All that a worker has reported and that may be lost, and what the next report is numbered.
+/// All reports that may be lost, and the next sequence number.
 #[derive(Debug)]
 pub(crate) struct Unacknowledged {
     /// Oldest first.
@@ -27,12 +27,12 @@ impl Unacknowledged {
         &self.reports
     }
 
-    /// Whether nothing more may be reported before something is acknowledged.
+    /// Returns whether a new report must wait for an acknowledgement.
     pub(crate) fn is_full(&self) -> bool {
         self.reports.len() >= MOST
     }
 
-    /// Makes a report, which is kept unless it is no more than a sign of life.
+    /// Creates a report, and keeps it unless it is only a heartbeat.
     pub(crate) fn report(&mut self, deltas: Vec<Delta>, finished: Vec<LeaseId>) -> Report {
         let report = Report { sequence: self.next_sequence, deltas, finished };
         self.next_sequence += 1;
@@ -42,13 +42,12 @@ impl Unacknowledged {
         report
     }
 
-    /// All reports up to this one are durable.
+    /// Forgets all reports up to this one, which are durable.
     pub(crate) fn acknowledge(&mut self, sequence: u64) {
         self.reports.retain(|report| report.sequence > sequence);
     }
 
-    /// What lies on the desk together with what was reported and not acknowledged: a coordinator that was restarted may
-    /// know neither.
+    /// Merges the spans in the queue with those of unacknowledged reports. A restarted coordinator may know neither.
     pub(crate) fn with_held(&self, held: Vec<Held>) -> Vec<Held> {
         let mut spans: BTreeMap<(LeaseId, JobIdentity), Vec<Span>> = BTreeMap::new();
         for delta in self.reports.iter().flat_map(|report| &report.deltas) {

@@ -1,4 +1,4 @@
-//! What a worker says to its coordinator, and when.
+//! The state machine of a worker's session: decides which messages to send, and when.
 
 #[cfg(test)]
 mod tests;
@@ -12,109 +12,109 @@ use crate::lease_queue::{Collected, LeaseQueue};
 use crate::report_times::ReportTimes;
 use crate::unacknowledged::Unacknowledged;
 
-/// How often a worker without leases says that it is alive, unless it is to report less often.
+/// The heartbeat interval of a worker without leases, unless the report interval is longer.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// How much later than it should a sign of life may come.
+/// The maximum delay of a heartbeat.
 const LEEWAY: Duration = Duration::from_millis(500);
 
-/// Deltas in one report, which keeps it far below what gRPC accepts.
+/// The maximum number of deltas in one report, which keeps it far below gRPC's limit.
 const MOST_DELTAS: usize = 4096;
 
-/// How long a report may wait to be acknowledged while nothing comes from the coordinator. After that, a new connection
-/// is tried: the old one looks alive, but something on it is stuck.
+/// The timeout for an acknowledgement while the coordinator sends nothing. After it, the worker reconnects: the old
+/// connection looks alive, but is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a leaving worker waits for its threads and for its last acknowledgement before it says so.
+/// How long a leaving worker waits for its threads and its last acknowledgement before it logs a remark.
 const USUAL_FAREWELL: Duration = Duration::from_secs(1);
 
-/// How long it then goes on waiting.
+/// How much longer it then waits.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a worker waits for the answer to its goodbye. A coordinator answers when all is durable, which takes as long
-/// as the acknowledgement of a report does.
+/// The timeout for the answer to a goodbye. A coordinator answers when all reports are durable, so it takes as long as
+/// an acknowledgement.
 const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A worker's side of its sessions. It outlives each of them: what is not acknowledged is said again in the next one.
+/// A worker's side of its sessions. It outlives each of them, and repeats unacknowledged reports in the next one.
 ///
-/// Whoever runs it calls [`connect`](Self::connect) when there is a link, then [`step`](Self::step) again and again:
-/// after each message that was [heard](Self::hear), when a lease has ended, and at the time that the step before has
-/// named. Times are those since any fixed time before the link was there.
+/// The caller calls [`connect`](Self::connect) on a new link, then [`step`](Self::step) repeatedly: after each
+/// [received](Self::hear) message, when a lease has ended, and at the time that the last step returned. Times count
+/// from any fixed moment before the link.
 #[derive(Debug)]
 pub struct WorkerSession {
     identity: Identity,
     unacknowledged: Unacknowledged,
-    /// Whether it is on its way out, and begins nothing more.
+    /// Whether it is leaving, and begins no new chunk.
     is_sent_home: bool,
-    /// What it waits for before it leaves, if it does nothing else any more.
+    /// The condition that a leaving worker waits for, once it does nothing else.
     leaving: Option<Leaving>,
-    /// When it reports what is counted. That leases have ended is said at once.
+    /// When it reports counts. It reports ended leases at once.
     times: ReportTimes,
     /// When the last message went out.
     sent: Duration,
-    /// When the last message came or, if nothing waited to be acknowledged, the first went out that does.
+    /// When the last message arrived, or when the oldest unacknowledged report went out if that was later.
     answered: Duration,
 }
 
-/// What a leaving worker waits for.
+/// The condition that a leaving worker waits for.
 #[derive(Clone, Copy, Debug)]
 enum Leaving {
-    /// Its threads and its last acknowledgements, until then. Before that it has said nothing of it, if it is usual.
+    /// Its threads and last acknowledgements, until this time. Then it logs a remark, if the wait was of usual length.
     Reports { until: Duration, is_usual: bool },
-    /// The answer to its goodbye, until then.
+    /// The answer to its goodbye, until this time.
     Answer { until: Duration },
     /// Nothing: its goodbye is answered.
     Nothing,
 }
 
-/// What is to be done.
+/// The outcome of a step.
 #[derive(Debug)]
 pub struct SessionStep {
-    /// To be sent, in this order.
+    /// The messages to send, in this order.
     pub messages: Vec<ToCoordinator>,
-    /// What people may want to know.
+    /// A remark for the log.
     pub remark: Option<Remark>,
-    /// What comes after it.
+    /// The caller's next action.
     pub next: AfterStep,
 }
 
-/// What comes after a step.
+/// The caller's next action after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterStep {
     /// Another step, at this time at the latest.
     Wait {
-        /// When.
+        /// The time.
         until: Duration,
     },
     /// Another session: this one is stuck.
     Reconnect,
-    /// Nothing: the worker has left, once its messages are sent. That may take until this time.
+    /// Nothing: the worker has left after its messages are sent. Sending may take until this time.
     Left {
-        /// When.
+        /// The time.
         until: Duration,
     },
 }
 
-/// Something that people may want to know.
+/// A remark for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// The coordinator has said this to whoever runs the worker.
+    /// The coordinator's message to the worker's owner.
     Notice(String),
-    /// The coordinator has sent the worker home.
+    /// The coordinator drains the worker.
     SentHome,
-    /// Nobody answers its reports.
+    /// No acknowledgements arrive.
     Stuck,
-    /// Its last reports are not acknowledged yet, and it goes on waiting for that.
+    /// The last reports are not acknowledged yet, and the worker goes on waiting.
     WaitsToLeave,
-    /// It leaves although its last reports are not acknowledged.
+    /// The worker leaves although its last reports are not acknowledged.
     LeavesUnacknowledged {
-        /// How many there are.
+        /// The number of these reports.
         n_reports: usize,
     },
 }
 
 impl WorkerSession {
-    /// The sessions of this worker.
+    /// Creates the sessions of a worker.
     #[must_use]
     pub fn new(identity: Identity) -> Self {
         Self {
@@ -128,14 +128,14 @@ impl WorkerSession {
         }
     }
 
-    /// Another worker has its number: from the next session on it has this one. It goes on with what it holds, and says
-    /// again what is not acknowledged.
+    /// Changes the worker's number for the next session, because another worker has the old one. Leases and
+    /// unacknowledged reports are kept.
     pub fn renumber(&mut self, worker: WorkerId) {
         self.identity.worker = worker;
         self.times = ReportTimes::of(worker);
     }
 
-    /// There is a link: says who the worker is and what it holds, and repeats what was not acknowledged.
+    /// Starts a session on a new link: sends the worker's identity and leases, and repeats unacknowledged reports.
     pub fn connect(&mut self, now: Duration, queue: &LeaseQueue) -> Vec<ToCoordinator> {
         self.times.begin(now);
         (self.sent, self.answered) = (now, now);
@@ -145,11 +145,11 @@ impl WorkerSession {
         [ToCoordinator::Hello(Box::new(hello))].into_iter().chain(repeated).collect()
     }
 
-    /// Takes in a message.
+    /// Processes a message.
     pub fn hear(&mut self, now: Duration, message: ToWorker, queue: &mut LeaseQueue) -> Option<Remark> {
         self.answered = now;
         match message {
-            // The goodbye gives it back.
+            // The goodbye returns the lease.
             ToWorker::Lease(_) if self.is_sent_home => {}
             ToWorker::Lease(lease) => queue.add(lease),
             ToWorker::Shorten { lease, spans } => queue.shorten(lease, &spans),
@@ -163,7 +163,7 @@ impl WorkerSession {
             ToWorker::Notice(text) => return Some(Remark::Notice(text)),
             ToWorker::ReportEvery(interval) => self.times.change(now, interval),
             ToWorker::Farewell => {
-                // Said to a worker that has not said goodbye, it means nothing.
+                // A worker that has not said goodbye ignores it.
                 if matches!(self.leaving, Some(Leaving::Answer { .. })) {
                     self.leaving = Some(Leaving::Nothing);
                 }
@@ -172,38 +172,38 @@ impl WorkerSession {
         None
     }
 
-    /// Stops counting. From now on, the worker only waits until what is counted is acknowledged.
+    /// Stops counting. From now on, the worker only waits for acknowledgements of its counts.
     pub fn leave(&mut self, now: Duration, queue: &mut LeaseQueue) {
         self.is_sent_home = true;
         queue.cancel_all();
         self.leaving.get_or_insert(Leaving::Reports { until: now + USUAL_FAREWELL, is_usual: true });
     }
 
-    /// Whether it only waits for its last acknowledgements, or for the answer to its goodbye.
+    /// Returns whether it waits only for its last acknowledgements or the answer to its goodbye.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
         self.leaving.is_some()
     }
 
-    /// Whether it has said goodbye and heard the answer: the coordinator knows that it is gone, and all is recorded.
+    /// Returns whether its goodbye is answered: the coordinator knows of its departure, and all is recorded.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         matches!(self.leaving, Some(Leaving::Nothing))
     }
 
-    /// Whether something is counted that no coordinator has acknowledged.
+    /// Returns whether there are counts that no coordinator has acknowledged.
     #[must_use]
     pub fn has_counted(&self, queue: &LeaseQueue) -> bool {
         queue.has_counted() || self.unacknowledged.reports().iter().any(|report| !report.deltas.is_empty())
     }
 
-    /// Whether something would be lost if the worker ended now: it holds a lease, or a report that is not acknowledged.
+    /// Returns whether the worker would lose anything if it ended now: a lease, or an unacknowledged report.
     #[must_use]
     pub fn has_something(&self, queue: &LeaseQueue) -> bool {
         !queue.is_empty() || !self.unacknowledged.reports().is_empty()
     }
 
-    /// Says what there is to say now.
+    /// Returns the messages due now.
     pub fn step(&mut self, now: Duration, queue: &mut LeaseQueue) -> SessionStep {
         let mut messages = Vec::new();
         if self.leaving.is_some() {
@@ -217,8 +217,7 @@ impl WorkerSession {
             messages = self.report(now, queue, LeaseQueue::collect_ended);
         }
         let is_done = !self.has_something(queue);
-        // Whoever is sent home by a coordinator stays until all that it has counted is recorded: it is no coordinator's
-        // business to have it lost.
+        // A drained worker stays until all its counts are recorded, so that no coordinator can make it lose them.
         if self.is_sent_home && is_done {
             self.leave(now, queue);
         }
@@ -238,7 +237,7 @@ impl WorkerSession {
         SessionStep { messages, remark, next }
     }
 
-    /// Waits for the last acknowledgements and for the answer to the goodbye, but not for ever.
+    /// Waits for the last acknowledgements and for the answer to the goodbye, with timeouts.
     fn wait_to_leave(&mut self, now: Duration, leaving: Leaving) -> (Option<Remark>, AfterStep) {
         match leaving {
             Leaving::Nothing => (None, AfterStep::Left { until: now }),
@@ -258,24 +257,24 @@ impl WorkerSession {
         }
     }
 
-    /// When another connection is tried, if nothing comes before.
+    /// Returns when to reconnect if no message arrives before.
     fn gives_up(&self) -> Option<Duration> {
         (!self.unacknowledged.reports().is_empty()).then(|| self.answered + PATIENCE)
     }
 
-    /// Reports what was counted since the last time, or at least that the worker is alive.
+    /// Reports new counts, or sends a heartbeat.
     fn report_or_live(&mut self, now: Duration, queue: &mut LeaseQueue) -> Vec<ToCoordinator> {
         let mut messages = self.report(now, queue, LeaseQueue::collect);
         let interval = self.times.interval();
         let silence = if queue.is_empty() { interval.max(SIGN_OF_LIFE) } else { interval };
-        // Not if the next time is early enough.
+        // No heartbeat if the next report time is early enough.
         if messages.is_empty() && now.saturating_sub(self.sent) + interval > silence + LEEWAY {
             messages.push(self.make_report(now, Vec::new(), Vec::new()));
         }
         messages
     }
 
-    /// Reports what there is to collect, if there is anything.
+    /// Reports the collected counts and ended leases, if there are any.
     fn report(
         &mut self,
         now: Duration,
@@ -286,13 +285,13 @@ impl WorkerSession {
             return Vec::new();
         }
         let Collected { deltas, failures, ended } = collect(queue);
-        // First: with its lease, what failed would be anybody's again.
+        // Failures go first: a report ends the lease, and the coordinator would grant a failed span again.
         let mut messages: Vec<ToCoordinator> = failures.into_iter().map(ToCoordinator::Failure).collect();
         if deltas.is_empty() && ended.is_empty() {
             return messages;
         }
         let mut parts: Vec<&[Delta]> = deltas.chunks(MOST_DELTAS).collect();
-        // Leases are finished by the last part, when all that was counted of them is reported.
+        // Only the last report of a batch ends leases, when all their counts are reported.
         let last = parts.pop().unwrap_or_default();
         for part in parts {
             messages.push(self.make_report(now, part.to_vec(), Vec::new()));

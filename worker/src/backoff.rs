@@ -1,20 +1,21 @@
-//! How long a worker waits before it tries again.
+//! Backoff between a worker's attempts to connect.
 
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
-/// Pauses between attempts grow from the first to the second, and each is longer by any share of itself, so that
-/// thousands of workers that lost their coordinator together do not come back together. Nobody waits for half a minute.
+/// The first and the longest pause between attempts, in exponential growth. Random jitter adds up to once the pause, so
+/// that thousands of workers that lost their coordinator together do not reconnect together. No pause reaches half a
+/// minute.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(12));
 
-/// The same where there are other coordinators, at first: one of them takes over within seconds. Nobody waits for two.
+/// The initial pauses with several coordinators: another one takes over within seconds. No pause reaches two seconds.
 const SHORT_PAUSES: (Duration, Duration) = (PAUSES.0, Duration::from_secs(1));
 
-/// For how long pauses are short.
+/// How long pauses remain short.
 const SHORTLY: Duration = Duration::from_secs(30);
 
-/// The pauses of a worker between rounds in which it tries each coordinator, since it has lost one.
+/// The pauses of a worker without a connection, between rounds that try each coordinator once.
 #[derive(Debug)]
 pub struct Backoff {
     are_several: bool,
@@ -23,20 +24,20 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Where there are several coordinators, or one.
+    /// Starts the backoff, for one coordinator or for several.
     #[must_use]
     pub fn new(are_several: bool) -> Self {
         let from = if are_several { SHORT_PAUSES.1 } else { PAUSES.0 };
         Self { are_several, short: growing(SHORT_PAUSES.0, SHORT_PAUSES.1), long: growing(from, PAUSES.1) }
     }
 
-    /// Whether another coordinator should lead soon, so long after the last was lost.
+    /// Returns whether pauses are short: another coordinator should lead soon `after` the last one was lost.
     #[must_use]
     pub fn are_short(&self, after: Duration) -> bool {
         self.are_several && after < SHORTLY
     }
 
-    /// The next one, so long after the last was lost.
+    /// Returns the next pause, at time `after` since the last coordinator was lost.
     pub fn next(&mut self, after: Duration) -> Duration {
         if self.are_short(after) {
             self.short.next().unwrap_or(SHORT_PAUSES.1)
@@ -59,7 +60,7 @@ fn growing(from: Duration, to: Duration) -> ExponentialBackoff {
 mod tests {
     use super::*;
 
-    /// All pauses that end in this time, and how long they took.
+    /// Returns all pauses that end by this time, and their total.
     fn until(pauses: &mut Backoff, end: Duration) -> (Vec<Duration>, Duration) {
         let (mut taken, mut after) = (vec![], Duration::ZERO);
         while after < end {

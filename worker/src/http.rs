@@ -1,4 +1,4 @@
-//! What a worker tells programs by HTTP: its numbers, and that it lives.
+//! A worker's HTTP server: metrics and a health check.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! A worker in a network: its sessions with a coordinator that is elsewhere, and what it tells of itself by HTTP.
+//! A worker in a network: its sessions with remote coordinators, and its HTTP server.
 //!
-//! What counts is in [`queens_counting`].
+//! The counting itself is in [`queens_counting`].
 
 mod backoff;
 pub mod http;

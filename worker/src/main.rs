@@ -22,16 +22,16 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::{info, warn};
 
-/// Counts for a coordinator until it is told to leave.
+/// Count for a coordinator until told to stop
 ///
-/// On Ctrl-C or SIGTERM it reports what it has counted and leaves; a second signal ends it at once. Without a
-/// connection it goes on counting what it holds, and tries to connect until it succeeds. Logs go to stderr; the
-/// environment variable QUEENS_LOG says how much is logged (warn, info, debug).
+/// On Ctrl-C or SIGTERM it reports its counts and leaves; a second signal ends it at once. Without a connection, it
+/// goes on counting its leases, and retries until it succeeds. Logs go to stderr; the environment variable QUEENS_LOG
+/// sets their level (warn, info, debug).
 #[derive(Debug, Parser)]
 #[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100)]
 struct Args {
-    /// URL of the coordinator; of several on one database, all, given several times or with commas between them: the
-    /// one that leads is found
+    /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
+    /// commas: the worker finds the leader
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           default_value = "http://127.0.0.1:50051")]
     coordinator: Vec<Endpoint>,
@@ -44,7 +44,7 @@ struct Args {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
-    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2, portable
+    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     kernel: KernelChoice,
 
@@ -52,11 +52,11 @@ struct Args {
     #[arg(long, env = "QUEENS_CPU", value_name = "PERCENT", default_value = "100", value_parser = duty)]
     cpu: Duty,
 
-    /// Name to be known by [default: this machine's name]
+    /// Name of this worker [default: the machine's name]
     #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
     name: Option<Name>,
 
-    /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none, they are not served]
+    /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none]
     #[arg(long, env = "QUEENS_WORKER_HTTP", value_name = "ADDRESS")]
     http: Option<ListenAddress>,
 
@@ -116,7 +116,7 @@ fn run(args: Args) -> anyhow::Result<()> {
         cancel_on_signal(drain.clone()).context("failed to listen to signals")?;
         if let Some(listener) = listener {
             info!(address = %listener.local_addr()?, "serving metrics");
-            // Until the process ends, so that a worker that is leaving can still be looked at.
+            // It serves until the process ends, so that a leaving worker still answers.
             tokio::spawn(http::serve(listener, worker.metrics()));
         }
         Ok(remote::serve(&mut worker, routes, &drain).await?)
@@ -125,7 +125,7 @@ fn run(args: Args) -> anyhow::Result<()> {
     served.map(tell)
 }
 
-/// Says how the worker has left.
+/// Logs how the worker has left.
 fn tell(departure: Departure) {
     match departure {
         Departure::Recorded => info!("left; everything it counted is recorded"),
@@ -136,13 +136,13 @@ fn tell(departure: Departure) {
     }
 }
 
-/// Reads a share of time in percent, with or without its sign.
+/// Parses a percentage, with or without its sign.
 fn duty(text: &str) -> Result<Duty, String> {
     let percent = text.strip_suffix('%').unwrap_or(text).parse().ok().and_then(Duty::percent);
     percent.ok_or_else(|| "expected a percentage from 1 to 100".to_owned())
 }
 
-/// The machine's name, as far as it can be used as a worker's.
+/// Returns the machine's name, as far as it is a valid worker name.
 fn machine_name() -> Name {
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Name::of_any(Some(hostname.trim()).filter(|name| !name.is_empty()).unwrap_or("worker"))

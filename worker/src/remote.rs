@@ -1,4 +1,4 @@
-//! Sessions with coordinators across a network.
+//! Runs a worker's sessions with coordinators in a network, and reconnects.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -21,26 +21,26 @@ use queens_counting::{Departure, End, Worker};
 
 pub use crate::backoff::Backoff;
 
-/// A session that lasted this long was a good one: the next attempts begin with short pauses again.
+/// The duration of a good session: after it, attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
 
-/// The same where there are other coordinators, of which one should soon lead.
+/// The duration of a good session with several coordinators, one of which should lead soon.
 const GOOD_SESSION_OF_SEVERAL: Duration = Duration::from_secs(5);
 
-/// How long the coordinator may take to end a session after the worker has.
+/// The timeout for the coordinator to end a session after the worker has ended it.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a worker whose version a coordinator can't use offers what it has counted, before it ends.
+/// How long a worker of an unsupported version offers its counts before it ends.
 const VERSION_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many coordinators' refusals are remembered.
+/// The maximum number of coordinators whose refusals are stored.
 const MOST_REFUSALS: usize = 32;
 
-/// The largest message accepted.
+/// The largest accepted message, in bytes.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
-/// A coordinator can't use this worker, now or later, and nothing that it has counted is lost by its end, unless no
-/// coordinator of this version is there to take it.
+/// A coordinator can't use this worker, now or later. The worker loses no counts by ending, unless no coordinator
+/// supports its version.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the coordinator at {coordinator} refused this worker: {reason}")]
 pub struct Refused {
@@ -48,10 +48,9 @@ pub struct Refused {
     reason: Problem,
 }
 
-/// Holds sessions of a worker with whichever of these coordinators leads until `drain` is cancelled or it sends the
-/// worker away.
-/// Tries again for as long as it takes when there is no connection, and goes on counting meanwhile. So it does when it is
-/// refused and has counted something that is not acknowledged.
+/// Runs sessions of a worker with the leading coordinator until `drain` is cancelled or the coordinator dismisses it.
+/// Without a connection, it goes on counting and retries without limit. A refused worker also retries while it has
+/// counts that are not acknowledged.
 ///
 /// # Errors
 /// If a coordinator can't use this worker.
@@ -63,7 +62,7 @@ pub async fn serve(
     serve_by(worker, routes, async |route| route.open().await, drain).await
 }
 
-/// The same with connections made otherwise.
+/// Runs sessions over connections that `connect` makes.
 ///
 /// # Errors
 /// If a coordinator can't use this worker.
@@ -87,7 +86,7 @@ async fn serve_by(
     let mut search = Search::new(routes);
     let (mut pauses, mut since) = (Backoff::new(are_several), Instant::now());
     let mut refusals = Refusals::default();
-    // What has come of the attempts of this round.
+    // The failed attempts of this round.
     let mut in_vain: Vec<(Route, Lost)> = Vec::new();
     loop {
         let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
@@ -134,9 +133,9 @@ async fn serve_by(
             if are_several {
                 refusals = Refusals::default();
                 in_vain.clear();
-                // Thousands may have lost it at this moment.
+                // Thousands of workers may have lost it at this moment.
                 rest(pauses.next(since.elapsed()), drain).await;
-                // It may still lead.
+                // The lost coordinator may still lead.
                 search.begin();
                 continue;
             }
@@ -145,7 +144,7 @@ async fn serve_by(
     }
 }
 
-/// Waits so long, or until the worker is to leave.
+/// Waits for the pause to end, or for `drain`.
 async fn rest(pause: Duration, drain: &CancellationToken) {
     tokio::select! {
         () = tokio::time::sleep(pause) => {}
@@ -153,7 +152,7 @@ async fn rest(pause: Duration, drain: &CancellationToken) {
     }
 }
 
-/// Says that nobody was found.
+/// Logs the failed attempts of a round.
 fn tell(in_vain: &[(Route, Lost)], pause: Duration) {
     match in_vain {
         [(route, lost)] => warn!(
@@ -169,17 +168,17 @@ fn tell(in_vain: &[(Route, Lost)], pause: Duration) {
     }
 }
 
-/// What each coordinator had against this worker when it was tried last, if that is why it did not work.
+/// The reason of each coordinator's last refusal, if its last attempt ended in one.
 #[derive(Debug, Default)]
 struct Refusals {
     last: Vec<(Route, Problem)>,
-    /// Since when coordinators refuse its version, if they do.
+    /// Since when coordinators have refused the worker's version, if they do.
     unfit_since: Option<Instant>,
 }
 
 impl Refusals {
-    /// Remembers what has come of an attempt; the reason, if that is the second refusal for it from this coordinator.
-    /// What was garbled on its way may be refused once.
+    /// Records the outcome of an attempt. Returns the reason if this coordinator refuses for the second time in a row
+    /// for the same reason. A message garbled in transit may cause a single refusal.
     fn second(&mut self, route: &Route, refusal: Option<&Problem>) -> Option<Problem> {
         let before = self.last.iter().position(|(other, _)| other.uri() == route.uri());
         let before = before.map(|place| self.last.remove(place).1);
@@ -194,8 +193,8 @@ impl Refusals {
         None
     }
 
-    /// Whether its version is refused and has been for long: what it has counted can be told to nobody here, and another
-    /// version of its program waits to be started in its place.
+    /// Returns whether coordinators have refused the worker's version for too long. It can't report its counts here,
+    /// and a supervisor can start another version only after it ends.
     fn is_of_no_use(&mut self, lost: &Lost) -> bool {
         if !matches!(lost, Lost::Unfit(_)) {
             self.unfit_since = None;
@@ -205,29 +204,29 @@ impl Refusals {
     }
 }
 
-/// Why a session has ended before the worker left.
+/// Why a session ended before the worker left.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 enum Lost {
-    /// The coordinator has ended it.
+    /// The coordinator ended it.
     #[error("the coordinator closed the session")]
     Closed,
-    /// The worker has left, and the coordinator has not said goodbye.
+    /// The worker has left without the coordinator's goodbye.
     #[error("the session has ended")]
     NoFarewell,
     /// The worker was told to leave before there was a session.
     #[error("told to leave")]
     ToldToLeave,
-    /// The coordinator can't work with this version of the worker.
+    /// The coordinator does not support this version of the worker.
     #[error("{0}")]
     Unfit(Problem),
-    /// Something went wrong.
+    /// Any other problem.
     #[error(transparent)]
     Problem(#[from] Problem),
 }
 
 impl From<Status> for Lost {
     fn from(status: Status) -> Self {
-        // What the coordinator itself has said has no source.
+        // A status from the coordinator itself has no source.
         let is_unfit =
             status.code() == Code::FailedPrecondition && std::error::Error::source(&status).is_none();
         let problem = Problem::from(status);
@@ -236,7 +235,7 @@ impl From<Status> for Lost {
 }
 
 impl Lost {
-    /// What the coordinator has against this worker, if that is why.
+    /// Returns the coordinator's objection to this worker, if it has one.
     fn refusal(&self) -> Option<&Problem> {
         match self {
             Self::Unfit(problem)
@@ -245,17 +244,17 @@ impl Lost {
         }
     }
 
-    /// The same as anybody meets it.
+    /// Returns the problem in the terms of any client.
     fn problem(&self) -> Problem {
         match self {
             Self::Unfit(problem) | Self::Problem(problem) => problem.clone(),
-            // Or the worker was stuck, and no answers came.
+            // The worker may also have been stuck, without answers.
             Self::NoFarewell => Problem::Silent,
             Self::Closed | Self::ToldToLeave => Problem::Connection(self.to_string()),
         }
     }
 
-    /// What somebody should do about it, if it does not pass by itself.
+    /// Returns advice to people, if the problem does not pass by itself.
     fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Problem(problem) if problem.is_final() => problem.hint(),
@@ -264,7 +263,7 @@ impl Lost {
     }
 }
 
-/// Connects and holds one session, and says when it is open; how the worker has left, if it has.
+/// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left.
 async fn session(
     worker: &mut Worker,
     attempt: &Attempt,
@@ -283,8 +282,8 @@ async fn session(
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let metrics = worker.metrics();
     let mut serving = pin!(worker.serve(worker_end, drain));
-    // The Hello goes out with the request: there are proxies that pass on the beginning of an answer only with what
-    // follows it, and nothing follows before the Hello.
+    // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes, and
+    // none follow before the Hello.
     let mut opening = pin!(client.session(outgoing));
     let mut ended = None;
     let answer = loop {
@@ -300,7 +299,7 @@ async fn session(
         Err(problem) => {
             drop(coordinator_end.sender);
             if ended.is_none() {
-                // It may wait for room on a link that nobody reads.
+                // The worker may wait for capacity on a link without a reader.
                 _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
             }
             return Err(problem);
@@ -338,7 +337,7 @@ async fn too_late(patience: Option<Duration>) {
     }
 }
 
-/// Takes messages off the wire until it ends, and says why it did.
+/// Passes messages from the network to the worker until the stream ends. Returns why it ended.
 async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mpsc::Sender<ToWorker>) -> Lost {
     loop {
         let message = match incoming.message().await {

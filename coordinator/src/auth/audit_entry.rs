@@ -1,14 +1,12 @@
-//! Entries of the audit log.
-
 use std::net::IpAddr;
 
 use queens_model::AuditEntry;
 use queens_store::unix_ms;
 
-/// Characters of what was decided, and of an outcome, that are kept.
+/// Maximal characters of an action and of an outcome in the audit log.
 pub(super) const LONGEST: usize = 300;
 
-/// An entry of now, without an outcome and a party.
+/// Returns an audit entry for the present time, without an outcome and a party.
 pub(super) fn entry(who: String, role: &str, peer: Option<IpAddr>, what: &str) -> AuditEntry {
     AuditEntry {
         number: 0,

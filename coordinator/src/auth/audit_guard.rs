@@ -1,4 +1,4 @@
-//! Records what is decided, and what becomes of it.
+//! Records an action and its outcome in the audit log.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use super::audit_entry::{LONGEST, entry};
 use super::auth_context::AuthContext;
 use super::invitation_cache::InvitationCache;
 
-/// A decision that is on its way. Dropped before its outcome is known, it is recorded all the same: it may have been
-/// carried out.
+/// Audit entry of a request in progress. If dropped before the outcome is known, the entry is recorded anyway: the
+/// action may have taken effect.
 #[derive(Debug)]
 pub(crate) struct AuditGuard {
     invitations: InvitationCache,
@@ -31,12 +31,12 @@ impl AuditGuard {
         Self { invitations, audit_entry: Some(audit_entry), audit_action: AuditAction::default() }
     }
 
-    /// For what answers the request.
+    /// Returns the action that the request's handler fills in.
     pub(crate) fn audit_action(&self) -> &AuditAction {
         &self.audit_action
     }
 
-    /// Records it, before its answer is sent; that may be a refusal, with the reason.
+    /// Records the entry before the answer is sent. The answer may be an error with its reason.
     pub(crate) async fn answered(mut self, answer: Result<(), String>) {
         if let Some(audit_entry) = self.take(Some(&answer)) {
             self.invitations.note(audit_entry).await;

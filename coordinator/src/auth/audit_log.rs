@@ -1,4 +1,4 @@
-//! Decisions in the book, and who was not let in: the latest of both, so many of each at most.
+//! The audit log in the invitation store: actions and refused requests, each up to a maximal number of entries.
 
 use queens_model::{AuditEntry, Party};
 use queens_store::sql::database::{Database, Row, first, for_each};
@@ -9,23 +9,23 @@ use super::invitation_store::InvitationStore;
 use super::invitation_store_error::InvitationStoreError;
 use super::rows::{bytes, number, signed};
 
-/// How many decisions are kept.
+/// Audited actions that are kept.
 const MOST_ENTRIES: i64 = 100_000;
 
-/// How many refusals to let somebody in are kept: strangers can't make it so many that decisions go for them.
+/// Refused requests that are kept. A limit of their own: strangers must not push actions out of the log.
 const MOST_REFUSALS: i64 = 10_000;
 
-/// The oldest go whenever so many have come.
+/// The oldest entries are removed once per this many new entries.
 const ROUND: i64 = 1000;
 
-/// How many are told at a time.
+/// Maximal entries of one query.
 const PAGE: i64 = 1000;
 
 impl InvitationStore {
-    /// Adds decisions, and refusals to let somebody in, in this order. The flag marks refusals.
+    /// Appends audited actions and refused requests in this order. The flag marks refused requests.
     ///
     /// # Errors
-    /// If they can't be written.
+    /// If the entries can't be written.
     pub fn note(&mut self, entries: &[(bool, AuditEntry)]) -> Result<(), InvitationStoreError> {
         self.shelf.transact(|database| {
             let before = last_number(database)?;
@@ -37,10 +37,10 @@ impl InvitationStore {
         })
     }
 
-    /// The latest decisions, or the latest before one, the latest first; some of them. With refusals, or without.
+    /// Returns a page of the latest entries, or of those before a number, newest first. Refused requests are optional.
     ///
     /// # Errors
-    /// If they can't be read.
+    /// If the entries can't be read.
     pub fn audit_entries(
         &mut self,
         before: Option<u64>,
@@ -63,11 +63,11 @@ impl InvitationStore {
     }
 }
 
-/// Adds a decision, or a refusal, behind all others.
+/// Appends an audited action or a refused request.
 pub(super) fn add(database: &dyn Database, it: &AuditEntry, is_refusal: bool) -> Result<(), Fault> {
     let sql = "INSERT INTO audit (refusal, at_ms, who, party, role, peer, what, outcome)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    // What is recorded together must not fail for a character that PostgreSQL has no place for.
+    // Entries are written in batches: a NUL character, which PostgreSQL can't store, must not fail the whole batch.
     let text = |text: &str| Value::Text(text.replace('\0', "\u{fffd}"));
     let row = [
         i64::from(is_refusal).into(),
@@ -82,7 +82,7 @@ pub(super) fn add(database: &dyn Database, it: &AuditEntry, is_refusal: bool) ->
     database.change(sql, &row)
 }
 
-/// The number of the latest decision or refusal, or 0.
+/// Returns the number of the latest entry, or 0.
 fn last_number(database: &dyn Database) -> Result<i64, Fault> {
     let last = first(database, "SELECT max(number) AS last FROM audit", &[], |row| {
         row.get::<Option<i64>>("last", &"decisions")
@@ -90,7 +90,7 @@ fn last_number(database: &dyn Database) -> Result<i64, Fault> {
     Ok(last.flatten().unwrap_or_default())
 }
 
-/// Removes what is more than is kept. Takes time with what is kept, once in a round.
+/// Removes entries beyond the limits, once per round. The time is linear in the number of kept entries.
 fn remove_oldest(database: &dyn Database) -> Result<(), Fault> {
     let sql = "DELETE FROM audit WHERE refusal = ?1 AND number <=
                (SELECT number FROM audit WHERE refusal = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)";
@@ -100,7 +100,7 @@ fn remove_oldest(database: &dyn Database) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A decision, as it was added.
+/// Reads an audit entry from a row.
 pub(super) fn audit_entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {
     let text = |column| row.get(column, &"a decision");
     Ok(AuditEntry {

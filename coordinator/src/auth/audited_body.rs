@@ -1,4 +1,4 @@
-//! Answers that take a while, such as a certificate: what becomes of them is recorded at their end.
+//! Records the outcome of a streamed gRPC answer, such as a certificate, when its body ends.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,22 +10,22 @@ use tonic::{Code, Status};
 
 use super::audit_guard::AuditGuard;
 
-/// A frame of a body, an error, or its end.
+/// The result of polling a body: a frame, an error, or the end.
 type Next = Option<Result<Frame<Bytes>, axum::Error>>;
 
-/// An entry of the audit log on its way.
+/// A pending write to the audit log.
 type Recording = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The body of an answer by gRPC. Its end is recorded before it is sent.
+/// The body of a gRPC answer. The outcome is recorded before the end of the body is sent.
 struct AuditedBody {
     body: Body,
     audit_guard: Option<AuditGuard>,
-    /// The end that came, while it is recorded.
+    /// The pending write, and the end of the body that waits for it.
     recording: Option<(Recording, Next)>,
 }
 
 impl AuditGuard {
-    /// Lets the decision be recorded when the answer ends.
+    /// Records the action when the body of the answer ends.
     pub(crate) fn at_end_of(self, response: Response) -> Response {
         response.map(|body| Body::new(AuditedBody { body, audit_guard: Some(self), recording: None }))
     }
@@ -59,7 +59,7 @@ impl HttpBody for AuditedBody {
     }
 }
 
-/// What an answer says that ends with this; `None` if it goes on.
+/// Returns the outcome if the body ends here, or `None` if it continues.
 fn ending(next: &Next) -> Option<Result<(), String>> {
     match next {
         Some(Ok(frame)) => {

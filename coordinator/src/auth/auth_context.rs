@@ -1,4 +1,4 @@
-//! What somebody has who was let in.
+//! The authenticated caller of a request, and what the request reserves.
 
 use std::fmt;
 use std::io;
@@ -20,22 +20,22 @@ use super::invitation_cache::{InvitationCache, NameError, Principal};
 use super::message_budget::SessionBudget;
 use super::quota::Reservation;
 
-/// What is said to whoever is put out.
+/// The message to a caller whose invitation was revoked or has expired.
 pub(crate) const REVOKED: &str = "the invitation has ended";
 
-/// What a request carries that was let in.
+/// The authenticated caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct AuthContext {
-    /// `None` where nobody is asked who they are.
+    /// `None` without authentication.
     principal: Option<(Principal, InvitationCache)>,
-    /// What of their portion the request takes, until its answer ends.
+    /// The part of the principal's quota that the request holds until its answer ends.
     reservation: Option<Arc<Reservation>>,
-    /// What may be said in a session of a worker.
+    /// The bytes that a worker's session may have in flight.
     session_budget: Option<SessionBudget>,
 }
 
 impl AuthContext {
-    /// Of a request whose sender was not asked.
+    /// Returns the context of an unauthenticated request.
     pub(super) fn anonymous() -> Self {
         Self { principal: None, reservation: None, session_budget: None }
     }
@@ -44,47 +44,47 @@ impl AuthContext {
         Self { principal: Some((principal, invitations)), reservation: None, session_budget: None }
     }
 
-    /// The same for a request that takes a share.
+    /// Adds the reserved quota of the request.
     pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
         let session_budget = reservation.as_ref().and_then(Reservation::session_budget);
         Self { reservation: reservation.map(Arc::new), session_budget, ..self }
     }
 
-    /// The same for a session in which so much may be said.
+    /// Adds the message budget of a session.
     pub(super) fn with_session_budget(self, session_budget: Option<SessionBudget>) -> Self {
         Self { session_budget, ..self }
     }
 
-    /// What may be said in a session of a worker; `None` for other requests.
+    /// Returns the message budget of a worker's session; `None` for other requests.
     pub(crate) fn session_budget(&self) -> Option<&SessionBudget> {
         self.session_budget.as_ref()
     }
 
-    /// What its holder may do; `None` if all.
+    /// Returns the caller's role; `None` if the caller may do everything.
     pub(crate) fn role(&self) -> Option<Role> {
         self.principal.as_ref().map(|(principal, _)| principal.invitation.role)
     }
 
-    /// Who its holder is; `None` where nobody is asked.
+    /// Returns the caller's party; `None` without authentication.
     pub(crate) fn party(&self) -> Option<Party> {
         self.principal.as_ref().map(|(principal, _)| principal.invitation.party)
     }
 
-    /// Whether its holder may decide.
+    /// Returns whether the caller has the permission [`Permission::Decide`].
     pub(crate) fn decides(&self) -> bool {
         self.role().is_none_or(|role| role.may(Permission::Decide))
     }
 
-    /// Sees to it that a worker may call itself so, now and later, and that nobody else may.
+    /// Binds a worker name to the caller's invitation, for good and exclusively.
     ///
     /// # Errors
-    /// If it may not.
+    /// If the name can't be bound to this invitation.
     pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NameError> {
         let Some((principal, invitations)) = &self.principal else { return Ok(()) };
         invitations.bind(principal.invitation.party, name).await
     }
 
-    /// Waits until the invitation ends; for ever where nobody is asked.
+    /// Waits until the invitation ends; for ever without authentication.
     pub(crate) async fn ended(&self) {
         match &self.principal {
             Some((principal, _)) => principal.ended.cancelled().await,
@@ -92,7 +92,7 @@ impl AuthContext {
         }
     }
 
-    /// Lets an answer end when the invitation does, and its share be given back when it ends.
+    /// Ends the answer when the invitation ends, and releases the reserved quota when the answer ends.
     pub(crate) fn revocable(&self, response: Response) -> Response {
         let ended =
             self.principal.as_ref().map(|(principal, _)| Box::pin(principal.ended.clone().cancelled_owned()));
@@ -109,7 +109,7 @@ impl AuthContext {
 }
 
 impl fmt::Display for AuthContext {
-    /// Who it is, for logs and records.
+    /// Formats the caller for logs and the audit log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.principal.as_ref().map(|(principal, _)| &principal.invitation) {
             None => write!(f, "anybody"),
@@ -118,11 +118,11 @@ impl fmt::Display for AuthContext {
     }
 }
 
-/// The body of an answer, which ends with somebody's invitation.
+/// The body of an answer that ends with the caller's invitation.
 struct RevocableBody {
     body: Body,
     ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    /// Then the end has a status, and words.
+    /// Whether the body ends with a gRPC status and message.
     is_grpc: bool,
     is_over: bool,
     _share: Option<Arc<Reservation>>,

@@ -1,4 +1,4 @@
-//! Whether a request may be made.
+//! Authenticates and authorises requests, and reports refused ones.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -28,23 +28,23 @@ use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
 use crate::connections::Peer;
 use crate::store::store_location::StoreLocation;
 
-/// How often the book is looked at for what others have changed.
+/// How often the invitation store is checked for changes by other processes.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a browser shows that has logged in. By this name, it shows it to this host alone, and by TLS.
+/// The name of the log-in cookie. Because of the prefix `__Host-`, browsers send it to this host only, and only by TLS.
 pub(crate) const COOKIE: &str = "__Host-queens";
 
-/// Says of requests whether they may be made; cheap to clone.
+/// Authenticates and authorises requests; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Authenticator {
-    /// Whether only who is invited may do anything.
+    /// Whether every request needs an invitation.
     is_invitation_only: bool,
-    /// `None` if nothing is recorded.
+    /// `None` without an audit log.
     invitations: Option<InvitationCache>,
     sessions: Arc<LoginSessions>,
     login_throttle: Arc<LoginThrottle>,
     quotas: Arc<Quotas>,
-    /// Where nobody is asked who they are, all workers share one.
+    /// Shared by all workers where requests are not authenticated.
     budget: MessageBudget,
     refusals: Arc<LogThrottle>,
 }
@@ -52,42 +52,42 @@ pub struct Authenticator {
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum AuthError {
-    /// Nothing was shown.
+    /// The request has no credentials.
     #[error(
         "only who was invited gets in: show a token ('queens-coordinator invite' makes one; programs take it by \
          --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
     )]
     NoToken,
-    /// What was shown is no token.
+    /// The credentials are no token.
     #[error("what was shown is no token")]
     MalformedToken,
-    /// The token lets nobody in.
+    /// The token is not valid.
     #[error(transparent)]
     InvitationError(#[from] InvitationError),
-    /// It lets in, but not to this.
+    /// The role lacks the permission.
     #[error("this takes {}, and the invitation is that of {}", permission.wants(), role.one())]
     Forbidden {
-        /// What the token is good for.
+        /// The caller's role.
         role: Role,
-        /// What the request takes.
+        /// The required permission.
         permission: Permission,
     },
-    /// There was such an invitation.
+    /// The invitation existed and was removed.
     #[error(
         "the invitation that you came with is gone: it was removed, or invitations were put back to an earlier state; ask \
          for another"
     )]
     InvitationGone(Party),
-    /// The session is over.
+    /// The log-in session is over.
     #[error("not logged in any more: log in again")]
     LoggedOut,
-    /// Nobody can say at present whether it was.
+    /// The invitation store can't be read at present.
     #[error("who is invited can't be read at present: the log of the coordinator says why")]
     Unavailable,
-    /// Too much of it goes on.
+    /// A quota is exceeded.
     #[error(transparent)]
     QuotaExceeded(#[from] QuotaExceeded),
-    /// The system fails.
+    /// The system has no random numbers.
     #[error("the system has no random numbers")]
     NoRandomNumbers,
     /// The table of permissions does not name the call or page.
@@ -96,7 +96,7 @@ pub(crate) enum AuthError {
 }
 
 impl Authenticator {
-    /// Lets everybody do everything. Decisions are recorded in a book, if one is given.
+    /// Admits every request without authentication. Actions are recorded if a store for the audit log is given.
     #[must_use]
     pub fn open_to_all(store: Option<&StoreLocation>) -> Self {
         let invitations = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
@@ -107,11 +107,11 @@ impl Authenticator {
         Self::new(false, invitations)
     }
 
-    /// Lets in who is invited in a book, to take what a quota allows, and notes there where this coordinator is reached.
-    /// Has to be called in a runtime; looks at the book until `stop` is cancelled.
+    /// Admits requests with an invitation, within their quotas, and publishes this coordinator's address in the store.
+    /// Must be called in a runtime; polls the store until `stop` is cancelled.
     ///
     /// # Errors
-    /// If the book can't be used. One on a server that can't be reached can be used later.
+    /// If the store can't be used. An unreachable server is no error: the store is read when the server is back.
     pub fn invitation_only(
         store: &StoreLocation,
         place: PublishedAddress,
@@ -146,17 +146,17 @@ impl Authenticator {
         }
     }
 
-    /// Whether only who is invited may do anything.
+    /// Returns whether every request needs an invitation.
     #[must_use]
     pub fn is_invitation_only(&self) -> bool {
         self.is_invitation_only
     }
 
-    /// The party that a text names: the number or the label of a worker's invitation or, where nobody is asked for one, a
-    /// worker's name.
+    /// Returns the party that a text names: by the number or the label of a worker's invitation. Without
+    /// authentication, the text is a worker's name.
     ///
     /// # Errors
-    /// If nobody is meant, or several are.
+    /// If no party or several parties match.
     pub(crate) fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
         let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
             let name: Name = text.parse().map_err(|error| format!("who counts again: {error}"))?;
@@ -164,7 +164,7 @@ impl Authenticator {
         };
         let mut meant = invitations.meant_by(text);
         meant.retain(|invitation| invitation.role == Role::Worker && invitation.is_open(unix_ms()).is_ok());
-        // A label may look like a number: the number goes first.
+        // A label may look like a number: the number takes precedence.
         let by_number = meant.iter().find(|invitation| invitation.number.to_string() == text);
         match (by_number, &meant[..]) {
             (Some(one), _) | (None, [one]) => Ok(Arbiter { party: one.party, invitation: Some(one.number) }),
@@ -179,7 +179,7 @@ impl Authenticator {
         }
     }
 
-    /// Lets a request in, or says why not. `path` is the path as the table of all requests has it.
+    /// Authenticates and authorises a request. `path` is the path as the table of permissions has it.
     pub(crate) async fn authorize(
         &self,
         method: &str,
@@ -194,7 +194,7 @@ impl Authenticator {
         };
         let address = peer.map(Peer::address);
         if permission == Some(Permission::Public) {
-            // Of a connection without an address, in a simulated network, nothing is counted.
+            // A connection in a simulated network has no address and no quota.
             let reservation =
                 address.map(|address| self.quotas.begin(QuotaKey::at(address), kind, 0)).transpose();
             let admitted = reservation
@@ -229,7 +229,7 @@ impl Authenticator {
         admitted
     }
 
-    /// Records what a request decides, if it is one that does.
+    /// Returns a guard that records the request's outcome, if the request must be audited.
     pub(crate) fn audit_guard(
         &self,
         auth: &AuthContext,
@@ -248,11 +248,11 @@ impl Authenticator {
             .map(|invitations| AuditGuard::new(invitations.clone(), auth, peer, path))
     }
 
-    /// The latest decisions, or the latest before one: some of them, the latest first. With refusals to let somebody in,
-    /// or without.
+    /// Returns a page of the latest audit entries, or of those before a number, newest first. Refused requests are
+    /// optional.
     ///
     /// # Errors
-    /// If they can't be read, in words.
+    /// If the entries can't be read; the reason as a text.
     pub(crate) async fn audit_entries(
         &self,
         before: Option<u64>,
@@ -264,7 +264,7 @@ impl Authenticator {
         }
     }
 
-    /// Logs somebody in by the pages; what their browser shows from then on. `None` if nobody has to.
+    /// Starts a log-in session of the web pages and returns its cookie; `None` without authentication.
     pub(crate) async fn log_in(
         &self,
         token: Result<Token, AuthError>,
@@ -290,14 +290,14 @@ impl Authenticator {
         logged_in
     }
 
-    /// Logs the sender of a request out.
+    /// Ends the log-in session of a request.
     pub(crate) fn log_out(&self, headers: &HeaderMap) {
         if let Some(secret) = cookie(headers) {
             self.sessions.end(&secret);
         }
     }
 
-    /// Who has logged in.
+    /// Returns the principal of a log-in session.
     fn log_in_session(&self, invitations: &InvitationCache, secret: &Secret) -> Result<Principal, AuthError> {
         let party = self.sessions.find(secret).ok_or(AuthError::LoggedOut)?;
         let principal = invitations.principal_of(party).ok_or(AuthError::InvitationGone(party))?;
@@ -305,8 +305,8 @@ impl Authenticator {
         Ok(principal)
     }
 
-    /// Logs a refusal of somebody whose token may have named an invitation, and lets those wait who show what lets nobody
-    /// in.
+    /// Logs and audits a refused request, whose token may have named an invitation. Delays the answer to invalid
+    /// credentials.
     async fn refused(
         &self,
         refusal: &AuthError,
@@ -316,7 +316,7 @@ impl Authenticator {
         peer: Option<IpAddr>,
     ) {
         if let Some(left_out) = self.refusals.allows() {
-            // Nobody who only asks without a token fills the records.
+            // Requests without credentials must not fill the audit log.
             if let (false, Some(invitations)) = (*refusal == AuthError::NoToken, &self.invitations) {
                 let auth = who.map(|principal| AuthContext::of(principal, invitations.clone()));
                 let role = auth.as_ref().and_then(AuthContext::role).map(Role::name).unwrap_or_default();
@@ -342,8 +342,7 @@ impl Authenticator {
     }
 }
 
-/// Who it is that comes with an invitation that is not here, for the records. To its sender it is not told what of a token
-/// is wrong.
+/// Describes the sender of invalid credentials for the audit log. The sender is not told what is wrong with the token.
 fn stranger(invitations: &InvitationCache, party: Option<Party>, named: Option<u64>) -> String {
     match (party, named) {
         (Some(party), _) => {
@@ -357,10 +356,10 @@ fn stranger(invitations: &InvitationCache, party: Option<Party>, named: Option<u
     }
 }
 
-/// Whose key it is.
+/// Returns the principal with a key.
 async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<Principal, AuthError> {
     let find = || invitations.principal_with_key(&key);
-    // Invited, or invited again, this very second.
+    // The invitation, or a new one for this key, may be less than a second old.
     let principal = match find().filter(|principal| principal.invitation.is_open(unix_ms()).is_ok()) {
         Some(principal) => principal,
         None => after_a_look(invitations, find, InvitationError::UnknownKey(key)).await?,
@@ -369,7 +368,7 @@ async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<P
     Ok(principal)
 }
 
-/// Whose token it is.
+/// Returns the principal of a token.
 async fn principal(
     invitations: &InvitationCache,
     token: Result<Token, AuthError>,
@@ -377,7 +376,7 @@ async fn principal(
     let token = token?;
     let find = || invitations.principal(token.invitation());
     let is_admitted = |principal: &Principal| principal.invitation.check_token(&token, unix_ms()).is_ok();
-    // A number that was somebody else's a second ago may have been given out again after a restore.
+    // After a restore, a number may belong to another invitation since less than a second.
     let principal = match find().filter(is_admitted) {
         Some(principal) => principal,
         None => after_a_look(invitations, find, InvitationError::Unknown).await?,
@@ -386,8 +385,8 @@ async fn principal(
     Ok(principal)
 }
 
-/// Somebody who may have been invited this very second. Others who wait for the same are served by the same look. Who is
-/// not found is `unknown`, unless the book can't be read.
+/// Reads the store again for an invitation that may be less than a second old. Concurrent callers share one read. A
+/// missing principal is `unknown`, unless the store can't be read.
 async fn after_a_look(
     invitations: &InvitationCache,
     find: impl Fn() -> Option<Principal>,
@@ -402,14 +401,14 @@ fn check(principal: &Principal, permission: Permission) -> Result<(), AuthError>
     if role.may(permission) { Ok(()) } else { Err(AuthError::Forbidden { role, permission }) }
 }
 
-/// What a browser shows that has logged in.
+/// Returns the log-in cookie of a request.
 fn cookie(headers: &HeaderMap) -> Option<Secret> {
     let all = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
     let mut all = all.flat_map(|value| value.split(';'));
     all.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('=')?.parse().ok())
 }
 
-/// The token that a request shows.
+/// Returns the bearer token of a request.
 fn token(headers: &HeaderMap) -> Result<Token, AuthError> {
     let shown = headers.get(AUTHORIZATION).ok_or(AuthError::NoToken)?.to_str();
     let shown = shown.ok().and_then(|text| text.split_once(' '));

@@ -1,4 +1,4 @@
-//! Where a book lies: in a file of a data directory, or on a server, where all coordinators of a database have the same.
+//! Where the invitation store's tables are: in a file of a data directory, or on a server, shared by all coordinators.
 
 use std::fmt::Display;
 use std::fs;
@@ -16,13 +16,13 @@ use super::postgres_backend::PostgresBackend;
 use super::schema;
 use crate::store::store_location::StoreLocation;
 
-/// The book in a data directory.
+/// The file name in a data directory.
 const FILE: &str = "access.sqlite3";
 
-/// How long to wait for another process that writes.
+/// How long to wait for a concurrent writer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A database with the tables of a book.
+/// A database with the tables of the invitation store.
 #[derive(Debug)]
 pub(super) enum InvitationBackend {
     File { connection: Connection, path: PathBuf },
@@ -30,8 +30,8 @@ pub(super) enum InvitationBackend {
 }
 
 impl InvitationBackend {
-    /// Opens the file of a directory, and makes both if they are not there: nobody but their owner may read it. On a
-    /// server, the tables are made when they are first used.
+    /// Opens the file of a directory; creates both if needed, readable by the owner only. On a server, the tables are
+    /// created at their first use.
     pub(super) fn open(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
         let dir = match whereabouts {
             StoreLocation::Directory(dir) => dir,
@@ -61,7 +61,7 @@ impl InvitationBackend {
         }
     }
 
-    /// The same without making anything.
+    /// Opens an existing store without creating anything.
     pub(super) fn open_existing(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
         match whereabouts {
             StoreLocation::Server(server) => {
@@ -74,7 +74,7 @@ impl InvitationBackend {
         }
     }
 
-    /// Whether there is a file in a directory. On a server, there may be.
+    /// Returns whether a directory has the file. For a server, always true: it may have the tables.
     pub(super) fn may_be_at(whereabouts: &StoreLocation) -> bool {
         match whereabouts {
             StoreLocation::Directory(dir) => dir.join(FILE).exists(),
@@ -82,7 +82,7 @@ impl InvitationBackend {
         }
     }
 
-    /// Reads. What others write meanwhile is seen or not.
+    /// Runs a read without a transaction. Concurrent writes may be visible.
     pub(super) fn read<T>(
         &mut self,
         work: impl FnOnce(&dyn Database) -> Result<T, Fault>,
@@ -94,8 +94,8 @@ impl InvitationBackend {
         done.map_err(|fault| self.error(&fault))
     }
 
-    /// Reads and writes in one transaction, which has no effect if it fails. Nobody else writes invitations or names
-    /// meanwhile.
+    /// Runs reads and writes in one transaction, which is rolled back on failure. No other writer changes invitations
+    /// or names meanwhile.
     pub(super) fn transact<T>(
         &mut self,
         work: impl FnOnce(&dyn Database) -> Result<T, TransactionError>,
@@ -110,7 +110,7 @@ impl InvitationBackend {
         })
     }
 
-    /// A number that changes whenever somebody else has written who was invited, or whose a name is.
+    /// Returns a number that changes whenever another process has changed invitations or names.
     pub(super) fn version(&mut self) -> Result<i64, InvitationStoreError> {
         let version = match self {
             Self::File { connection, .. } => {
@@ -149,7 +149,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display())
 }
 
-/// Makes an empty file that nobody else may read, if there is none.
+/// Creates an empty file, readable by the owner only, if there is none.
 fn make_file(path: &Path) -> io::Result<()> {
     match new_private_file(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -158,7 +158,7 @@ fn make_file(path: &Path) -> io::Result<()> {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<(Connection, (i64, i64))> {
-    // A relative path that begins with "file:" would be taken for a URI.
+    // SQLite takes a relative path that begins with "file:" for a URI.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;

@@ -1,4 +1,4 @@
-//! All that a book keeps, on its way to another.
+//! Copies an invitation store to another store, for a migration or a restore.
 
 use queens_model::AuditEntry;
 use queens_store::sql::database::{Database, first, for_each};
@@ -13,7 +13,7 @@ use super::postgres_backend::number_on;
 use super::worker_names::NAME;
 use crate::store::store_location::StoreLocation;
 
-/// Invitations, which nobody has.
+/// The table of invitations, which belong to no job.
 const INVITATION: Table = Table {
     name: "invitation",
     columns: &[
@@ -35,18 +35,18 @@ const INVITATION: Table = Table {
           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 };
 
-/// Invitations, with what is kept of tokens, and names, all as they are; and decisions in their order. Not where
-/// coordinators are reached: each notes that when it is started.
+/// All invitations with their token hashes, all names, and the audit log in its order. Without published addresses:
+/// each coordinator writes its own at its start.
 #[derive(Debug, Default)]
 pub(crate) struct Dump {
     invitations: Vec<Vec<Value>>,
     names: Vec<Vec<Value>>,
-    /// Whether each is a refusal.
+    /// The flag marks refused requests.
     audit_entries: Vec<(bool, AuditEntry)>,
 }
 
 impl Dump {
-    /// Those of a book, if it is there.
+    /// Reads everything from a store, if there is one.
     pub(crate) fn of(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
         if !InvitationBackend::may_be_at(whereabouts) {
             return Ok(Self::default());
@@ -63,7 +63,7 @@ impl Dump {
         })
     }
 
-    /// Ends all invitations that are not ended yet; returns how many.
+    /// Revokes all invitations that are not revoked yet; returns how many.
     pub(crate) fn end_all(&mut self) -> usize {
         let ended = Value::Integer(1);
         let revoked = INVITATION.columns.iter().position(|column| *column == "revoked").unwrap_or_default();
@@ -72,12 +72,12 @@ impl Dump {
         open.map(|it| *it = ended.clone()).count()
     }
 
-    /// How many invitations there are.
+    /// Returns the number of invitations.
     pub(crate) fn n_invitations(&self) -> u64 {
         self.invitations.len() as u64
     }
 
-    /// Makes the tables that they need on a server, if they are not there.
+    /// Creates the tables on a server if needed.
     pub(crate) fn make_room(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
         match to {
             StoreLocation::Server(_) if !self.is_empty() => InvitationBackend::open(to)?.version().map(drop),
@@ -85,8 +85,8 @@ impl Dump {
         }
     }
 
-    /// Writes them to the book that belongs to a store, in which nobody is invited. On a server, that is part of the
-    /// transaction on the store; in a directory it has a transaction of its own, which ends here.
+    /// Writes everything to a store that has no invitations. On a server, the writes join the transaction on the job
+    /// store. In a directory, they are a transaction of their own, which is committed here.
     pub(crate) fn put(&self, to: &StoreLocation, store: &dyn Database) -> Result<(), TransactionError> {
         match to {
             _ if self.is_empty() => Ok(()),
@@ -98,7 +98,7 @@ impl Dump {
         }
     }
 
-    /// The same for a directory, in a transaction of its own.
+    /// Writes everything to a directory, in a transaction of its own.
     pub(crate) fn put_in_directory(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
         let StoreLocation::Directory(dir) = to else { return Ok(()) };
         let place = format!("data directory '{}'", dir.display());
@@ -129,12 +129,12 @@ impl Dump {
     }
 }
 
-/// Whether there is a file with invitations in a directory.
+/// Returns whether a directory has a file with invitations.
 pub(crate) fn has_invitations(whereabouts: &StoreLocation) -> bool {
     InvitationBackend::may_be_at(whereabouts)
 }
 
-/// All rows of a table.
+/// Returns all rows of a table.
 fn all(database: &dyn Database, table: Table) -> Result<Vec<Vec<Value>>, Fault> {
     let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
     let mut rows = Vec::new();

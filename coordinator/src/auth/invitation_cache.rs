@@ -1,4 +1,4 @@
-//! The thread that reads and writes the book of a running coordinator.
+//! The in-memory copy of the invitation store in a running coordinator, and the thread that keeps it up to date.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,72 +17,71 @@ use super::audit_entry::entry;
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::invitation_store_error::InvitationStoreError;
 
-/// What may wait for the thread.
+/// Commands that may be queued for the thread.
 const QUEUE: usize = 1024;
 
-/// Decisions that are kept while they can't be recorded: the latest.
+/// Audit entries that are kept in memory while they can't be written; the latest ones are kept.
 const MOST_UNRECORDED: usize = 1000;
 
-/// How long an answer may wait for its decision to be recorded.
+/// How long an answer waits until its audit entry is durable.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A way to talk to the thread; cheap to clone. It ends with the last of these.
+/// A handle to the thread; cheap to clone. The thread ends with the last handle.
 #[derive(Clone, Debug)]
 pub(crate) struct InvitationCache {
     commands: mpsc::Sender<Command>,
     known: Known,
 }
 
-/// All invitations as they were when the book was read last.
+/// All invitations as of the last read of the store.
 type Known = Arc<RwLock<Principals>>;
 
-/// All who were invited.
+/// All principals, with indices.
 #[derive(Debug, Default)]
 struct Principals {
     by_number: HashMap<u64, Principal>,
-    /// Their numbers, which may be others' when invitations were put back to an earlier state.
+    /// Numbers of invitations. After a restore to an earlier state, a number may belong to another party.
     by_party: HashMap<Party, u64>,
-    /// Of those that are known by a key, the latest invitation.
+    /// The latest invitation of each key.
     by_key: HashMap<Pin, u64>,
-    /// Whose the names of workers are.
+    /// The owners of worker names.
     names: HashMap<Name, Party>,
 }
 
-/// Somebody who was invited, as long as that lasts.
+/// An invited user, until the invitation ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Principal {
     pub(super) invitation: Arc<Invitation>,
-    /// Cancelled when the invitation ends.
     pub(super) ended: CancellationToken,
 }
 
-/// Why a worker can't call itself so.
+/// Why a worker can't use a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NameError {
-    /// It may not, now or later.
+    /// The name can never be used.
     Refused(String),
-    /// It is not known at present.
+    /// The name can't be checked at present.
     Unknown(String),
 }
 
 #[derive(Debug)]
 enum Command {
-    /// Read the book again if it has changed. Answered with whether it can be read.
+    /// Reads the store again if it has changed. The reply tells whether the store could be read.
     Look { reply: oneshot::Sender<bool> },
-    /// Record a decision, or that somebody was not let in.
+    /// Records an audited action or a refused request.
     Note { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
-    /// Tell decisions.
+    /// Reads a page of the audit log.
     ReadAuditLog { before: Option<u64>, refusals: bool, reply: Told },
-    /// Bind a name to an invitation.
+    /// Binds a name to an invitation.
     Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
 }
 
 impl InvitationCache {
-    /// Starts the thread. It notes where the coordinator is reached, if that is given. A book on a server that can't be
-    /// reached is read, and written, as soon as it can: nobody is known before.
+    /// Starts the thread, which publishes this coordinator's address if one is given. If a server is unreachable, it is
+    /// read and written once it is back; no principal is known before.
     ///
     /// # Errors
-    /// If it can't be started, or the book can't be used.
+    /// If the thread can't be started, or the store can't be used.
     pub(super) fn start(
         store: InvitationStore,
         place: Option<PublishedAddress>,
@@ -98,18 +97,18 @@ impl InvitationCache {
         Ok(Self { commands, known })
     }
 
-    /// Somebody who was invited, open or not.
+    /// Returns the principal of an invitation, open or ended.
     pub(super) fn principal(&self, invitation: u64) -> Option<Principal> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).by_number.get(&invitation).cloned()
     }
 
-    /// The same, by what stays theirs.
+    /// Returns the principal of a party. Unlike a number, a party never changes its invitation.
     pub(super) fn principal_of(&self, party: Party) -> Option<Principal> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.by_party.get(&party).and_then(|invitation| known.by_number.get(invitation)).cloned()
     }
 
-    /// The open invitations that a text means: that of this number, or those of workers with this label.
+    /// Returns the open invitations that a text names: by number, or by the label of workers' invitations.
     pub(super) fn meant_by(&self, text: &str) -> Vec<Arc<Invitation>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let principals = known.by_number.values().map(|principal| &principal.invitation);
@@ -120,19 +119,19 @@ impl InvitationCache {
         principals.filter(is_meant).cloned().collect()
     }
 
-    /// Whoever was invited last with this key.
+    /// Returns the principal that was invited last with this key.
     pub(super) fn principal_with_key(&self, key: &Pin) -> Option<Principal> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.by_key.get(key).and_then(|invitation| known.by_number.get(invitation)).cloned()
     }
 
-    /// Reads what other processes have changed in the book. Whether it could be read.
+    /// Reads changes by other processes from the store; returns whether it could be read.
     pub(super) async fn look(&self) -> bool {
         let (reply, answer) = oneshot::channel();
         self.commands.send(Command::Look { reply }).await.is_ok() && answer.await.unwrap_or_default()
     }
 
-    /// Records a decision; it is durable when this returns, if that does not take long.
+    /// Records an audited action. It is durable on return, unless the write takes longer than the timeout.
     pub(super) async fn note(&self, audit_entry: AuditEntry) {
         let (reply, answer) = oneshot::channel();
         let note = async {
@@ -146,14 +145,14 @@ impl InvitationCache {
         }
     }
 
-    /// The same for what waits for nothing; and that somebody was not let in.
+    /// Records an audited action or a refused request without waiting.
     pub(super) fn note_soon(&self, audit_entry: AuditEntry, is_refusal: bool) {
         if self.commands.try_send(Command::Note { audit_entry, is_refusal, reply: None }).is_err() {
             warn!("a decision is not recorded: there is too much to do");
         }
     }
 
-    /// The latest decisions, or the latest before one, with refusals or without.
+    /// Returns the latest entries, or those before a number, with or without refused requests.
     pub(super) async fn audit_entries(
         &self,
         before: Option<u64>,
@@ -165,7 +164,7 @@ impl InvitationCache {
         answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
     }
 
-    /// Sees to it that a worker may call itself so, now and later. Takes no time with how many names there are.
+    /// Binds a worker name to a party for good. The time does not depend on the number of names.
     pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NameError> {
         let owner = self.known.read().unwrap_or_else(PoisonError::into_inner).names.get(name).copied();
         if owner == Some(party) {
@@ -182,39 +181,39 @@ impl InvitationCache {
 /// Why the thread does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailure {
-    /// The book can't be read.
+    /// The store can't be read.
     #[error(transparent)]
     InvitationStore(#[from] InvitationStoreError),
-    /// There is no thread.
+    /// The thread can't be started.
     #[error("failed to start the thread that keeps invitations: {0}")]
     Thread(#[from] io::Error),
 }
 
 struct CacheThread {
     store: InvitationStore,
-    /// What of the book is known, by its count of what others have written.
+    /// The version of the store's contents that are in memory.
     version: Option<i64>,
-    /// Where the coordinator is reached, as long as that is not noted.
+    /// This coordinator's address, until it is published.
     place: Option<PublishedAddress>,
     known: Known,
-    /// Whether the book could not be read, which is said once.
+    /// Whether the last read failed; logged only once.
     troubled: bool,
-    /// Decisions that could not be recorded, and are with the next command.
+    /// Audit entries whose write failed; they are written with the next command.
     unrecorded: Vec<AuditEntry>,
 }
 
-/// Where decisions are told.
+/// The reply to a query of the audit log.
 type Told = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
 
-/// What waits for the thread, by kind.
+/// Queued commands by kind.
 #[derive(Default)]
 struct Waiting {
-    /// Names to bind, and who waits for each.
+    /// Names to bind, and the reply channel of each.
     wanted: Vec<(Party, Name)>,
     wanting: Vec<oneshot::Sender<Result<(), NameError>>>,
-    /// Decisions and refusals, which the flag marks, as they came.
+    /// Audited actions and refused requests in the order of arrival; the flag marks refused requests.
     entries: Vec<(bool, AuditEntry)>,
-    /// Who waits for these to be recorded.
+    /// Callers that wait for these entries.
     deciding: Vec<oneshot::Sender<()>>,
     looking: Vec<oneshot::Sender<bool>>,
     reading: Vec<(Option<u64>, bool, Told)>,
@@ -242,8 +241,8 @@ impl CacheThread {
         Self { version: None, store, place, known, troubled: false, unrecorded: Vec::new() }
     }
 
-    /// Does what is asked for until nobody can ask any more. All that waits is written together: that takes one wait
-    /// for the disk, not one for each.
+    /// Runs commands until the last handle is dropped. All queued commands are written together, for one disk flush
+    /// instead of one each.
     fn run(mut self, mut queue: mpsc::Receiver<Command>) {
         let mut commands = Vec::with_capacity(QUEUE);
         while queue.blocking_recv_many(&mut commands, QUEUE) > 0 {
@@ -286,14 +285,15 @@ impl CacheThread {
         }
     }
 
-    /// Records entries in the order in which they came, behind those that could not be recorded before.
+    /// Writes entries in the order of arrival, after those whose write failed before.
     fn note(&mut self, new: Vec<(bool, AuditEntry)>) {
         if new.is_empty() && self.unrecorded.is_empty() {
             return;
         }
         let before = std::mem::take(&mut self.unrecorded).into_iter().map(|audit_entry| (false, audit_entry));
         let entries: Vec<_> = before.chain(new).collect();
-        // A connection that was lost is noticed when it is used, and then another is made. Better twice than never.
+        // A lost connection is noticed only at its next use. A retry may record an entry twice, which is better than
+        // never.
         let noted = match self.store.note(&entries) {
             Err(InvitationStoreError::Away { .. }) => self.store.note(&entries),
             noted => noted,
@@ -308,7 +308,7 @@ impl CacheThread {
         }
     }
 
-    /// Whether the book could be read.
+    /// Reads changes; returns whether the store could be read.
     fn look(&mut self) -> bool {
         let caught_up = self.catch_up();
         match &caught_up {
@@ -330,7 +330,7 @@ impl CacheThread {
         }
     }
 
-    /// Reads what is new, and notes what is not noted yet.
+    /// Reads changes, and publishes this coordinator's address if that is still to do.
     fn catch_up(&mut self) -> Result<(), InvitationStoreError> {
         self.read()?;
         if let Some(place) = &self.place {
@@ -340,7 +340,7 @@ impl CacheThread {
         Ok(())
     }
 
-    /// Reads all invitations, if others may have changed them.
+    /// Reads all invitations and names, if another process may have changed them.
     fn read(&mut self) -> Result<(), InvitationStoreError> {
         let version = self.store.version()?;
         if self.version == Some(version) {
@@ -352,7 +352,7 @@ impl CacheThread {
         let mut before: HashMap<Party, Principal> =
             before.map(|principal| (principal.invitation.party, principal)).collect();
         known.names = names;
-        // In the order of their numbers: the latest of a key stays.
+        // In the order of their numbers: the latest invitation of a key stays.
         for invitation in all {
             let (number, party) = (invitation.number, invitation.party);
             if let Proof::Key(key) = invitation.proof {
@@ -362,7 +362,7 @@ impl CacheThread {
             known.by_party.insert(party, number);
             known.by_number.insert(number, Principal { invitation: Arc::new(invitation), ended });
         }
-        // Whoever is not in the book any more was removed by hand, or the book was put back to what it was before.
+        // An invitation that is missing now was removed by hand, or the store was restored to an earlier state.
         before.values().for_each(|principal| principal.ended.cancel());
         drop(known);
         self.version = Some(version);
@@ -371,7 +371,7 @@ impl CacheThread {
         Ok(())
     }
 
-    /// Records that invitations are gone that were there, if any are.
+    /// Records invitations that have disappeared from the store, if there are any.
     fn note_gone(&mut self, mut gone: Vec<Arc<Invitation>>) {
         const MOST_TOLD: usize = 10;
         if gone.is_empty() {

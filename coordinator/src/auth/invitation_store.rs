@@ -1,8 +1,9 @@
-//! The book: invitations, the names bound to them, and decisions, in a database beside that of the jobs.
+//! The invitation store: invitations, the names bound to them, and the audit log, in a database beside that of the
+//! jobs.
 //!
-//! In a data directory it is a file of its own, so that `queens-coordinator invite` and `revoke` can change it while a
-//! coordinator runs, and so that a backup of the jobs tells nobody who was invited. On a server it has tables of its own,
-//! and all coordinators of a database let in the same people. Each statement is written once for both.
+//! In a data directory it is a file of its own. So `queens-coordinator invite` and `revoke` can change it while a
+//! coordinator runs, and a backup of the jobs does not disclose the invitations. On a server it has tables of its own,
+//! which all coordinators of a database share. Each statement is written once for both.
 
 use std::collections::HashMap;
 
@@ -18,26 +19,26 @@ use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
 use super::worker_names::{bind, take_over};
 use crate::store::store_location::StoreLocation;
 
-/// Who was invited, whatever it is kept in.
+/// The invitation store, in a file or on a server.
 #[derive(Debug)]
 pub struct InvitationStore {
     pub(super) shelf: InvitationBackend,
 }
 
-/// Who is to be invited.
+/// The properties of a new invitation.
 #[derive(Clone, Debug)]
 pub struct NewInvitation {
-    /// As what.
+    /// The role.
     pub role: Role,
-    /// What people call them by; a worker gets this name.
+    /// The label that people use; also the name of an invited worker.
     pub label: Option<Name>,
-    /// Until when, in milliseconds since 1970.
+    /// The expiry, in milliseconds since 1970.
     pub expires_ms: Option<u64>,
-    /// How many names workers may use that come with it.
+    /// How many worker names the invitation allows.
     pub n_names: u32,
 }
 
-/// Where a coordinator is reached, and what it is known by, for those who are invited.
+/// The address and the key of a coordinator, for invited users.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishedAddress {
     /// Its URL.
@@ -47,28 +48,27 @@ pub struct PublishedAddress {
 }
 
 impl InvitationStore {
-    /// Opens the book of a directory; makes both if they are not there. Nobody but their owner may read the book. That
-    /// of a database on a server is opened, and made if it is not there, when it is first used.
+    /// Opens the store of a directory; creates both if needed, readable by the owner only. On a server, the store is
+    /// opened, and created if needed, at its first use.
     ///
     /// # Errors
-    /// If that can't be done.
+    /// If the store can't be opened or created.
     pub fn open(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
         Ok(Self { shelf: InvitationBackend::open(whereabouts)? })
     }
 
-    /// Opens a book that a coordinator has made, or that was made for one. On a server, that is found out when it is first
-    /// used.
+    /// Opens an existing store. On a server, a missing store is found out at the first use.
     ///
     /// # Errors
-    /// If there is none, or it can't be opened.
+    /// If there is no store, or it can't be opened.
     pub fn open_existing(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
         Ok(Self { shelf: InvitationBackend::open_existing(whereabouts)? })
     }
 
-    /// Invites somebody. The token is told now and never again.
+    /// Creates an invitation with a token. The token can't be retrieved later.
     ///
     /// # Errors
-    /// If the name is somebody else's, or it can't be written.
+    /// If another invitation has the name, or the store can't be written.
     pub fn invite(&mut self, wanted: &NewInvitation, now_ms: u64) -> Result<Token, InvitationStoreError> {
         self.shelf.transact(|database| {
             let number = add(database, wanted, now_ms, None)?;
@@ -80,10 +80,10 @@ impl InvitationStore {
         })
     }
 
-    /// Invites somebody who is known by the key of a TLS certificate; the invitation's number.
+    /// Creates an invitation for the key of a TLS certificate; returns the invitation's number.
     ///
     /// # Errors
-    /// If the name or the key is somebody else's, or it can't be written.
+    /// If another invitation has the name or the key, or the store can't be written.
     pub fn invite_key(
         &mut self,
         wanted: &NewInvitation,
@@ -93,10 +93,10 @@ impl InvitationStore {
         self.shelf.transact(|database| add(database, wanted, now_ms, Some(key)))
     }
 
-    /// Ends an invitation.
+    /// Revokes an invitation.
     ///
     /// # Errors
-    /// If there is none of this number, or it can't be written.
+    /// If no invitation has this number, or the store can't be written.
     pub fn revoke(&mut self, number: u64) -> Result<(), InvitationStoreError> {
         self.shelf.transact(|database| {
             let sql = "UPDATE invitation SET revoked = 1 WHERE number = ?1 RETURNING number";
@@ -105,7 +105,7 @@ impl InvitationStore {
         })
     }
 
-    /// All invitations, in the order of their numbers.
+    /// Returns all invitations, ordered by number.
     ///
     /// # Errors
     /// If they can't be read.
@@ -113,10 +113,10 @@ impl InvitationStore {
         self.shelf.read(all_invitations)
     }
 
-    /// Ends all invitations that go on; returns them as they were.
+    /// Revokes all open invitations; returns them as they were.
     ///
     /// # Errors
-    /// If that can't be written, and then none is ended.
+    /// If the store can't be written; then none is revoked.
     pub fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, InvitationStoreError> {
         self.shelf.transact(|database| {
             let mut open = all_invitations(database)?;
@@ -126,7 +126,7 @@ impl InvitationStore {
         })
     }
 
-    /// All names that are bound, and the parties that they are bound to.
+    /// Returns all bound names and their parties.
     ///
     /// # Errors
     /// If they can't be read.
@@ -141,14 +141,15 @@ impl InvitationStore {
         })
     }
 
-    /// Binds workers' names to invitations for ever, as far as these may use them; what becomes of each, in order. All
-    /// are written at once. Takes time with how many they are, and once with the names of each of their invitations:
-    /// 10,000 names of one invitation take 0.07 s in thousands and 0.6 ms to 1.2 ms each one by one. On a server on the
-    /// same machine they take two to four times as long (on a busy one, where it was compared: 1.0 s to 1.6 s after 0.4 s
-    /// to 0.7 s in thousands, 28 ms after 8 ms to 11 ms one by one).
+    /// Binds worker names to invitations for good, as far as these allow them, in one write. Returns the results in
+    /// order.
+    /// The time is linear in the number of names, plus once the names of each of their invitations. 10,000 names of one
+    /// invitation take 0.07 s in batches of thousands, and 0.6 ms to 1.2 ms each one by one. On a server on the same
+    /// machine they take two to four times as long. On a busy machine: 1.0 s to 1.6 s instead of 0.4 s to 0.7 s in
+    /// batches, 28 ms instead of 8 ms to 11 ms one by one.
     ///
     /// # Errors
-    /// If they can't be written, and then none is bound.
+    /// If they can't be written; then none is bound.
     pub fn bind(
         &mut self,
         wanted: &[(Party, Name)],
@@ -156,8 +157,8 @@ impl InvitationStore {
         self.shelf.transact(|database| Ok(bind(database, wanted)?))
     }
 
-    /// Notes where a coordinator is reached: in a directory the one that uses it, on a server one of several, known by
-    /// its URL; all that don't know theirs are one.
+    /// Publishes a coordinator's address. A directory has one; a server has one for each URL, and one for all
+    /// coordinators without a URL.
     ///
     /// # Errors
     /// If it can't be written.
@@ -178,10 +179,10 @@ impl InvitationStore {
         self.shelf.transact(|database| Ok(database.change(sql, &values)?))
     }
 
-    /// Where coordinators are reached, as far as they have noted it, in the order of their URLs.
+    /// Returns the published addresses of coordinators, ordered by URL.
     ///
     /// # Errors
-    /// If it can't be read.
+    /// If they can't be read.
     pub fn places(&mut self) -> Result<Vec<PublishedAddress>, InvitationStoreError> {
         self.shelf.read(|database| {
             let mut all = Vec::new();
@@ -195,7 +196,7 @@ impl InvitationStore {
         })
     }
 
-    /// A number that changes whenever somebody else has changed invitations or names.
+    /// Returns a number that changes whenever another process has changed invitations or names.
     ///
     /// # Errors
     /// If it can't be read.
@@ -204,7 +205,7 @@ impl InvitationStore {
     }
 }
 
-/// All invitations, in the order of their numbers.
+/// Returns all invitations, ordered by number.
 fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
     let sql = "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
                FROM invitation ORDER BY number";
@@ -216,7 +217,7 @@ fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
     Ok(all)
 }
 
-/// Adds an invitation, of a key or of a token of which nothing is known before its number is.
+/// Inserts an invitation for a key, or for a token whose hash follows: the token contains the number.
 fn add(
     database: &dyn Database,
     wanted: &NewInvitation,
@@ -253,7 +254,7 @@ fn add(
     Ok(number)
 }
 
-/// The invitation that goes on of somebody who is known by a key.
+/// Returns the open invitation with a key.
 fn known_by(database: &dyn Database, key: Pin, now_ms: u64) -> Result<Option<u64>, Fault> {
     let sql = format!("SELECT number FROM invitation WHERE key = ?1 AND NOT ({ENDED}) ORDER BY number DESC");
     first(database, &sql, &[key.to_string().into(), signed(now_ms).into()], |row| number(row, "number"))

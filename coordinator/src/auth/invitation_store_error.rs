@@ -1,4 +1,4 @@
-//! Why something is not in the book.
+//! Errors of the invitation store.
 
 use std::path::PathBuf;
 
@@ -7,25 +7,25 @@ use thiserror::Error;
 
 use queens_store::sql::fault::Fault;
 
-/// How many invitations there may be, ended or not.
+/// Maximal invitations, open or ended.
 pub(super) const MOST_INVITATIONS: i64 = 100_000;
 
-/// What is said where nobody has made a book.
+/// The message if no invitation store was created.
 pub(super) const NOBODY_THERE: &str = "no coordinator that keeps invitations has been started on it; 'queens-coordinator \
      invite --new' invites before that";
 
-/// Why something is not in the book.
+/// Why an operation on the invitation store fails.
 #[derive(Debug, Error)]
 pub enum InvitationStoreError {
-    /// It can't be read or written.
+    /// The store can't be read or written.
     #[error("cannot use {place}: {reason}")]
     Unusable {
         /// The file, or the database.
         place: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// No coordinator has made it.
+    /// No coordinator has created it.
     #[error("cannot use '{}': {NOBODY_THERE}", .0.display())]
     Absent(PathBuf),
     /// The database can't be reached at present, or does not answer.
@@ -33,53 +33,53 @@ pub enum InvitationStoreError {
     Away {
         /// The database.
         place: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Somebody else may use the name.
+    /// Another invitation has the name.
     #[error("the name '{name}' belongs to invitation {invitation}: names are different people")]
     Taken {
         /// The name.
         name: Name,
-        /// Whose it is.
+        /// Its owner.
         invitation: u64,
     },
-    /// The invitation has as many names as it may have.
+    /// The invitation has all the names that it allows.
     #[error("invitation {invitation} is not for a worker named '{name}': its names are {names}")]
     NoNameLeft {
         /// The name.
         name: Name,
-        /// Whose token was shown.
+        /// The caller's invitation.
         invitation: u64,
-        /// Those that are bound to it.
+        /// The names bound to it.
         names: String,
     },
-    /// Somebody is invited with this key.
+    /// An open invitation has this key.
     #[error("the key of this TLS certificate is that of invitation {0}: revoke it first")]
     KeyInUse(u64),
-    /// There is no such invitation.
+    /// No invitation has this number.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
-    /// The invitation is not there any more.
+    /// The invitation has been removed.
     #[error("the invitation is gone: it was removed, or invitations were put back to an earlier state")]
     InvitationGone,
-    /// Other people are invited where invitations are moved to.
+    /// The destination of a copy has invitations already.
     #[error(
         "there are invitations in the {0} already: what is moved needs a place of its own; remove what is there if a move \
          has left it"
     )]
     Occupied(String),
-    /// There is no room.
+    /// The maximal number of invitations exists.
     #[error("there are {MOST_INVITATIONS} invitations, and no more can be kept")]
     Full,
 }
 
-/// Why a transaction is taken back.
+/// Why a transaction is rolled back.
 #[derive(Debug)]
 pub(crate) enum TransactionError {
-    /// What was asked for may not be.
+    /// The request is not allowed.
     Refused(InvitationStoreError),
-    /// It could not be carried out.
+    /// The database failed.
     Failed(Fault),
 }
 

@@ -1,4 +1,4 @@
-//! Who has logged in by the pages, known by a cookie.
+//! Log-in sessions of the web pages, identified by cookie.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,21 +9,21 @@ use queens_auth::Secret;
 use queens_model::Party;
 use tokio::time::Instant;
 
-/// How long somebody stays logged in, and how long without asking for anything.
+/// How long a log-in session lasts, and how long without requests.
 pub(crate) const LONGEST: Duration = Duration::from_secs(12 * 3600);
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// How many may be logged in, in all and with one token. The one that has been idle longest is logged out for another.
+/// Maximal log-in sessions, in total and per invitation. A new one ends the one that has been idle longest.
 const MOST: usize = 4096;
 const MOST_OF_ONE: usize = 64;
 
-/// All who are logged in. Of their cookies, hashes alone are kept, and nothing on disk.
+/// All log-in sessions by the hash of their cookie. Cookies are not kept, and nothing is on disk.
 #[derive(Debug, Default)]
 pub(super) struct LoginSessions(Mutex<HashMap<[u8; 32], LoginSession>>);
 
 #[derive(Clone, Copy, Debug)]
 struct LoginSession {
-    /// Whose it is: another may have got the number of the invitation since.
+    /// The owner. A number would not do: another invitation may have got it since.
     party: Party,
     began: Instant,
     used: Instant,
@@ -36,7 +36,7 @@ impl LoginSession {
 }
 
 impl LoginSessions {
-    /// Logs somebody in who was invited; what their browser shows from now on.
+    /// Starts a session for a party; returns its cookie.
     ///
     /// # Errors
     /// If the system has no random numbers.
@@ -63,7 +63,7 @@ impl LoginSessions {
         Ok(secret)
     }
 
-    /// Whose session this is, if it goes on.
+    /// Returns the party of a session that has not ended.
     pub(super) fn find(&self, secret: &Secret) -> Option<Party> {
         let now = Instant::now();
         let mut all = self.all();
@@ -72,13 +72,13 @@ impl LoginSessions {
         Some(session.party)
     }
 
-    /// Logs somebody out.
+    /// Ends a session.
     pub(super) fn end(&self, secret: &Secret) {
         self.all().remove(&secret.hash());
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<[u8; 32], LoginSession>> {
-        // Nothing is left half done in there.
+        // A panic leaves no inconsistent state: the map is valid after each operation.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Whoever shows what lets nobody in waits for the answer, the longer the more often.
+//! Answers failed log-ins with growing delay.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,18 +10,18 @@ use tokio::time::Instant;
 
 use crate::connections::neighbourhood;
 
-/// After the first failure, and after many.
+/// The delay after the first failure, and the maximal delay.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// When an address is forgotten that has not failed again.
+/// When an address without further failures is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// Addresses that are remembered, and answers that are held back at a time.
+/// Maximal addresses that are remembered, and answers that are delayed at a time.
 const MOST_ADDRESSES: usize = 4096;
 const MOST_WAITING: usize = 1024;
 
-/// How often each address has failed lately.
+/// Recent failures of each address.
 #[derive(Debug)]
 pub(super) struct LoginThrottle {
     by_address: Mutex<HashMap<IpAddr, (u32, Instant)>>,
@@ -33,10 +33,10 @@ impl LoginThrottle {
         Self { by_address: Mutex::default(), waiting: Arc::new(Semaphore::new(MOST_WAITING)) }
     }
 
-    /// Notes a failure, and lets its answer wait. Right tokens never do.
+    /// Counts a failure and delays its answer. Valid tokens are never delayed.
     pub(super) async fn delay_after_failure(&self, peer: IpAddr) {
         let wait = self.note(peer);
-        // Those for whom there is no room learn nothing by being answered at once.
+        // Beyond the limit, an immediate answer discloses nothing.
         if let Ok(_place) = self.waiting.try_acquire() {
             tokio::time::sleep(wait).await;
         }

@@ -1,6 +1,6 @@
-//! How much one person may be saying at a time in sessions of workers.
+//! Limits the bytes that one principal's sessions may have in flight.
 //!
-//! A message is read as a whole before it is understood, and one may be large. Those that are take turns.
+//! A message is read completely before it is decoded, and it may be large. Large messages take turns.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,19 +15,19 @@ use tokio::time::Sleep;
 use tokio_util::sync::PollSemaphore;
 use tonic::Status;
 
-/// A message of more bytes than this is large. What workers report every second is far smaller.
+/// Messages above this size in bytes are large. The reports that workers send every second are far smaller.
 const LARGE: usize = 64 << 10;
 
-/// Bytes of large messages that one person may be sending at the same time: two of the largest.
+/// Bytes of large messages that one principal may send at the same time: two of the largest.
 const MOST_LARGE: usize = 2 * LARGEST_OF_WORKER;
 
 /// How long a large message may wait for its turn, and then take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
 
-/// The bytes before each message of gRPC: whether it is compressed, and its length.
+/// The bytes before each gRPC message: whether it is compressed, and its length.
 const HEAD: usize = 5;
 
-/// What a person may be saying at a time, in all of their sessions.
+/// The bytes that all sessions of a principal may have in flight.
 #[derive(Clone, Debug)]
 pub(super) struct MessageBudget(Arc<Semaphore>);
 
@@ -38,13 +38,13 @@ impl Default for MessageBudget {
 }
 
 impl MessageBudget {
-    /// What one session takes of it.
+    /// Returns the share of a new session.
     pub(super) fn for_session(&self) -> SessionBudget {
         SessionBudget { budget: self.0.clone(), taken: Arc::default() }
     }
 }
 
-/// What one session takes of a ration.
+/// The part of a budget that one session holds.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionBudget {
     budget: Arc<Semaphore>,
@@ -52,12 +52,12 @@ pub(crate) struct SessionBudget {
 }
 
 impl SessionBudget {
-    /// Whether a large message was read that has not been dealt with.
+    /// Returns whether a large message was read and is not processed yet.
     pub(crate) fn is_taken(&self) -> bool {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// What was read has been dealt with.
+    /// Releases the budget of a message that was processed.
     pub(crate) fn give_back(&self) {
         self.take(None);
     }
@@ -66,7 +66,7 @@ impl SessionBudget {
         *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = permit;
     }
 
-    /// Has the large messages in the body of a request wait for their turns.
+    /// Wraps the body of a request so that large messages wait for their turns.
     pub(crate) fn body(&self, body: Body) -> Body {
         Body::new(BudgetedBody {
             body,
@@ -79,14 +79,14 @@ impl SessionBudget {
     }
 }
 
-/// Where in a stream of messages it is.
+/// A position in a stream of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// Before a message. The length is read as far as it has come.
+    /// Before a message. The length has been read as far as it has arrived.
     Head { n_read: usize, length: usize },
-    /// Before a large one, whose turn has not come.
+    /// Before a large message that waits for its turn.
     Turn { length: usize },
-    /// In one.
+    /// In a message.
     Message { left: usize },
 }
 
@@ -95,7 +95,7 @@ struct BudgetedBody {
     body: Body,
     turns: PollSemaphore,
     session_budget: SessionBudget,
-    /// Has come and not been passed on.
+    /// Received and not passed on yet.
     read: Bytes,
     at: At,
     /// Ends when a large message has taken too long.
@@ -126,7 +126,7 @@ impl BudgetedBody {
         too_late.as_mut().poll(context)
     }
 
-    /// What has come up to the next large message.
+    /// Returns the received bytes up to the next large message.
     fn next_piece(&mut self) -> Bytes {
         let mut n_passed = 0;
         while let Some(&byte) = self.read.get(n_passed) {
@@ -134,12 +134,12 @@ impl BudgetedBody {
                 At::Turn { .. } => break,
                 At::Head { n_read, length } => {
                     n_passed += 1;
-                    // The first says whether the message is compressed.
+                    // The first byte says whether the message is compressed.
                     let length = if n_read == 0 { 0 } else { length << 8 | usize::from(byte) };
                     self.at = match length {
                         _ if n_read + 1 < HEAD => At::Head { n_read: n_read + 1, length },
                         0 => At::Head { n_read: 0, length: 0 },
-                        // What is larger is refused when its length is known.
+                        // Larger messages are rejected once their length is known.
                         LARGE..=LARGEST_OF_WORKER => At::Turn { length },
                         left => At::Message { left },
                     };
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// The head of a message of gRPC and its bytes.
+    /// Returns the head and the bytes of a gRPC message.
     fn message(length: usize) -> Vec<u8> {
         let mut message = vec![0];
         message.extend(u32::try_from(length).expect("small").to_be_bytes());
@@ -212,7 +212,7 @@ mod tests {
         message
     }
 
-    /// A session of a person, and what its worker says in it.
+    /// A session of a principal, and the sender of its messages.
     struct Played {
         session_budget: SessionBudget,
         says: mpsc::UnboundedSender<Vec<u8>>,
@@ -231,7 +231,7 @@ mod tests {
             self.says.send(bytes).expect("somebody listens");
         }
 
-        /// Reads until nothing comes any more; how much that was.
+        /// Reads until nothing is pending; returns the number of bytes.
         async fn read(&mut self) -> Result<usize, Status> {
             let mut n_read = 0;
             loop {
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(third.read().await.expect("no turn yet"), small.len() + HEAD);
         first.session_budget.give_back();
         assert_eq!(third.read().await.expect("its turn"), LARGEST_OF_WORKER);
-        // Whose session ends gives back what it has.
+        // A session that ends releases its budget.
         drop((first, second, third));
         assert_eq!(budget.0.available_permits(), MOST_LARGE);
     }
@@ -302,7 +302,7 @@ mod tests {
         for played in [&mut first, &mut second] {
             assert_eq!(played.read().await.expect_err("too late").code(), tonic::Code::DeadlineExceeded);
         }
-        // A pause between two messages is none in one.
+        // A pause between two messages does not count as time in a message.
         let mut fourth = Played::new(&budget);
         drop((first, second, third));
         fourth.say(message(LARGE));

@@ -1,9 +1,9 @@
-//! What every request takes, by gRPC and by HTTP.
+//! The permission that each request requires, by gRPC and by HTTP.
 
 use queens_auth::Permission;
 use queens_auth::Permission::{Audit, Count, Decide, Export, Public, Read};
 
-/// Method and path of all that is served. What is not here is refused where anything is.
+/// Method, path and permission of every route. A request for any other route is refused.
 const TABLE: &[(&str, &str, Permission)] = &[
     ("POST", "/queens.v1.Workers/Session", Count),
     ("POST", "/queens.v1.Jobs/Submit", Decide),
@@ -90,28 +90,28 @@ const TABLE: &[(&str, &str, Permission)] = &[
     ("GET", "/assets/cross.js", Public),
 ];
 
-/// What a request takes; `None` if it is not in the table.
+/// Returns the permission that a request requires; `None` for an unknown route.
 pub(super) fn permission(method: &str, path: &str) -> Option<Permission> {
-    // By HTTP, whatever is got can also be asked for without its body.
+    // HTTP clients may send HEAD to every GET route.
     let method = if method == "HEAD" { "GET" } else { method };
     TABLE.iter().find(|(known, at, _)| (*known, *at) == (method, path)).map(|(_, _, permission)| *permission)
 }
 
-/// What kind of work a request is.
+/// The kind of a request, for its quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A worker's session.
     Session,
     /// A new job.
     Submission,
-    /// A stream of whether all is well.
+    /// A stream of health states.
     Watch,
-    /// Whether all is well: supervisors ask, and nobody can make it last.
+    /// A health check: supervisors send it, and it can't be kept open.
     Probe,
     Other,
 }
 
-/// The kind of a request.
+/// Returns the kind of a request.
 pub(super) fn kind(method: &str, path: &str) -> Kind {
     match (method, path) {
         (_, "/queens.v1.Workers/Session") => Kind::Session,
@@ -122,7 +122,7 @@ pub(super) fn kind(method: &str, path: &str) -> Kind {
     }
 }
 
-/// Method and path of all requests that anybody may make.
+/// Returns the method and the path of every route.
 #[cfg(test)]
 pub(crate) fn requests() -> impl Iterator<Item = (&'static str, &'static str)> {
     TABLE.iter().map(|(method, path, _)| (*method, *path))
@@ -136,7 +136,7 @@ mod tests {
 
     const PROTOCOL: &str = include_str!("../../../proto/proto/queens/v1/queens.proto");
 
-    /// The methods of the services of the protocol, as its text has them.
+    /// Returns the methods of the protocol's services, parsed from its text.
     fn methods() -> BTreeSet<String> {
         let (mut service, mut found) = ("", BTreeSet::new());
         for line in PROTOCOL.lines().map(str::trim) {

@@ -1,10 +1,10 @@
-//! A book on a server, beside the tables of the jobs.
+//! The invitation store on a PostgreSQL server, beside the tables of the jobs.
 //!
-//! Nobody has to lead to write in it. A lead keeps two coordinators from adding up counts apart, and each goes by what
-//! it has in memory; of people, each coordinator and each command goes by the tables alone. Whoever writes holds the row
-//! of the table `book` until the transaction ends, so that a name is bound once and a key is one person's, whoever else
-//! writes. A coordinator that has lost the lead binds no name that it could not have bound a moment before, and what it
-//! has refused or carried out has happened and has to be recorded.
+//! Writing to it needs no leader lease. For jobs, the lease keeps two coordinators from counting separately, since each
+//! relies on its memory. For invitations, each coordinator and each command relies on the tables alone.
+//! A writer locks the row of the table `book` until its transaction ends. So a name is bound once, and a key belongs to
+//! one invitation, with any number of writers. A coordinator that has lost the lease binds no name that it could not
+//! have bound a moment before. Its audit entries describe actions that have happened, and must be recorded.
 
 use std::time::{Duration, Instant};
 
@@ -16,25 +16,25 @@ use crate::store::postgres::Server;
 use crate::store::postgres::schema::{make_once, version_in};
 use crate::store::postgres::session::Session;
 
-/// The version of the tables that this program works on, which is not that of the jobs' tables.
+/// The version of these tables that this program works on. The jobs' tables have a version of their own.
 const VERSION: i64 = 1;
 
-/// How long a server that could not be reached is left alone: whoever waits meanwhile is told at once.
+/// How long an unreachable server is not tried again. Operations fail at once meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A book on a server. It is connected to when it is used, and again when the connection was lost; each answer is
-/// waited for as long as a session waits, and not for ever.
+/// The invitation store on a server. It connects at its first use, and again after a connection loss. Each answer has
+/// the timeout of a `Session`.
 #[derive(Debug)]
 pub(super) struct PostgresBackend {
     server: Server,
     session: Option<Session>,
-    /// Whether tables are made that are not there.
+    /// Whether missing tables are created.
     makes: bool,
-    /// When it could not be reached last, and why.
+    /// When the last connection attempt failed, and why.
     failed: Option<(Instant, String)>,
-    /// The mark of the state that was asked about last, with what was changed here since.
+    /// The mark of the last state seen, including changes by this program.
     seen: Option<i64>,
-    /// How often another was found.
+    /// How often the mark was another one.
     n_versions: i64,
 }
 
@@ -43,12 +43,12 @@ impl PostgresBackend {
         Self { server, session: None, makes: true, failed: None, seen: None, n_versions: 0 }
     }
 
-    /// One whose tables have to be there.
+    /// Returns a backend whose tables must exist.
     pub(super) fn of_existing(server: Server) -> Self {
         Self { makes: false, ..Self::of(server) }
     }
 
-    /// What people call it.
+    /// Returns the name for messages.
     pub(super) fn name(&self) -> String {
         self.server.name()
     }
@@ -60,8 +60,8 @@ impl PostgresBackend {
         self.with_session(|session| work(session))
     }
 
-    /// Does something in a transaction that has the row of the table `book`. If it was not certain that it was
-    /// carried out, what was changed counts as others' change, and is read again.
+    /// Runs a transaction that locks the row of the table `book`. If the outcome of the commit is unknown, its changes
+    /// count as those of others, and are read again.
     pub(super) fn transact<T>(
         &mut self,
         work: impl FnOnce(&dyn Database) -> Result<T, TransactionError>,
@@ -80,7 +80,7 @@ impl PostgresBackend {
         Ok(done)
     }
 
-    /// A number that changes whenever others have changed invitations or names, or have put back the database.
+    /// Returns a number that changes whenever others have changed invitations or names, or restored the database.
     pub(super) fn version(&mut self) -> Result<i64, Fault> {
         let mark = self.with_session(|session| mark(session, ""))?;
         if self.seen.replace(mark) != Some(mark) {
@@ -89,7 +89,7 @@ impl PostgresBackend {
         Ok(self.n_versions)
     }
 
-    /// Does something with the connection, which is given up if that fails, and a transaction with it.
+    /// Runs an operation on the connection. A failure drops the connection and rolls back its transaction.
     fn with_session<T, E: From<Fault>>(
         &mut self,
         work: impl FnOnce(&Session) -> Result<T, E>,
@@ -119,15 +119,14 @@ impl PostgresBackend {
     }
 }
 
-/// Has the numbers of new invitations be higher than those that were written with theirs.
+/// Moves the sequence of invitation numbers past the numbers that were copied.
 pub(super) fn number_on(database: &dyn Database) -> Result<(), Fault> {
     let sql =
         "SELECT setval(pg_get_serial_sequence('queens.invitation', 'number'), max(number)) FROM invitation";
     database.change(sql, &[])
 }
 
-/// Looks whether the tables are those that this program works on. They are made, if `makes` says so and they are not
-/// there.
+/// Checks the version of the tables. Missing tables are created if `makes` is set.
 fn make(session: &Session, makes: bool) -> Result<(), Fault> {
     if version_in(session, "book")?.is_none() {
         if !makes {
@@ -144,7 +143,7 @@ fn make(session: &Session, makes: bool) -> Result<(), Fault> {
     }
 }
 
-/// The number that was drawn when invitations or names were changed last.
+/// Returns the random number of the last change of invitations or names.
 fn mark(session: &Session, lock: &str) -> Result<i64, Fault> {
     let sql = format!("SELECT mark FROM book WHERE one = 1 {lock}");
     let found = first(session, &sql, &[], |row| row.get("mark", &"book"))?;

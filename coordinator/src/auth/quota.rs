@@ -1,8 +1,6 @@
-//! How much of a coordinator one person may take: requests at a time, sessions at a time and what is said in them, and
-//! submissions a minute.
+//! Limits each principal's requests at a time, sessions at a time with their message bytes, and submissions per minute.
 //!
-//! A person is whoever comes with one invitation, or a stranger of one address. Where nobody is asked who they are,
-//! everybody may do everything, and this too.
+//! A quota belongs to an invitation, or to the address of a stranger. Without authentication there are no quotas.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,26 +15,26 @@ use super::message_budget::{MessageBudget, SessionBudget};
 use super::permissions::Kind;
 use crate::connections::neighbourhood;
 
-/// LoginSessions of workers for each name that an invitation has: that of a connection that broke ends only after a while.
-/// And as many more for them all.
+/// Worker sessions for each name of an invitation: the session of a broken connection ends only after a while. The
+/// second figure is added once per invitation.
 const SESSIONS_OF_A_NAME: usize = 2;
 const MORE_SESSIONS: usize = 4;
 
-/// Streams of one person that say whether all is well, which never end.
+/// Health streams of one principal; they never end.
 const MOST_WATCHES: usize = 8;
 
-/// The time for which submissions are counted.
+/// The period of the submission limit.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// When those are looked for who take nothing any more: at so many, or twice as many as were left the last time.
+/// Unused entries are removed at this many entries, or at twice as many as the last sweep left.
 const FIRST_SWEEP: usize = 1024;
 
-/// How much one person may do.
+/// The quota of one principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaLimits {
-    /// Requests that are answered at the same time, sessions aside: a page that is told news is one.
+    /// Concurrent requests, without sessions. A page that receives live updates counts as one.
     pub n_requests: NonZeroUsize,
-    /// Jobs that may be submitted in a minute: at once, or one after the other.
+    /// Jobs that may be submitted per minute, at once or spread out.
     pub n_submissions: NonZeroU32,
 }
 
@@ -48,38 +46,38 @@ impl Default for QuotaLimits {
     }
 }
 
-/// Whom a request is of.
+/// The owner of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum QuotaKey {
-    /// Whoever comes with this invitation.
+    /// An invitation's number.
     Invited(u64),
-    /// A stranger from there.
+    /// A stranger's address.
     At(IpAddr),
 }
 
-/// What a person has too much of.
+/// Which limit a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum QuotaExceeded {
-    /// Requests at a time.
+    /// Concurrent requests.
     #[error("{0} requests of yours are being answered: try again when some of them are")]
     Requests(NonZeroUsize),
-    /// LoginSessions at a time, of which so many are allowed.
+    /// Concurrent worker sessions, with the limit.
     #[error(
         "{0} sessions of this invitation go on, and no more may: {SESSIONS_OF_A_NAME} for each of its names, and \
          {MORE_SESSIONS}; of connections that broke they end within a minute"
     )]
     LoginSessions(usize),
-    /// Streams of whether all is well.
+    /// Health streams.
     #[error("{MOST_WATCHES} streams of yours say already whether all is well")]
     Watches,
-    /// Submissions lately.
+    /// Recent submissions.
     #[error(
         "{0} jobs were submitted with this invitation, which are as many as are taken in a minute: try again soon"
     )]
     Submissions(NonZeroU32),
 }
 
-/// What everybody takes at present.
+/// The present usage of all quotas.
 #[derive(Debug, Default)]
 pub(super) struct Quotas {
     quota: QuotaLimits,
@@ -93,7 +91,7 @@ struct UsageTable {
 }
 
 impl UsageTable {
-    /// Forgets those who take nothing. Takes constant time for each person, as it is done seldom.
+    /// Removes unused entries. The amortised time per entry is constant.
     fn sweep(&mut self, now: Instant) {
         if self.by_person.len() >= self.sweep_at.max(FIRST_SWEEP) {
             self.by_person.retain(|_, portion| !portion.is_nothing(now));
@@ -102,15 +100,15 @@ impl UsageTable {
     }
 }
 
-/// What one person takes.
+/// The present usage of one quota.
 #[derive(Debug, Default)]
 struct Usage {
     n_requests: usize,
     n_sessions: usize,
     n_watches: usize,
-    /// When all submissions are allowed again; each puts it off.
+    /// When the full number of submissions is allowed again; each submission postpones it.
     rested: Option<Instant>,
-    /// What may be said in sessions.
+    /// The message bytes of the sessions.
     budget: MessageBudget,
 }
 
@@ -120,7 +118,7 @@ impl Usage {
         n_requests + n_sessions + n_watches == 0 && self.rested.is_none_or(|rested| rested <= now)
     }
 
-    /// How many requests of a kind go on; `None` if they are not counted.
+    /// Returns the counter for a kind of request; `None` if the kind is not counted.
     fn n_of(&mut self, kind: Kind) -> Option<&mut usize> {
         match kind {
             Kind::Session => Some(&mut self.n_sessions),
@@ -131,13 +129,13 @@ impl Usage {
     }
 }
 
-/// A request that goes on; given back when it is dropped.
+/// Quota that a request holds; released on drop.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     quotas: Arc<Quotas>,
     person: QuotaKey,
     kind: Kind,
-    /// What a session takes of what may be said; `None` for other requests.
+    /// The message budget of a session; `None` for other requests.
     session_budget: Option<SessionBudget>,
 }
 
@@ -148,7 +146,7 @@ impl Reservation {
 }
 
 impl QuotaKey {
-    /// Whoever comes from an address.
+    /// Returns the key for a stranger's address.
     pub(super) fn at(peer: IpAddr) -> Self {
         Self::At(neighbourhood(peer))
     }
@@ -159,7 +157,7 @@ impl Quotas {
         Self { quota, all: Mutex::default() }
     }
 
-    /// Begins a request of a person who may use so many names as a worker, or says what there is too much of.
+    /// Reserves quota for a request of a principal with `n_names` worker names, or returns the exceeded limit.
     pub(super) fn begin(
         self: &Arc<Self>,
         person: QuotaKey,
@@ -200,7 +198,7 @@ impl Quotas {
     }
 
     fn all(&self) -> MutexGuard<'_, UsageTable> {
-        // Nothing is left half done in there.
+        // A panic leaves no inconsistent state: each operation changes one counter.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of the book, read.
+//! Parses rows of the invitation store.
 
 use std::fmt::Display;
 
@@ -9,10 +9,10 @@ use queens_store::sql::database::Row;
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
-/// Whether an invitation has ended, by its columns and a number for the present.
+/// The SQL condition for an ended invitation; `?2` is the present time.
 pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";
 
-/// An invitation.
+/// Parses an invitation.
 pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     let number = number(row, "number")?;
     let place = format!("invitation {number}");
@@ -34,24 +34,24 @@ pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     })
 }
 
-/// A worker's name.
+/// Parses a worker's name.
 pub(super) fn name(row: &Row<'_>) -> Result<Name, Fault> {
     let place = "a worker's name";
     let text: String = row.get("name", &place)?;
     text.parse().map_err(|error| senseless(&place, &error))
 }
 
-/// Who was invited.
+/// Parses a party.
 pub(super) fn party(row: &Row<'_>) -> Result<Party, Fault> {
     row.get("party", &"a party").map(Party::from_bytes)
 }
 
-/// A party as databases keep it.
+/// Returns a party as a database value.
 pub(super) fn bytes(party: Party) -> Value {
     party.to_bytes().to_vec().into()
 }
 
-/// A number that is not negative.
+/// Parses a non-negative number.
 pub(super) fn number(row: &Row<'_>, column: &str) -> Result<u64, Fault> {
     row.get::<i64>(column, &"a number of the book").map(i64::unsigned_abs)
 }
@@ -60,7 +60,7 @@ fn senseless(place: &dyn Display, error: &dyn Display) -> Fault {
     Fault::Damaged(format!("{place}: {error}"))
 }
 
-/// Integers of databases are signed.
+/// Returns a number as a signed integer, which databases require.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,8 +1,8 @@
-//! The tables of the book.
+//! The SQLite schema of the invitation store.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// What tells the book from other databases, and the version of its tables.
+/// The identifier of the file format, and the version of the schema.
 pub(super) const APPLICATION_ID: i64 = 0x4e51_6163;
 pub(super) const VERSION: i64 = 1;
 
@@ -62,10 +62,10 @@ CREATE TABLE audit (
 CREATE INDEX audit_kind ON audit (refusal, number);
 ";
 
-/// Makes the tables if there are none.
+/// Creates the tables in an empty database; returns the identifier and the version found.
 ///
 /// # Errors
-/// If that fails. A database of another kind or version is told by its ids.
+/// If that fails. A database of another kind or version is no error: the caller compares both numbers.
 pub(super) fn make(connection: &mut Connection) -> rusqlite::Result<(i64, i64)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let ids = |transaction: &Connection| -> rusqlite::Result<(i64, i64)> {

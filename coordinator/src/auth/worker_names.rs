@@ -1,4 +1,4 @@
-//! Names of workers in the book: each is bound to one invitation.
+//! Worker names in the invitation store; each is bound to one invitation.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ use rusqlite::types::Value;
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::rows::{ENDED, bytes, name, number, party, signed};
 
-/// Names that people are told of.
+/// Names listed in a message.
 const MOST_TOLD: i64 = 10;
 
-/// How many values are asked about at a time, by one statement whatever their number.
+/// Values in one query. Every batch has this many, so that the statement is always the same.
 const PORTION: usize = 100;
 
-/// Names, which nobody has.
+/// The table of names, which belong to no job.
 pub(super) const NAME: Table = Table {
     name: "name",
     columns: &["name", "party"],
@@ -26,7 +26,7 @@ pub(super) const NAME: Table = Table {
     put: "INSERT INTO name (name, party) VALUES (?1, ?2)",
 };
 
-/// Gives a name to a new invitation: one that nobody has, or whose invitation has ended.
+/// Gives a name to a new invitation, if the name is free or its invitation has ended.
 pub(super) fn take_over(
     database: &dyn Database,
     party: Party,
@@ -48,18 +48,18 @@ pub(super) fn take_over(
     Ok(database.change(sql, &[text(name), bytes(party)])?)
 }
 
-/// The names of an invitation.
+/// The bound and the allowed names of an invitation.
 #[derive(Debug)]
 struct NameBudget {
     /// The number of the invitation.
     number: u64,
     n_bound: i64,
     n_names: i64,
-    /// Some of them in words, if that was asked before.
+    /// Some of the names as a text, once it was needed.
     told: Option<String>,
 }
 
-/// Binds names to parties, which are those of invitations; what becomes of each, in order.
+/// Binds names to parties of invitations; returns the results in order.
 pub(super) fn bind(
     database: &dyn Database,
     wanted: &[(Party, Name)],
@@ -94,7 +94,7 @@ pub(super) fn bind(
     wanted.iter().map(&mut bind).collect()
 }
 
-/// Whose those of the names are that are bound: a party, and the number of its invitation.
+/// Returns the party and the invitation number of each bound name.
 fn owners(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Name, (Party, u64)>, Fault> {
     let names: BTreeSet<&Name> = wanted.iter().map(|(_, name)| name).collect();
     let names = names.into_iter().map(text).collect();
@@ -108,7 +108,7 @@ fn owners(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<N
     Ok(owners)
 }
 
-/// The room of each invitation that is there.
+/// Returns the name budget of each existing invitation.
 fn rooms(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Party, NameBudget>, Fault> {
     let parties: BTreeSet<Party> = wanted.iter().map(|(party, _)| *party).collect();
     let parties = parties.into_iter().map(bytes).collect();
@@ -126,7 +126,7 @@ fn rooms(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Pa
     Ok(rooms)
 }
 
-/// Calls `each` with the rows of a query that ends where a list of values has to follow.
+/// Calls `each` with the rows of a query that ends before its list of values.
 fn in_batches(
     database: &dyn Database,
     sql: &str,
@@ -136,7 +136,7 @@ fn in_batches(
     let marks: Vec<String> = (1..=PORTION).map(|number| format!("?{number}")).collect();
     let sql = format!("{sql} ({})", marks.join(", "));
     for portion in values.chunks(PORTION) {
-        // To ask for the same twice changes nothing.
+        // Fills up the last batch; duplicates in the list do not change the result.
         let mut portion = portion.to_vec();
         portion.resize(PORTION, portion[0].clone());
         for_each(database, &sql, &portion, &mut each)?;
@@ -144,7 +144,7 @@ fn in_batches(
     Ok(())
 }
 
-/// Some of the names of an invitation, in words.
+/// Returns some names of an invitation as a text.
 fn some_names(database: &dyn Database, party: Party, n_bound: i64) -> Result<String, Fault> {
     let mut some = Vec::new();
     let sql = "SELECT name FROM name WHERE party = ?1 ORDER BY name LIMIT ?2";

@@ -1,4 +1,4 @@
-//! What the records of jobs prove, in words.
+//! Formats the results of auditing jobs from their records.
 
 use anyhow::{Context, bail};
 use queens_runtime::print;
@@ -20,7 +20,6 @@ pub(crate) fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a line for each job.
 pub(crate) fn show(audits: &[JobAudit]) -> anyhow::Result<()> {
     if audits.is_empty() {
         return print("no jobs").context("failed to write the answer");

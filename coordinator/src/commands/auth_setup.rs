@@ -1,4 +1,4 @@
-//! Who is let in by a coordinator that is started.
+//! Options for TLS, authentication and the published address of a coordinator.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,43 +17,43 @@ use queens_model::CoordinatorUrl;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-/// How long to wait before noting again what could not be noted.
+/// How long to wait before publishing the address is retried.
 const NOTE_AGAIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 pub(crate) struct DoorArgs {
-    /// Where others reach this coordinator, by a name or through a proxy: what 'invite' prints, and a host that its
-    /// pages may be asked for by [default: where it listens]
+    /// URL of this coordinator for clients, by a name or through a proxy [default: the address it listens on]
+    ///
+    /// 'invite' prints it, and the web pages accept its host name.
     #[arg(long, env = "QUEENS_URL", value_name = "URL")]
     pub(crate) url: Option<CoordinatorUrl>,
 
-    /// The coordinator's TLS certificate (PEM), with those of authorities between it and one that workers know; all
-    /// connections are encrypted then, and only who was invited gets in
+    /// TLS certificate of the coordinator (PEM), with intermediate certificates; enables encryption and invitations
     ///
-    /// 'queens-coordinator certs' makes such files. They are read again when they change, and at SIGHUP.
+    /// All connections are encrypted, and every user needs an invitation. 'queens-coordinator certs' creates
+    /// certificates. The files are reloaded when they change, and on SIGHUP.
     #[arg(long, env = "QUEENS_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
-    /// The private key of the TLS certificate (PEM)
+    /// Private key of the TLS certificate (PEM)
     #[arg(long, env = "QUEENS_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Let TLS 1.2 be spoken as well, and not only 1.3
+    /// Accept TLS 1.2 in addition to TLS 1.3
     #[arg(long = "tls-1.2", env = "QUEENS_TLS_1_2", requires = "tls_cert")]
     older_tls: bool,
 
-    /// Let in only who was invited, though there is no TLS here: for a coordinator on this machine's own address behind
-    /// a proxy that encrypts
+    /// Require invitations without TLS: for a coordinator on a loopback address behind a proxy that encrypts
     #[arg(long, env = "QUEENS_REQUIRE_TOKENS", conflicts_with = "insecure_no_auth")]
     require_tokens: bool,
 
-    /// Let everybody do everything, unencrypted, also on an address that others reach: for networks that you trust
+    /// Allow everything to everybody, unencrypted, also on reachable addresses: for trusted networks
     #[arg(long, env = "QUEENS_INSECURE_NO_AUTH", conflicts_with = "tls_cert")]
     insecure_no_auth: bool,
 }
 
 impl DoorArgs {
-    /// What the ports encrypt with, if they do.
+    /// Loads the TLS files, if they are given.
     pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
         let Some((certificate, key)) = self.tls_cert.clone().zip(self.tls_key.clone()) else {
             return Ok(None);
@@ -62,8 +62,7 @@ impl DoorArgs {
         Ok(Some(Tls::load(files).context("failed to set up TLS")?))
     }
 
-    /// Fails if strangers could reach one of these addresses and nothing would keep them out, which nobody has said is
-    /// wanted.
+    /// Fails if strangers could reach one of these addresses unauthenticated, unless `--insecure-no-auth` allows it.
     pub(crate) fn check(&self, listening: &[SocketAddr]) -> anyhow::Result<()> {
         let open = listening.iter().find(|address| !address.ip().to_canonical().is_loopback());
         let Some(address) = open.filter(|_| self.tls_cert.is_none()) else { return Ok(()) };
@@ -85,15 +84,15 @@ impl DoorArgs {
         )
     }
 
-    /// Where it is reached that listens at this address, for those who are invited. Of a proxy, only `--url` tells.
+    /// Returns the published address of a coordinator that listens here. The address of a proxy is known from `--url`
+    /// only.
     pub(crate) fn place(&self, listening: SocketAddr, tls: Option<&Tls>) -> PublishedAddress {
         let told = self.url.as_ref().map(|url| url.as_str().to_owned());
         let url = told.or_else(|| tls.map(|_| format!("https://{}", reached_at(listening))));
         PublishedAddress { url, pin: tls.map(|tls| tls.pin().to_string()) }
     }
 
-    /// Where other coordinators send workers and operators for the one that listens at this address, and people for its
-    /// pages at the other.
+    /// Returns the addresses to which other coordinators redirect workers and operators, and visitors of the pages.
     pub(crate) fn contact(
         &self,
         listening: SocketAddr,
@@ -110,8 +109,8 @@ impl DoorArgs {
         Contact { url, pages }
     }
 
-    /// Notes that a coordinator is reached at `place`, also if it never leads, for those who are invited; as soon as that
-    /// can be written, and nobody waits for it.
+    /// Publishes this coordinator's address for invited users in the background, even if it never leads. Retries until
+    /// the store can be written.
     pub(crate) fn note_place(
         &self,
         store: StoreLocation,
@@ -135,7 +134,7 @@ impl DoorArgs {
         noting.context("failed to start a thread").map(drop)
     }
 
-    /// Who is let in. Those who are invited are told that the coordinator is reached at `place`.
+    /// Creates the authenticator, which publishes `place` to invited users.
     pub(crate) fn authenticator(
         &self,
         store: &StoreLocation,
@@ -150,7 +149,8 @@ impl DoorArgs {
     }
 }
 
-/// How others may reach a listener: by its address, or by this machine's name if it listens on all addresses.
+/// Returns the address at which others reach a listener: its own, or this machine's name if it listens on all
+/// addresses.
 fn reached_at(address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();

@@ -1,4 +1,4 @@
-//! Inviting, listing who was invited, and ending that.
+//! The commands that create, list and revoke invitations.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -16,10 +16,10 @@ use queens_runtime::{print, say};
 
 use super::store::StoreArgs;
 
-/// Where who was invited is kept.
+/// Options for the location of the invitation store.
 #[derive(Debug, Args)]
 pub(crate) struct BookArgs {
-    /// The coordinator's directory
+    /// Data directory of the coordinator
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 
@@ -28,17 +28,16 @@ pub(crate) struct BookArgs {
 }
 
 impl BookArgs {
-    /// The book that is there.
+    /// Opens the existing store.
     pub(crate) fn open(&self) -> anyhow::Result<InvitationStore> {
         Ok(InvitationStore::open_existing(&self.whereabouts()?)?)
     }
 
-    /// Where it is.
     pub(crate) fn whereabouts(&self) -> anyhow::Result<StoreLocation> {
         self.store.whereabouts(&self.data_dir)
     }
 
-    /// The book, if it is there.
+    /// Opens the store, if it exists.
     pub(crate) fn open_if_there(&self) -> anyhow::Result<Option<InvitationStore>> {
         match InvitationStore::open_existing(&self.whereabouts()?) {
             Err(InvitationStoreError::Absent(_)) => Ok(None),
@@ -46,7 +45,7 @@ impl BookArgs {
         }
     }
 
-    /// The book, which is made if it is not there, and where coordinators are reached, as far as that is known.
+    /// Opens or creates the store; returns the published addresses too.
     fn make(&self) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
         let mut store = InvitationStore::open(&self.whereabouts()?)?;
         let places = store.places()?;
@@ -54,40 +53,40 @@ impl BookArgs {
     }
 }
 
-/// The most names that workers may use with one token.
+/// Maximal worker names of one invitation.
 const MOST_NAMES: u32 = 100_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct InviteArgs {
-    /// What the invitation is good for: 'worker' counts and does nothing else, 'viewer' reads, 'operator' reads and
-    /// decides
+    /// Role: 'worker' counts only, 'viewer' reads, 'operator' reads and manages jobs and workers
     #[arg(long, value_name = "ROLE")]
     role: Role,
 
-    /// Who it is for; a worker has to call itself so, and nobody else may
+    /// Name of the invited user; a worker must use it as its name, and nobody else can
     #[arg(long, value_name = "NAME")]
     name: Option<Name>,
 
-    /// Invite before a coordinator is started: make what it will keep invitations in, if that is not there
+    /// Create the invitation store before the first start of a coordinator
     ///
-    /// Without this, a directory or database is refused on which no coordinator has been started: nobody would ever be let
-    /// in. What is printed has neither the coordinator's address nor the pin of its key, which nobody knows yet.
+    /// Without this, a directory or database that no coordinator has used is an error, since the invitation would be
+    /// useless. The printed line contains neither the address of the coordinator nor the pin of its key: both are not
+    /// known yet.
     #[arg(long)]
     new: bool,
 
-    /// How long the invitation lasts, such as 30d, 12h or 90m [default: until it is revoked]
+    /// Lifetime of the invitation, such as 30d, 12h or 90m [default: until it is revoked]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<Duration>,
 
-    /// How many names workers may use with the token; each name that comes with it is bound to it for ever
+    /// How many worker names may use the token; each name is bound to it for good at its first use
     ///
-    /// All names of one invitation are one party: they don't confirm each other's counts, and are blocked together when one
-    /// of them is found to be wrong. Invite each person once.
+    /// All names of one invitation are one party: they don't confirm each other's counts, and are blocked together when
+    /// one of them reports a wrong count. Give each person an invitation of their own.
     #[arg(long, value_name = "K", default_value_t = 1, conflicts_with = "name",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_NAMES)))]
     uses: u32,
 
-    /// Where whoever is invited reaches the coordinator [default: what the coordinator has noted]
+    /// URL of the coordinator for the invited user [default: the published one]
     #[arg(long, value_name = "URL")]
     url: Option<CoordinatorUrl>,
 
@@ -95,18 +94,18 @@ pub(crate) struct InviteArgs {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// The TLS certificate (PEM) of whoever is invited: they are known by its key, and there is no token
+    /// TLS certificate (PEM) of the invited user, whose key replaces the token
     ///
-    /// Who signed it, and until when it is good, does not count: the invitation says that. Pages take tokens only.
+    /// Its issuer and its expiry are ignored: the invitation decides. The web pages accept tokens only.
     #[arg(long, value_name = "FILE", conflicts_with = "token_file")]
     certificate: Option<PathBuf>,
 }
 
-/// How long to wait for a coordinator that was started a moment ago, and how often to look.
+/// How long to wait for a coordinator that has just started, and how often to check.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Invites somebody, and prints what they have to run.
+/// Creates an invitation, and prints the command for its user.
 pub(crate) fn invite(args: &InviteArgs, store: &BookArgs) -> anyhow::Result<()> {
     if args.role != Role::Worker && args.uses != 1 {
         bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
@@ -137,7 +136,7 @@ pub(crate) fn invite(args: &InviteArgs, store: &BookArgs) -> anyhow::Result<()> 
         let shown = format!(" --client-cert '{}' --client-key '{}'", path.display(), key.display());
         return print(command_line(args, &places, &shown).trim_start()).context("failed to print the line");
     }
-    // First, so that nobody is invited whose token can't be told.
+    // The file first: no invitation must be created whose token can't be stored.
     let file = args.token_file.as_deref().map(|path| {
         let made = new_private_file(path).with_context(|| format!("failed to make '{}'", path.display()));
         made.map(|file| (path, file))
@@ -167,8 +166,8 @@ pub(crate) fn invite(args: &InviteArgs, store: &BookArgs) -> anyhow::Result<()> 
     print(&line).context("failed to print the token")
 }
 
-/// The book, and where coordinators are reached, one of which at least is started, or has been. A directory that is there
-/// may be that of a coordinator that begins.
+/// Opens the store, and waits until a coordinator has published its address. An existing directory may belong to a
+/// coordinator that is starting.
 fn wait_for_places(args: &BookArgs) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
     let whereabouts = args.store.whereabouts(&args.data_dir)?;
     let began = Instant::now();
@@ -203,8 +202,8 @@ fn describe(args: &InviteArgs) -> String {
     }
 }
 
-/// What turns a fresh machine into one that is let in. Begins with a space: shells that are told to (HISTCONTROL)
-/// don't keep such lines.
+/// Returns the command that connects a new machine. It begins with a space: with HISTCONTROL, shells keep such lines
+/// out of their history.
 fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> String {
     let told = args.url.as_ref().map(|url| url.as_str().to_owned());
     let mut urls: Vec<String> =
@@ -212,7 +211,7 @@ fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> 
     if urls.is_empty() {
         urls.push("https://HOST:50051".to_owned());
     }
-    // Of a proxy that encrypts, nothing is known here.
+    // The pin of an encrypting proxy is not known.
     let is_encrypted = urls.iter().any(|url| url.starts_with("https://"));
     let pins: BTreeSet<&str> =
         places.iter().filter(|_| is_encrypted).filter_map(|place| place.pin.as_deref()).collect();
@@ -228,12 +227,12 @@ fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> 
     format!(" {program} --coordinator {url}{pin}{shown}{name}")
 }
 
-/// Several values of one option.
+/// Joins several values of one option.
 fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
     values.into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// Lists who was invited.
+/// Lists all invitations.
 pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
     let all = store.invitations()?;
     if all.is_empty() {
@@ -272,7 +271,7 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     format!("{number}  {role}{label}  {state}{key}{names}")
 }
 
-/// Ends an invitation, or all of them.
+/// Revokes an invitation, or all of them.
 pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow::Result<()> {
     let Some(number) = number else { return revoke_all(&mut store) };
     store.revoke(number)?;
@@ -280,7 +279,7 @@ pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow:
         .context("failed to write the answer")
 }
 
-/// Ends all invitations, and says which. Those that were made after a copy of the database are not in it.
+/// Revokes all invitations and lists them. After a restore, invitations that are newer than the copy are missing.
 pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
     let ended = store.revoke_all(now_ms())?;
     let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
@@ -302,7 +301,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A time such as 30d.
+/// Parses a duration such as 30d.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.char_indices().next_back().and_then(|(at, unit)| {
         let unit = match unit {

@@ -1,4 +1,4 @@
-//! The ports of a coordinator: bound once, and served by whoever it is at the time.
+//! The listening sockets of a coordinator: bound once, and served in turn by the standby server and the leader.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -17,10 +17,10 @@ use tracing::warn;
 use super::auth_setup::DoorArgs;
 use super::quota_args::LimitArgs;
 
-/// Open files that are counted on if nobody can say how many are allowed.
+/// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;
 
-/// Where a coordinator listens. Whoever connects waits until the port is served.
+/// The listening sockets. Clients wait in the accept queue until a server runs.
 #[derive(Debug)]
 pub(crate) struct Ports {
     workers: StdListener,
@@ -30,7 +30,7 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
-    /// Listens, if that is safe.
+    /// Binds the sockets, if the options keep strangers out.
     pub(crate) async fn bind(
         listen: &ListenAddress,
         pages: Option<&ListenAddress>,
@@ -53,7 +53,7 @@ impl Ports {
         if let Some(site) = &site {
             site.announce()?;
         }
-        // Each connection is one.
+        // Each connection takes a file descriptor.
         let n_files = allow_many_files().unwrap_or_else(|error| {
             warn!(%error, "the limit of open files stays as it is");
             USUAL_FILES
@@ -69,24 +69,24 @@ impl Ports {
         Ok(Self { workers: listener.into_std()?, site, tls, limits })
     }
 
-    /// The address that workers and operators reach.
+    /// Returns the address for workers and operators.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.workers.local_addr()
     }
 
-    /// Where other coordinators send workers, operators and people for this one.
+    /// Returns the addresses to which other coordinators redirect clients of this one.
     pub(crate) fn contact(&self, door: &DoorArgs) -> io::Result<Contact> {
         let pages = self.site.as_ref().map(http::Site::local_addr).transpose()?;
         Ok(door.contact(self.local_addr()?, pages, self.tls.as_deref()))
     }
 
-    /// The port for workers and operators, to be served in this runtime.
+    /// Returns the port for workers and operators, for a server in this runtime.
     pub(crate) fn for_workers(&self) -> io::Result<Port> {
         let listener = TcpListener::from_std(self.workers.try_clone()?)?;
         Ok(Port::for_workers(listener, self.limits.0, self.tls.clone()))
     }
 
-    /// The site, if there is one, and how many connections it may have.
+    /// Returns the web site and its connection limits, if it is enabled.
     pub(crate) fn for_pages(&self) -> io::Result<Option<(http::Site, Limits)>> {
         let again = self.site.as_ref().map(http::Site::again).transpose()?;
         Ok(again.map(|site| (site, self.limits.1)))

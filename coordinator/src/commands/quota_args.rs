@@ -1,4 +1,4 @@
-//! How much of a coordinator others may take.
+//! Options that limit connections and requests, and the report interval.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -13,46 +13,45 @@ use crate::commands::invite::duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Connections at the same time, those to the pages included [default: what the limit of open files allows]
+    /// Maximal concurrent connections, including those to the pages [default: by the limit of open files]
     #[arg(long, env = "QUEENS_MAX_CONNECTIONS", value_name = "NUMBER")]
     max_connections: Option<NonZeroUsize>,
 
-    /// Connections to a port from one address that wait for something to be asked [default: half of the port's, at most
-    /// 1024]
+    /// Maximal connections without a request, for each address and port [default: half of the port's, at most 1024]
     #[arg(long, env = "QUEENS_MAX_WAITING", value_name = "NUMBER")]
     max_waiting: Option<NonZeroUsize>,
 
-    /// TLS handshakes at the same time on a port, a quarter of them from one address [default: half of the port's
+    /// Maximal concurrent TLS handshakes of a port; one address gets a quarter [default: half of the port's
     /// connections, at most 1024]
     #[arg(long, env = "QUEENS_MAX_HANDSHAKES", value_name = "NUMBER")]
     max_handshakes: Option<NonZeroUsize>,
 
-    /// Requests with one invitation that are answered at the same time, sessions of workers aside
+    /// Maximal concurrent requests of one invitation, without workers' sessions
     #[arg(long, env = "QUEENS_MAX_REQUESTS", value_name = "NUMBER", default_value_t = QuotaLimits::default().n_requests)]
     max_requests: NonZeroUsize,
 
-    /// Jobs that may be submitted with one invitation in a minute
+    /// Maximal jobs that one invitation may submit per minute
     #[arg(long, env = "QUEENS_MAX_SUBMISSIONS", value_name = "NUMBER", default_value_t = QuotaLimits::default().n_submissions)]
     max_submissions: NonZeroU32,
 
-    /// Longest time that a worker counts without reporting, which is what a crash of it may lose; with few workers it is
-    /// a second
+    /// Longest interval between reports of a worker, which is the work that its crash may lose; few workers report
+    /// every second
     #[arg(long, env = "QUEENS_MAX_REPORT_INTERVAL", value_name = "TIME", default_value = "30s", value_parser = report_interval)]
     max_report_interval: ReportInterval,
 }
 
 impl LimitArgs {
-    /// The connections to the ports.
+    /// Returns the limits on connections.
     pub(crate) fn connections(&self) -> Most {
         Most { connections: self.max_connections, waiting: self.max_waiting, handshakes: self.max_handshakes }
     }
 
-    /// What one person may do.
+    /// Returns the quota of one principal.
     pub(crate) fn quota(&self) -> QuotaLimits {
         QuotaLimits { n_requests: self.max_requests, n_submissions: self.max_submissions }
     }
 
-    /// How often workers report.
+    /// Returns the report interval.
     pub(crate) fn reporting(&self) -> Reporting {
         Reporting { longest: self.max_report_interval, ..Reporting::default() }
     }

@@ -1,4 +1,4 @@
-//! Restoring what was backed up or copied.
+//! The command that restores a backup or a copy.
 
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use super::invite::{BookArgs, revoke_all};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Backup, or copy of a data directory, to put into the coordinator's directory, which must have no jobs; if not
-    /// given, what is there already was put there by other means, such as a dump of the database that --store names
+    /// Backup or copy of a data directory to restore into the coordinator's directory, which must have no jobs; if
+    /// omitted, the data was restored by other means, such as a dump of the database in --store
     #[arg(value_name = "COPY")]
     copy: Option<PathBuf>,
 
-    /// Let in whoever was invited when the copy was made, also those whose invitations were revoked after that
+    /// Keep invitations valid that were valid in the copy, even if they were revoked later
     #[arg(long)]
     keep_invitations: bool,
 
@@ -25,7 +25,7 @@ pub(crate) struct RestoreArgs {
     store: BookArgs,
 }
 
-/// Ends all invitations in a copy, proves what is there, and puts it in place.
+/// Revokes the invitations of a copy, verifies the copy, and moves it into place.
 pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
     let kept =
         "whoever was invited when the copy was made is let in: 'queens-coordinator invitations' lists them";
@@ -45,7 +45,7 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
              and name none here"
         ),
         (None, whereabouts) => {
-            // First, so that nobody is let in whatever comes of the rest.
+            // First, so that nobody is admitted if a later step fails.
             if args.keep_invitations {
                 say(kept);
             } else if let Some(mut store) = args.store.open_if_there()? {

@@ -1,4 +1,4 @@
-//! Serving workers and operators: as the coordinator that leads, and before that as one that stands by.
+//! The main command: runs a coordinator as standby until it leads, then as leader.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,34 +26,33 @@ use super::quota_args::LimitArgs;
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 
-/// How long sessions may take to end after a signal, and when another coordinator leads, which waits for nobody.
+/// How long sessions may take to end after a signal; and after a loss of the lease, when the new leader does not wait.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 const SHORT_FAREWELL: Duration = Duration::from_millis(500);
 
-/// A coordinator that has heard of no worker for so long, while some ask others, lets another lead.
+/// A leader without contact to workers for this long gives up the lease, if workers ask a standby.
 const UNHEARD: Duration = Duration::from_secs(5);
 
-/// The same for one that has heard of no worker since it leads. Whoever reaches the port of another can pretend to be a
-/// worker there: the lead goes to and fro no faster than that.
+/// The same for a leader that no worker has contacted yet. Anybody who reaches a standby's port can pretend to be a
+/// worker: this bounds how fast the lease can change hands.
 const NEVER_HEARD: Duration = Duration::from_secs(10);
 
-/// For how long it does not try to lead again then.
+/// How long it then does not try to lead again.
 const REST: Duration = Duration::from_secs(6);
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Address and port to serve workers and operators on; port 0 takes a free one
+    /// Address and port for workers and operators; port 0 picks a free one
     #[arg(long, env = "QUEENS_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
     listen: ListenAddress,
 
-    /// Address and port to serve the web page, /metrics and the JSON API on, such as 127.0.0.1:8080; if not given, they
-    /// are not served
+    /// Address and port for the web pages, /metrics and the JSON API, such as 127.0.0.1:8080; off by default
     ///
-    /// Without TLS there are no passwords either: whoever reaches it can submit and cancel jobs.
+    /// Without TLS there is no authentication: anybody who reaches it can submit and cancel jobs.
     #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS")]
     http: Option<ListenAddress>,
 
-    /// Directory to keep jobs in; made if it is not there
+    /// Directory for jobs; created if it does not exist
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 
@@ -68,7 +67,7 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Whether what they name is there and makes sense.
+    /// Checks that the referenced files exist and are valid.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         self.door.tls()?;
         self.store.server()?;
@@ -76,19 +75,19 @@ impl ServeArgs {
     }
 }
 
-/// Why a coordinator does not lead any more.
+/// Why a coordinator stops leading.
 enum End {
-    /// It was told to stop.
+    /// It was stopped.
     Told,
-    /// Its lead has ended.
+    /// Its lease has expired.
     Superseded,
-    /// It has given up its lead because workers reach only others.
+    /// It has given up the lease because workers only reach others.
     Unattended,
 }
 
-/// Serves until it is told to stop: as the only coordinator of its directory, or in turns with the others of its database.
+/// Serves until it is stopped: as the only coordinator of its directory, or in turns with the others of its database.
 pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
-    // For signals alone.
+    // Handles signals only.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async { go_on_at_hangup() }).context("failed to listen to signals")?;
     let ports = Ports::bind(&args.listen, args.http.as_ref(), &args.door, &args.limits);
@@ -136,9 +135,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the directory and the key in it that signs certificates.
+/// Creates the data directory, and the key in it that signs certificates.
 fn make_key(args: &ServeArgs) {
-    // If it can't be made, neither can the key.
+    // The next call reports a failure.
     _ = fs::create_dir_all(&args.data_dir);
     if let Err(error) = Key::of_directory(&args.data_dir) {
         warn!(%error, "there is no key to sign certificates with");
@@ -154,7 +153,7 @@ fn start(args: &ServeArgs, store: Box<dyn Archive>) -> Result<Coordinator, Start
     Ok(coordinator)
 }
 
-/// Serves in a runtime of its own, so that nothing of it goes on for long when the lead has ended.
+/// Serves in a runtime of its own, which is shut down soon after the lease ends.
 fn lead(
     args: &ServeArgs,
     ports: &Ports,
@@ -201,7 +200,7 @@ async fn serve_as_leader(
             _ => Err("the ledger's thread has ended".to_owned()),
         },
     };
-    // The lead of one that goes on no more ends with its store.
+    // After a failure of the store, the reason is in the snapshot.
     let end = handle.snapshot().damage.clone().map_or(end, Err);
     let patience = match end {
         Ok(End::Superseded) => {
@@ -236,7 +235,7 @@ async fn serve_as_leader(
     end.map_err(anyhow::Error::msg)
 }
 
-/// Returns when the lead has ended, or should.
+/// Waits until the lease has ended, or the leader should give it up.
 async fn tenure_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
     let Some(lease) = lease else { return std::future::pending().await };
     let began = Instant::now();
@@ -250,7 +249,7 @@ async fn tenure_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
         }
     };
     tokio::select! {
-        // First: who was stopped for a while has heard of nobody either.
+        // The lease first: a process that was suspended has not heard of workers either.
         biased;
         () = lease.ended() => End::Superseded,
         () = unattended => {

@@ -1,4 +1,4 @@
-//! The key of a directory: shown, and signing releases.
+//! The commands that show a directory's signing key, and sign releases with it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,10 +10,10 @@ use queens_certificate::Key;
 use queens_runtime::{NewFile, print};
 use queens_store::sqlite::check_database;
 
-/// More than any list of sums of a release has, in bytes.
+/// Maximal bytes of a list of checksums, above that of any release.
 const LONGEST: u64 = 1 << 20;
 
-/// Prints the public key of a directory; makes the directory first, if that is said, or gives it the key in a file.
+/// Prints the public key of a directory. With `new` it creates the directory first; with `from` it imports the key.
 pub(crate) fn show_key(dir: &Path, pem: bool, new: bool, from: Option<&Path>) -> anyhow::Result<()> {
     if new {
         make(dir).with_context(|| format!("cannot make a key in '{}'", dir.display()))?;
@@ -23,7 +23,7 @@ pub(crate) fn show_key(dir: &Path, pem: bool, new: bool, from: Option<&Path>) ->
     print(&text).context("failed to write the answer")
 }
 
-/// Signs a list of sums.
+/// Signs a list of checksums.
 pub(crate) fn sign(dir: &Path, file: &Path) -> anyhow::Result<()> {
     let mut sums = Vec::new();
     let read = open_regular_file(file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut sums));
@@ -45,7 +45,7 @@ pub(crate) fn sign(dir: &Path, file: &Path) -> anyhow::Result<()> {
         .context("failed to write the answer")
 }
 
-/// Makes a directory that holds a key and nothing else.
+/// Creates a directory with a key and nothing else.
 fn make(dir: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(dir)?;
     if fs::read_dir(dir)?.next().is_some() {
@@ -55,7 +55,7 @@ fn make(dir: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The key of a directory that has one, or of one of a coordinator.
+/// Returns the key of a directory. A directory without one must be a coordinator's; its key is created.
 fn key(dir: &Path) -> anyhow::Result<Key> {
     if !Key::is_in(dir) {
         check_database(dir)?;

@@ -1,4 +1,4 @@
-//! Standing by until this coordinator leads.
+//! Waits as a standby until this coordinator leads.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use tracing::{info, warn};
 
 use super::listeners::Ports;
 
-/// How long to wait before trying again to lead.
+/// How long to wait before the next attempt to lead.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How long those who are being answered may take when this coordinator begins to lead.
+/// How long answers in progress may take when this coordinator begins to lead.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 pub(crate) const NOT_YET: &str = "who leads is not known yet";
@@ -26,7 +26,7 @@ const ABOUT_TO_LEAD: &str = "it is about to lead";
 const NOBODY: &str = "nobody leads at the moment";
 const NAMESAKE: &str = "one with the same URL leads, or did seconds ago";
 
-/// Answers for a coordinator that stands by, as long as it lives.
+/// The servers of a standby coordinator; stopped on drop.
 #[derive(Debug)]
 pub(crate) struct StandingBy {
     standby: Standby,
@@ -35,7 +35,7 @@ pub(crate) struct StandingBy {
 }
 
 impl StandingBy {
-    /// Begins to answer.
+    /// Starts the servers.
     pub(crate) fn start(ports: &Ports, standing: Standing) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (standby, stop) = (Standby::new(standing), CancellationToken::new());
@@ -71,8 +71,8 @@ fn failed(server: &str, error: &dyn std::error::Error) {
     complain(&format!("the {server} server of a coordinator that stands by failed: {error}"));
 }
 
-/// Waits until this coordinator leads, from when it may on. What answers meanwhile that it stands by, which it begins to
-/// when others have to be waited for, goes on until it is dropped. `None` if it is told to stop.
+/// Waits until this coordinator leads, not before a given time; `None` if it is stopped. If other coordinators lead,
+/// standby servers start. They are returned with the lease, and run until they are dropped.
 pub(crate) fn wait_to_lead(
     candidate: &mut LeaderCandidate,
     own: &Contact,

@@ -1,4 +1,4 @@
-//! Where jobs are kept: in a data directory, or in a database on a server.
+//! Options for the location of the store: a data directory, or a database on a server.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,11 @@ use queens_store::sqlite::{audit, audit_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// PostgreSQL database to keep jobs and who is invited in, as postgres://USER@HOST:PORT/DATABASE; keys stay in the
-    /// data directory
+    /// PostgreSQL database for jobs and invitations, as postgres://USER@HOST:PORT/DATABASE; keys stay in the data
+    /// directory
     ///
-    /// Its tables are made if they are not there. Any number of coordinators may name it: one leads, and the others
-    /// stand by to take its place. A server elsewhere is reached by TLS: write '?sslmode=require' behind the database.
-    /// Several servers of which one takes writes are named with commas between them.
+    /// Missing tables are created. Any number of coordinators may use it: one leads, and the others stand by. For TLS
+    /// to a remote server, append '?sslmode=require'. Separate several servers, one of which accepts writes, by commas.
     #[arg(long, env = "QUEENS_STORE", value_name = "URL")]
     store: Option<String>,
 
@@ -25,25 +24,25 @@ pub(crate) struct StoreArgs {
     reach: ReachArgs,
 }
 
-/// How a server is reached.
+/// Options for the connection to a database server.
 #[derive(Debug, Args)]
 pub(crate) struct ReachArgs {
-    /// File whose only line is the password for the database
+    /// File whose only line is the password of the database
     #[arg(long, env = "QUEENS_STORE_PASSWORD_FILE", value_name = "FILE")]
     store_password_file: Option<PathBuf>,
 
-    /// Certificates (PEM) of who vouches for the TLS certificate of the database's server [default: public authorities]
+    /// CA certificates (PEM) to verify the database server with [default: Mozilla's root certificates]
     #[arg(long, env = "QUEENS_STORE_CA", value_name = "FILE")]
     store_ca: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MoveArgs {
-    /// Where the jobs are: a data directory, or a database as postgres://USER@HOST:PORT/DATABASE
+    /// Source: a data directory, or a database as postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "DIR|URL")]
     from: String,
 
-    /// Where they go: a data directory or a database without jobs and invitations
+    /// Destination: a data directory or a database without jobs and invitations
     #[arg(long, value_name = "DIR|URL")]
     to: String,
 
@@ -52,7 +51,7 @@ pub(crate) struct MoveArgs {
 }
 
 impl StoreArgs {
-    /// The server that jobs are kept on, if they are.
+    /// Returns the database server, if one is given.
     pub(crate) fn server(&self) -> anyhow::Result<Option<Server>> {
         anyhow::ensure!(
             self.store.is_some() || self.reach.is_empty(),
@@ -61,13 +60,13 @@ impl StoreArgs {
         self.store.as_ref().map(|address| self.reach.server(address)).transpose()
     }
 
-    /// Where jobs and invitations are kept.
+    /// Returns the location of jobs and invitations.
     pub(crate) fn whereabouts(&self, data_dir: &Path) -> anyhow::Result<StoreLocation> {
         let server = self.server()?;
         Ok(server.map_or_else(|| StoreLocation::Directory(data_dir.to_owned()), StoreLocation::Server))
     }
 
-    /// Proves what the store says of its jobs; or what a path does, if one is given.
+    /// Audits the jobs of the store, or those at a path if one is given.
     pub(crate) fn audit(&self, data_dir: &Path, path: Option<&Path>) -> anyhow::Result<Vec<JobAudit>> {
         Ok(match path {
             Some(file) if file.exists() && !file.is_dir() => audit_file(file)?,
@@ -99,7 +98,7 @@ impl ReachArgs {
     }
 }
 
-/// Moves all jobs from one store to another, and who was invited.
+/// Moves all jobs and invitations from one store to another.
 pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
     anyhow::ensure!(args.from != args.to, "'{}' is both where the jobs are and where they go", args.from);
     let (from, to) = (args.reach.whereabouts(&args.from)?, args.reach.whereabouts(&args.to)?);

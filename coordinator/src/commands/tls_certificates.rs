@@ -1,4 +1,4 @@
-//! A private authority, and the TLS certificates it makes.
+//! The command that creates a private certificate authority, and TLS certificates signed by it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,20 +15,20 @@ use rcgen::{
 
 #[derive(Debug, Args)]
 pub(crate) struct CertsArgs {
-    /// Directory for the files; made if it is not there. One that has an authority goes on with it
+    /// Directory for the files; created if it does not exist. An existing authority in it is used
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// Names and addresses that the coordinator is reached by; may be given several times
+    /// Host names and addresses of the coordinator; may be repeated
     #[arg(long = "host", value_name = "HOST", default_values_t = ["localhost".to_owned(), "127.0.0.1".to_owned()])]
     hosts: Vec<String>,
 
-    /// Make a TLS certificate for somebody who is to be invited, in files of this name, and none for the coordinator
+    /// Create a TLS certificate for an invited user, in files of this name, instead of one for the coordinator
     #[arg(long, value_name = "NAME", value_parser = file_name, conflicts_with = "hosts")]
     client: Option<String>,
 }
 
-/// A name that is a file's, in this directory.
+/// Parses a name that is safe as a file name in this directory.
 fn file_name(text: &str) -> Result<String, String> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let is_ours = ["ca", "server"].contains(&text);
@@ -40,7 +40,7 @@ fn file_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Makes an authority if there is none, and a TLS certificate for the coordinator or for a client.
+/// Creates an authority if there is none, and a TLS certificate for the coordinator or for a client.
 pub(crate) fn certs(args: &CertsArgs) -> anyhow::Result<()> {
     let dir = &args.dir;
     fs::create_dir_all(dir).with_context(|| format!("failed to make '{}'", dir.display()))?;
@@ -65,7 +65,7 @@ pub(crate) fn certs(args: &CertsArgs) -> anyhow::Result<()> {
     print(&answer).context("failed to write the answer")
 }
 
-/// Makes a TLS certificate in new files, with its key; the pin of that.
+/// Creates a TLS certificate and its key in new files; returns the key's pin.
 fn make(
     dir: &Path,
     name: &str,
@@ -90,7 +90,7 @@ fn make(
     Pin::of(made.der()).context("failed to read what was made")
 }
 
-/// The authority of a directory, which is made if there is none.
+/// Returns the authority of a directory; creates it if there is none.
 fn authority(dir: &Path) -> anyhow::Result<Issuer<'static, KeyPair>> {
     let (certificate, key) = (dir.join("ca.pem"), dir.join("ca.key"));
     let mut params = CertificateParams::default();
@@ -112,7 +112,7 @@ fn authority(dir: &Path) -> anyhow::Result<Issuer<'static, KeyPair>> {
     Ok(Issuer::new(params, own_key))
 }
 
-/// Writes a file that was not there.
+/// Writes a new file.
 fn write(made: io::Result<File>, path: &Path, text: &str) -> anyhow::Result<()> {
     let written = made.and_then(|mut file| {
         file.write_all(text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! One accepted connection.
+//! An accepted connection, with its timeouts.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,32 +14,32 @@ use tonic::transport::server::Connected;
 use super::peer::{ConnectionSlot, Peer};
 use super::stream::Stream;
 
-/// How long the other end may not read while something is to be sent to it.
+/// How long the peer may not read while data is pending.
 const UNREAD: Duration = Duration::from_secs(20);
 
-/// An accepted connection. What is read from or written to it fails when it has to go.
+/// An accepted connection. Reads and writes fail once it must close.
 #[derive(Debug)]
 pub struct Connection {
     stream: Stream,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// While nothing can be written because the other end does not read: ends when that is too long.
+    /// Running while the peer does not read; ends with the timeout.
     unread: Option<Pin<Box<Sleep>>>,
-    /// Given back after the stream is closed.
+    /// Released after the stream is closed: fields are dropped in order.
     place: ConnectionSlot,
 }
 
 impl Connection {
-    /// One that goes when `close` is cancelled, and gives its place back then.
+    /// Creates a connection that closes when `close` is cancelled, and then releases its slot.
     pub(super) fn new(stream: Stream, close: CancellationToken, place: ConnectionSlot) -> Self {
         Self { stream, closed: Box::pin(close.cancelled_owned()), unread: None, place }
     }
 
-    /// Who is at the other end.
+    /// Returns the peer.
     pub(super) fn peer(&self) -> &Peer {
         self.place.peer()
     }
 
-    /// Fails if the connection has to go.
+    /// Fails if the connection must close.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.closed.as_mut().poll(context) {
             Poll::Ready(()) => Err(io::ErrorKind::ConnectionAborted.into()),
@@ -47,7 +47,7 @@ impl Connection {
         }
     }
 
-    /// What becomes of an attempt to write, which fails when the other end has not read for too long.
+    /// Returns the result of a write, or an error if the peer has not read for too long.
     fn written<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.unread = None;

@@ -1,4 +1,4 @@
-//! The list of a port's connections: which of them wait, since when, and which has to go first.
+//! The connections of a port: which ones wait, since when, and which one is evicted first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -7,61 +7,61 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long a new connection may take until it is encrypted.
+/// Timeout of the TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// How long a new connection may take until its first request is there: its greeting and the request's head.
+/// Timeout of the first request: the HTTP/2 greeting and the request's head.
 const FIRST_REQUEST: Duration = Duration::from_secs(10);
 
-/// How long a connection may wait after that without a new request.
+/// How long a connection may then wait without a new request.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A connection that has waited for less is not closed to make room: it is about to ask. Without this, a thousand
-/// workers that come at once would push each other out.
+/// A connection that has waited for less is not evicted: its request is probably on the way. Otherwise a thousand
+/// workers that connect at once would evict each other.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// All connections of a port. Time is passed in.
+/// All connections of a port. The clock is passed in.
 #[derive(Debug)]
 pub(super) struct Register {
     n_admitted: u64,
     entries: HashMap<u64, Entry>,
-    /// Those that are not encrypted yet.
+    /// Connections in their TLS handshake.
     shaking: Line,
-    /// Those that wait, and are encrypted if they have to be.
+    /// Connections that wait for a request.
     waiting: Line,
 }
 
-/// When a connection is closed unless something becomes of it, and its number.
+/// When a waiting connection is closed, and its number.
 type Due = (Instant, u64);
 
-/// How many may be in a line.
+/// Maximal connections in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     pub(super) in_all: usize,
     pub(super) of_address: usize,
 }
 
-/// Connections that wait for the same, by when they are closed.
+/// Connections that wait for the same event, ordered by their deadlines.
 #[derive(Debug)]
 struct Line {
     room: Room,
     all: BTreeSet<Due>,
-    /// The same for each address; none is empty.
+    /// The same by address, without empty entries.
     by_address: HashMap<IpAddr, BTreeSet<Due>>,
 }
 
 #[derive(Debug)]
 struct Entry {
     address: IpAddr,
-    /// Cancelled to close it.
+    /// Cancelled to close the connection.
     close: CancellationToken,
-    /// Answers to it that go on.
+    /// Answers in progress.
     n_at_work: usize,
-    /// `None` if it is at work or is being closed.
+    /// `None` if the connection is at work or closing.
     waits: Option<Waits>,
 }
 
-/// Since when a connection waits, when it is closed for that, and in which line it is.
+/// Since when a connection waits, its deadline, and its line.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
     since: Instant,
@@ -69,26 +69,25 @@ struct Waits {
     is_shaking: bool,
 }
 
-/// A connection that was admitted.
+/// The result of admitting a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Admitted {
-    /// Its number.
     pub(super) number: u64,
-    /// Whether another one is closed for it.
+    /// Whether another connection was evicted.
     pub(super) instead: bool,
 }
 
-/// How many connections were closed because they took too long.
+/// How many connections were closed after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Overdue {
-    /// To be encrypted.
+    /// In the TLS handshake.
     pub(super) n_shaking: usize,
-    /// To ask for something.
+    /// Without a request.
     pub(super) n_waiting: usize,
 }
 
 impl Register {
-    /// An empty one, with room for so many connections that are not encrypted yet, and for so many that wait.
+    /// Creates an empty table with the limits for handshakes and for waiting connections.
     pub(super) fn new(shaking: Room, waiting: Room) -> Self {
         Self {
             n_admitted: 0,
@@ -98,8 +97,8 @@ impl Register {
         }
     }
 
-    /// Adds a connection, which waits, for a handshake first if it has to be encrypted. If there is no room for it, the
-    /// one that has waited longest is closed for it, or it is not admitted because none has waited for some time.
+    /// Adds a waiting connection, which begins with a handshake on a TLS port. At the limit, it evicts the connection
+    /// that has waited longest. If that one is too recent, the new one is not admitted.
     pub(super) fn admit(
         &mut self,
         now: Instant,
@@ -117,7 +116,7 @@ impl Register {
         Some(Admitted { number, instead })
     }
 
-    /// A connection is encrypted now, and waits for its first request; `false` if there is no room for it.
+    /// Moves a connection from its handshake to waiting for its first request; `false` at the limit.
     pub(super) fn end_handshake(&mut self, now: Instant, number: u64) -> bool {
         if !self.stop_waiting(number) {
             return false;
@@ -130,14 +129,13 @@ impl Register {
         has_room
     }
 
-    /// Closes the connection that has waited longest, so that there is room for another; `false` if none has waited for
-    /// some time.
+    /// Evicts the connection that has waited longest; `false` if it is too recent.
     pub(super) fn make_room(&mut self, now: Instant) -> bool {
         let longest = [self.shaking.all.first(), self.waiting.all.first()].map(|due| due.copied());
         longest.into_iter().flatten().any(|due| self.close_for_another(now, due))
     }
 
-    /// Closes those that have waited too long.
+    /// Closes connections whose deadline has passed.
     pub(super) fn close_overdue(&mut self, now: Instant) -> Overdue {
         let mut overdue = Overdue { n_shaking: 0, n_waiting: 0 };
         while let Some(&due) = self.shaking.all.first().filter(|due| due.0 <= now) {
@@ -151,14 +149,14 @@ impl Register {
         overdue
     }
 
-    /// A request has come on a connection.
+    /// Notes a request on a connection.
     pub(super) fn ask(&mut self, now: Instant, number: u64) {
         if self.stop_waiting(number) {
             self.wait(number, now, now + IDLE, false);
         }
     }
 
-    /// An answer on a connection goes on from now.
+    /// Notes that an answer is in progress.
     pub(super) fn begin_work(&mut self, number: u64) {
         self.stop_waiting(number);
         if let Some(entry) = self.entries.get_mut(&number) {
@@ -166,7 +164,7 @@ impl Register {
         }
     }
 
-    /// An answer has ended.
+    /// Notes that an answer has ended.
     pub(super) fn end_work(&mut self, now: Instant, number: u64) {
         let Some(entry) = self.entries.get_mut(&number) else { return };
         entry.n_at_work = entry.n_at_work.saturating_sub(1);
@@ -175,14 +173,14 @@ impl Register {
         }
     }
 
-    /// A connection is gone.
+    /// Removes a connection.
     pub(super) fn leave(&mut self, number: u64) {
         self.stop_waiting(number);
         self.entries.remove(&number);
     }
 
-    /// Sees to it that there is room for one more of an address in a line; whether another is closed for it, or `None`
-    /// if there is none.
+    /// Makes room for one more connection of an address in a line. Returns whether another one was evicted, or `None`
+    /// if there is no room.
     fn have_room(&mut self, now: Instant, address: IpAddr, shaking: bool) -> Option<bool> {
         match self.line(shaking).in_the_way(address) {
             Some(due) => self.close_for_another(now, due).then_some(true),
@@ -220,7 +218,7 @@ impl Register {
         self.line(is_shaking).enter(address, due);
     }
 
-    /// Takes a connection out of its line; `false` if it was in none.
+    /// Removes a connection from its line; `false` if it was in none.
     fn stop_waiting(&mut self, number: u64) -> bool {
         let Some(entry) = self.entries.get_mut(&number) else { return false };
         let Some(Waits { due, is_shaking, .. }) = entry.waits.take() else { return false };
@@ -235,7 +233,7 @@ impl Line {
         Self { room, all: BTreeSet::new(), by_address: HashMap::new() }
     }
 
-    /// The connection that has to go before another of this address can come, if one has to.
+    /// Returns the connection to evict before another one of this address can enter, if any.
     fn in_the_way(&self, address: IpAddr) -> Option<Due> {
         let of_address = self.by_address.get(&address).filter(|line| line.len() >= self.room.of_address);
         let all = Some(&self.all).filter(|line| line.len() >= self.room.in_all);
@@ -258,7 +256,7 @@ impl Line {
     }
 }
 
-/// What counts as one address: of IPv6, everybody has 2^64 of them.
+/// Returns the address by which clients are counted. For IPv6 that is the /64 prefix: every client has 2^64 addresses.
 pub(crate) fn neighbourhood(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
@@ -274,7 +272,7 @@ mod tests {
     const WAITING: Room = Room { in_all: usize::MAX, of_address: MOST_WAITING };
     const SHAKING: Room = Room { in_all: 3, of_address: 2 };
 
-    /// A register and the connections that were admitted to it.
+    /// A connection table and its connections.
     struct Played {
         register: Register,
         now: Instant,
@@ -290,7 +288,7 @@ mod tests {
             self.admit_to(address, false)
         }
 
-        /// One that has to be encrypted first.
+        /// Admits a connection that begins with a handshake.
         fn shake(&mut self, address: &str) -> Option<u64> {
             self.admit_to(address, true)
         }
@@ -304,7 +302,7 @@ mod tests {
             Some(number)
         }
 
-        /// Lets time pass; the numbers of all that are closed after it.
+        /// Advances the clock; returns the numbers of all closed connections.
         fn pass(&mut self, seconds: u64) -> Vec<u64> {
             self.now += Duration::from_secs(seconds);
             self.register.close_overdue(self.now);
@@ -335,7 +333,7 @@ mod tests {
         played.register.end_work(played.now, working);
         assert_eq!(played.pass(59), [silent, asking]);
         assert_eq!(played.pass(1), [silent, asking, working]);
-        // What comes of those that are being closed changes nothing.
+        // Events of closing connections have no effect.
         played.register.ask(played.now, asking);
         played.register.begin_work(working);
         played.register.end_work(played.now, working);
@@ -390,7 +388,7 @@ mod tests {
         played.shake("10.0.0.3").expect("room is made");
         assert_eq!(played.closed(), [first]);
         assert!(!played.register.end_handshake(played.now, first), "it is being closed");
-        // In the line of those that wait, the one that has waited longest goes for it.
+        // It evicts the connection that has waited longest for a request.
         assert!(played.register.end_handshake(played.now, second));
         assert_eq!(played.closed(), [waiting[0], first]);
         assert_eq!(played.pass(4).len(), 3, "the one of 10.0.0.2 took too long");

@@ -1,4 +1,4 @@
-//! Requests on connections, from their heads to the ends of their answers.
+//! Middleware that tracks each request from its head to the end of its answer, and limits its time.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use http_body::{Frame, SizeHint};
 
 use super::peer::Peer;
 
-/// How long a request may take from its head to the beginning of its answer, its body included.
+/// Timeout of a request, from its head to the beginning of its answer, including its body.
 pub(crate) const REQUEST: Duration = Duration::from_secs(15);
 
-/// A request on a connection, from its head to the end of its answer. A part of the request's extensions.
+/// A request in progress, from its head to the end of its answer. An extension of the request.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit(Arc<Visiting>);
 
@@ -33,7 +33,7 @@ impl Visit {
         Self(Arc::new(Visiting { peer, at_work: AtomicBool::new(false) }))
     }
 
-    /// The connection is at work until the answer ends.
+    /// Marks the connection as at work until the answer ends.
     pub(crate) fn begin_work(&self) {
         let Visiting { peer, at_work } = &*self.0;
         if !at_work.swap(true, Ordering::Relaxed) {
@@ -50,16 +50,16 @@ impl Drop for Visiting {
     }
 }
 
-/// A part of the extensions of an answer whose connection is not at work because of it, until its handler says so.
+/// An extension of an answer: its handler decides later when the connection counts as at work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NotYetAtWork;
 
-/// Makes the answer to a request that takes too long.
+/// Creates the answer after a timeout.
 pub(crate) type TooLate = fn() -> Response;
 
-/// Passes a request on to its handler, for some time, and keeps the books of its connection.
+/// Passes a request to its handler with a timeout, and tracks it for its connection.
 pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
-    // What comes by a connection of another kind, in a simulated network, is not counted.
+    // Connections of a simulated network are not tracked.
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
     let visit = peer.map(Visit::begin);
     if let Some(visit) = &visit {
@@ -74,7 +74,7 @@ pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request
     response.map(|body| Body::new(Attended { body, _visit: visit }))
 }
 
-/// The body of an answer, which goes on as long as this is there.
+/// The body of an answer, which is in progress until it is dropped.
 struct Attended {
     body: Body,
     _visit: Visit,

@@ -1,4 +1,4 @@
-//! A port: accepts connections, and closes those that wait too long or in whose place others are needed.
+//! A port: accepts connections within its limits, and closes those that wait too long.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -23,39 +23,39 @@ use super::peer::{ConnectionSlot, Peer, Shared};
 use super::stream::Stream as Carrier;
 use crate::tls::{Above, Tls};
 
-/// How often those that have waited too long are looked for, and how late that may be before it is put off: what they
-/// said while this process stood still was not read.
+/// How often deadlines are checked. If a check is this late, deadlines are not enforced: the process was suspended and
+/// has not read what clients sent.
 const CHECK: Duration = Duration::from_secs(1);
 const STANDSTILL: Duration = Duration::from_secs(3);
 
-/// How long to wait after a connection could not be accepted: what it takes (files, above all) may be free then.
+/// How long to wait after a failed accept: file descriptors, mostly, may be free then.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
-/// Files that are kept for everything but connections: the database above all.
+/// File descriptors reserved for everything but connections, mostly for the database.
 const FILES_KEPT: u64 = 32;
 
-/// Connections to the pages: a quarter of all, and no more than this.
+/// Maximal connections to the pages; also at most a quarter of all.
 const MOST_TO_PAGES: usize = 1024;
 
-/// Connections of one address that wait: half of all, and no more than this.
+/// Maximal waiting connections of one address; also at most half of all.
 const MOST_WAITING: usize = 1024;
 
-/// Connections that are not encrypted yet: half of all, and no more than this; of one address a quarter of that.
+/// Maximal connections in their TLS handshake; also at most half of all. One address gets a quarter of that.
 const MOST_SHAKING: usize = 1024;
 
-/// The most connections that there may be, as far as somebody has said so.
+/// Limits on connections that the operator has set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Most {
-    /// In all, to all ports.
+    /// In total, of all ports.
     pub connections: Option<NonZeroUsize>,
-    /// To each port of one address that wait.
+    /// Waiting connections of one address, for each port.
     pub waiting: Option<NonZeroUsize>,
-    /// To each port that are not encrypted yet.
+    /// TLS handshakes, for each port.
     pub handshakes: Option<NonZeroUsize>,
 }
 
 impl Most {
-    /// How many connections there can be with so many files, if that is fewer than was said.
+    /// Returns how many connections `n_files` file descriptors allow, if that is below the set limit.
     #[must_use]
     pub fn too_many(self, n_files: u64) -> Option<usize> {
         let allowed = allowed(n_files);
@@ -63,25 +63,25 @@ impl Most {
     }
 }
 
-/// How many connections there can be with so many files.
+/// Returns how many connections `n_files` file descriptors allow.
 fn allowed(n_files: u64) -> usize {
     let n_files = n_files - FILES_KEPT.min(n_files / 2);
     usize::try_from(n_files).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
-/// How many connections a port has.
+/// The connection limits of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// In all.
+    /// In total.
     pub(crate) n_connections: usize,
-    /// Of one address that wait.
+    /// Waiting connections of one address.
     pub(crate) n_waiting: usize,
-    /// That are not encrypted yet.
+    /// TLS handshakes.
     n_shaking: usize,
 }
 
 impl Limits {
-    /// What the port for workers and operators gets of so many files, and the one for pages, if there is one.
+    /// Divides the file descriptors between the port for workers and operators, and the port for pages if there is one.
     #[must_use]
     pub fn share(n_files: u64, with_pages: bool, most: Most) -> (Self, Self) {
         let n_connections = allowed(n_files).min(most.connections.map_or(usize::MAX, NonZeroUsize::get));
@@ -98,17 +98,17 @@ impl Limits {
     }
 }
 
-/// A port that is listened on. Accepts connections as long as it is polled.
+/// A listening port. Accepts connections while it is polled.
 #[derive(Debug)]
 pub struct Port {
     listener: TcpListener,
-    /// For ports whose connections are encrypted.
+    /// `None` for a port without TLS.
     tls: Option<(Arc<Tls>, Above)>,
-    /// Handshakes that go on. Each comes to a connection, or to nothing.
+    /// TLS handshakes in progress; each returns a connection if it succeeds.
     shaking: JoinSet<Option<Connection>>,
     shared: Arc<Shared>,
     places: PollSemaphore,
-    /// Accepted, and waits for a place; whether another connection is closed for it.
+    /// An accepted connection that waits for a slot, and whether another one was evicted for it.
     arrived: Option<((TcpStream, SocketAddr), bool)>,
     /// Ends when accepting is tried again.
     pause: Option<Pin<Box<Sleep>>>,
@@ -117,13 +117,13 @@ pub struct Port {
 }
 
 impl Port {
-    /// Serves workers and operators on `listener`. Has to be called in a runtime.
+    /// Serves workers and operators on `listener`. Must be called in a runtime.
     #[must_use]
     pub fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
         Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, Above::Grpc)))
     }
 
-    /// Serves pages on `listener`. Has to be called in a runtime.
+    /// Serves pages on `listener`. Must be called in a runtime.
     pub(crate) fn for_pages(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
         Self::new("pages", listener, limits, tls.map(|tls| (tls, Above::Pages)))
     }
@@ -156,7 +156,7 @@ impl Port {
             self.check();
         }
         loop {
-            // First, so that those are served that were here before. If all go on, this is woken by each that ends.
+            // First, so that earlier clients are served first. This also wakes the task whenever a handshake ends.
             if let Poll::Ready(Some(shaken)) = self.shaking.poll_join_next(context) {
                 match shaken {
                     Ok(Some(connection)) => return Poll::Ready(connection),
@@ -172,7 +172,7 @@ impl Port {
                     Ok(accepted) => self.arrived = Some((accepted, false)),
                     Err(error) => {
                         self.shared.say_failed(&error);
-                        // Without the pause, it would be tried again and again for as long as that lasts.
+                        // Without the pause, this would be a busy loop while the error lasts.
                         self.pause = Some(Box::pin(tokio::time::sleep(ACCEPT_AGAIN)));
                         continue;
                     }
@@ -193,7 +193,7 @@ impl Port {
         }
     }
 
-    /// Has another connection make room for the one that has arrived, which waits for that, or turns it away.
+    /// Evicts a connection for the new one, which waits for the slot. If none can be evicted, closes the new one.
     fn poll_room(&mut self) -> Poll<()> {
         let Some((_, makes_room)) = &mut self.arrived else { return Poll::Ready(()) };
         if !*makes_room {
@@ -211,9 +211,9 @@ impl Port {
         Poll::Ready(())
     }
 
-    /// A connection, if it is ready at once: one that has to be encrypted is ready after its handshake.
+    /// Returns a connection that is ready at once; a TLS connection follows after its handshake.
     fn admit(&mut self, stream: TcpStream, peer: IpAddr, place: OwnedSemaphorePermit) -> Option<Connection> {
-        // If it can't be, it is slower.
+        // A failure costs only latency.
         _ = stream.set_nodelay(true);
         let (close, shakes) = (CancellationToken::new(), self.tls.is_some());
         let admit = |register: &mut Register| register.admit(Instant::now(), peer, close.clone(), shakes);

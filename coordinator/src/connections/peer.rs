@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, and the port that it came to.
+//! The peer of a connection: its address, its TLS key, and its place in the connection table.
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use tracing::warn;
 
 use super::connection_table::{Register, Room};
 
-/// What a port and its connections have in common.
+/// Shared state of a port and its connections.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// For the log.
@@ -29,7 +29,7 @@ impl Shared {
     }
 
     pub(super) fn register<T>(&self, change: impl FnOnce(&mut Register) -> T) -> T {
-        // Nothing is left half done in there.
+        // A panic leaves no inconsistent state: each change leaves the table valid.
         change(&mut self.register.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -52,13 +52,13 @@ impl Shared {
     }
 }
 
-/// Who is at the other end of a connection: requests carry it.
+/// The peer of a connection; an extension of its requests.
 #[derive(Clone, Debug)]
 pub struct Peer {
     shared: Arc<Shared>,
     number: u64,
     peer: IpAddr,
-    /// That of its TLS certificate, if it has shown one.
+    /// The key of its TLS certificate, if it has presented one.
     key: Option<Pin>,
 }
 
@@ -67,48 +67,48 @@ impl Peer {
         Self { shared, number, peer, key: None }
     }
 
-    /// Its address.
+    /// Returns the address.
     pub(crate) fn address(&self) -> IpAddr {
         self.peer
     }
 
-    /// The key that it has proved to have, if it has.
+    /// Returns the key of the verified TLS certificate, if there is one.
     pub(crate) fn key(&self) -> Option<Pin> {
         self.key
     }
 
-    /// The connection is encrypted now; `false` if it has to go.
+    /// Notes the end of the TLS handshake; `false` if the connection must close.
     pub(super) fn end_handshake(&self) -> bool {
         self.shared.register(|register| register.end_handshake(Instant::now(), self.number))
     }
 
-    /// It could not be encrypted.
+    /// Logs a failed TLS handshake.
     pub(super) fn say_no_handshake(&self, error: &io::Error) {
         self.shared.say_refused(self.peer, &format!("its TLS handshake failed ({error})"));
     }
 
-    /// A request has come.
+    /// Notes a request.
     pub(super) fn ask(&self) {
         self.shared.register(|register| register.ask(Instant::now(), self.number));
     }
 
-    /// Its answer goes on for long.
+    /// Notes that an answer is in progress.
     pub(super) fn begin_work(&self) {
         self.shared.register(|register| register.begin_work(self.number));
     }
 
-    /// It does not any more.
+    /// Notes that an answer has ended.
     pub(super) fn end_work(&self) {
         self.shared.register(|register| register.end_work(Instant::now(), self.number));
     }
 
-    /// The connection is closed, because the other end does not read.
+    /// Logs that the connection is closed because the peer does not read.
     pub(super) fn say_unread(&self) {
         self.shared.say_closed(1, "it does not read what it is sent");
     }
 }
 
-/// A connection's place at its port, which is given back when this is dropped.
+/// A connection's slot at its port; released on drop.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     peer: Peer,
@@ -124,7 +124,7 @@ impl ConnectionSlot {
         &self.peer
     }
 
-    /// Its other end has proved to have this key, or has shown none.
+    /// Sets the key of the peer's TLS certificate.
     pub(super) fn know(&mut self, key: Option<Pin>) {
         self.peer.key = key;
     }

@@ -1,4 +1,4 @@
-//! What carries the bytes of a connection: TCP, or TLS on it.
+//! The byte stream of a connection: TCP, or TLS over TCP.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
-/// TCP, or TLS on it.
+/// TCP, or TLS over TCP.
 #[derive(Debug)]
 pub(super) enum Stream {
     Plain(TcpStream),

@@ -1,4 +1,4 @@
-//! Lets requests in that their senders may make.
+//! Middleware that authenticates and authorises gRPC requests.
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
@@ -8,7 +8,7 @@ use tonic::{Code, Status};
 use crate::auth::{AuthError, Authenticator};
 use crate::connections::Peer;
 
-/// The decision whose answer is a stream.
+/// The audited request whose answer is a stream.
 const EXPORT: &str = "/queens.v1.Jobs/Export";
 
 pub(super) async fn authorize(
@@ -31,7 +31,7 @@ pub(super) async fn authorize(
             let audit_action = audit_guard.audit_action().clone();
             let response = audit_action.scope_of(next.run(request)).await;
             let status = Status::from_header_map(response.headers());
-            // The end of what is being sent is not known yet.
+            // The outcome is known only at the end of the stream.
             if status.is_none() && response.status().is_success() && is_stream {
                 return auth.revocable(audit_guard.at_end_of(response));
             }

@@ -1,4 +1,4 @@
-//! What operators ask for.
+//! The gRPC service for operators: submit, query and manage jobs and workers.
 
 use std::pin::Pin;
 
@@ -20,13 +20,13 @@ use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_jo
 use super::watch::watch;
 use crate::auth::{AuthContext, Authenticator};
 
-/// The service that operators ask.
+/// The gRPC service for operators.
 pub(super) struct JobsService {
     handle: Handle,
     authenticator: Authenticator,
 }
 
-/// The job with this id.
+/// Returns the job with this id.
 fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Status> {
     snapshot.job(id).ok_or_else(|| unknown_job(id))
 }
@@ -181,7 +181,7 @@ impl Jobs for JobsService {
         let decides = request.extensions().get().is_none_or(AuthContext::decides);
         let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
         let mut pieces = self.handle.export(job, decides).map_err(|error| not_exported(&error))?;
-        // What can't be begun is refused before anything is sent.
+        // Errors at the start become the status of the call, before anything is sent.
         let first = pieces.recv().await.transpose().map_err(|error| not_exported(&error))?;
         let piece = |piece: Result<Vec<u8>, NoExport>| match piece {
             Ok(bytes) => Ok(pb::CertificatePiece { bytes }),
@@ -228,7 +228,7 @@ impl JobsService {
         Self { handle, authenticator }
     }
 
-    /// Who alone counts again, if that is said.
+    /// Returns the only party that may recount, if one is named.
     fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, Status> {
         let text = Some(text).filter(|text| !text.is_empty());
         text.map(|text| self.authenticator.arbiter(text)).transpose().map_err(Status::invalid_argument)

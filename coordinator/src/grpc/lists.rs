@@ -1,4 +1,4 @@
-//! The lists of jobs and workers, page by page.
+//! Pages of the lists of jobs and workers, and the latest events.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use queens_model::{Event, EventKind, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
-/// Events about workers in an answer, and others.
+/// Maximal events about workers in an answer, and maximal other events.
 const MOST_EVENTS: usize = 250;
 
-/// A page of all jobs, in the order of submission.
+/// Returns a page of all jobs, in the order of submission.
 pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
     let first = page.after.map_or(0, |after| snapshot.jobs.partition_point(|job| job.id <= after));
     let jobs = snapshot.jobs[first..].iter().map(|job| pb::Job::from(job.clone()));
@@ -19,7 +19,7 @@ pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
     pb::ListResponse { jobs, next_page: JobsPage { after }.to_string() }
 }
 
-/// A page of all workers, and after them of all blocked names.
+/// Returns a page of all workers, followed by all blocked names.
 pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkersResponse {
     let mut room = MOST_BYTES;
     let (mut workers, mut after_name) = (Vec::new(), None);
@@ -40,7 +40,7 @@ pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkers
     let mut names: Vec<&Name> = snapshot.blocked.iter().filter(is_after).collect();
     names.sort_unstable();
     let (blocked, more) = fill(&mut room, names.iter().map(ToString::to_string));
-    // Nothing of this page may have had room after the workers.
+    // The workers may have left no space for blocked names in this page.
     let last = blocked.len().checked_sub(1).map(|last| names[last].clone()).or(after_name);
     let next_page = match last {
         Some(last) if more => WorkersPage::AfterBlocked(last),
@@ -49,7 +49,7 @@ pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkers
     pb::ListWorkersResponse { workers, blocked, next_page: next_page.to_string() }
 }
 
-/// The newest events about workers, and the newest others: who looks again and again needs no more.
+/// Returns the newest events about workers and the newest others, which is enough for clients that poll.
 pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
     let (mut n_of_workers, mut n_others) = (0, 0);
     let is_new = |event: &&Arc<Event>| {
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn all_workers_and_blocked_names_are_on_some_page_once() {
-        // In an order of its own, as they come.
+        // The snapshot's workers are not sorted.
         let all: Vec<u64> = (0..20_000_u64).map(|i| (i * 7919) % 20_000).collect();
         let snapshot = Snapshot {
             workers: Arc::new(all.iter().copied().map(worker).collect()),

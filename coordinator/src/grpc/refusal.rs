@@ -1,4 +1,4 @@
-//! Why something is not done, as a status.
+//! Converts refused requests to gRPC statuses.
 
 use axum::extract::ConnectInfo;
 use queens_event_loop::NoExport;
@@ -12,7 +12,7 @@ use tonic::Status;
 
 use crate::connections::Peer;
 
-/// The address of who is at the other end of a connection, for the log.
+/// Returns the peer's address for the log.
 pub(super) fn peer(info: Option<&ConnectInfo<Peer>>) -> String {
     info.map_or_else(|| "unknown".to_owned(), |ConnectInfo(peer)| peer.address().to_string())
 }

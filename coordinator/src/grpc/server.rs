@@ -1,4 +1,4 @@
-//! The server.
+//! The gRPC server, with its limits and timeouts.
 
 use std::io;
 use std::sync::Arc;
@@ -30,18 +30,19 @@ use super::session::WorkersService;
 use crate::auth::Authenticator;
 use crate::connections::{REQUEST, TooLate, attend};
 
-/// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead. Otherwise
-/// a connection whose other end has vanished would stay open for ever.
+/// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
+/// Otherwise a connection to a vanished host would stay open for ever.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// The largest request of an operator, in bytes, and of anybody.
+/// Maximal bytes of an operator's request, and of an unauthenticated one.
 const LARGEST_REQUEST: usize = 64 << 10;
 pub(super) const LARGEST_OF_ANYBODY: usize = 1 << 10;
 
-/// Requests that go on at the same time on one connection.
+/// Maximal concurrent requests of one connection.
 const STREAMS: u32 = 128;
 
-/// Serves everybody on the connections of `incoming` until `stop` is cancelled and all sessions have ended.
+/// Serves all clients on the connections of `incoming` without authentication, until `stop` is cancelled and all
+/// sessions have ended.
 ///
 /// # Errors
 /// If the server fails.
@@ -56,7 +57,7 @@ where
     serve_invited(incoming, handle, Authenticator::open_to_all(None), stop).await
 }
 
-/// The same for those whom `authenticator` lets in.
+/// Serves the clients that `authenticator` admits, like [`serve`].
 ///
 /// # Errors
 /// If the server fails.
@@ -101,7 +102,7 @@ where
     serve_router(router, incoming, stop).await
 }
 
-/// Serves a router with limits to what a connection may do and how long a request may take.
+/// Serves a router with limits on connections and a request timeout.
 pub(super) async fn serve_router<C>(
     router: Router,
     incoming: impl Stream<Item = io::Result<C>>,
@@ -124,7 +125,7 @@ where
         .await
 }
 
-/// Logs requests that were refused because they are too large. Whoever sent them is told so by the server itself.
+/// Logs requests that were too large. The server library has answered them already.
 async fn say_too_large(refusals: Arc<LogThrottle>, request: HttpRequest, next: Next) -> HttpResponse {
     let peer = peer(request.extensions().get());
     let path = request.uri().path().to_owned();

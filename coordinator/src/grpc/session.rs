@@ -1,4 +1,4 @@
-//! Sessions of workers: between the wire and the event loop.
+//! A worker's gRPC session: forwards messages between the stream and the event loop.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
@@ -20,19 +20,19 @@ use super::refusal::{invalid_message, peer};
 use crate::auth::{AuthContext, NameError, REVOKED};
 use crate::connections::{NotYetAtWork, Visit};
 
-/// Messages to a worker that may wait for its connection to take them.
+/// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;
 
-/// How long a session whose connection is gone may take to end.
+/// How long a session may take to end after its connection is lost.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a session counts as one of its invitation's after it has ended.
+/// How long an ended session still counts towards its invitation's quota.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// How long a session may take to its Hello.
+/// How long a session may take until its Hello.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// The service that workers open their sessions with.
+/// The gRPC service for workers.
 pub(super) struct WorkersService {
     handle: Handle,
     refusals: Arc<LogThrottle>,
@@ -65,7 +65,8 @@ impl Workers for WorkersService {
         tokio::spawn(async move {
             let ended = run_session(handle, request.into_inner(), heard, outgoing).await;
             if let Some(auth) = auth.filter(|_| worker.get().is_some()) {
-                // The ledger keeps what such a worker has for a while: nobody comes and goes to have more than a share.
+                // The ledger keeps a disconnected worker's leases for a while: reconnecting must not circumvent the
+                // quota.
                 tokio::spawn(async move {
                     tokio::time::sleep(LINGER).await;
                     drop(auth);
@@ -73,7 +74,7 @@ impl Workers for WorkersService {
             }
             let Some(status) = ended else { return };
             let worker = worker.get().map_or("unknown", String::as_str);
-            // A connection that broke is no surprise, and said by the event loop.
+            // The event loop logs lost connections.
             if status.source().is_some() {
                 debug!(peer, worker, reason = status.message(), "session broke off");
             } else if let Some(left_out) = refusals.allows() {
@@ -86,17 +87,17 @@ impl Workers for WorkersService {
     }
 }
 
-/// What is known of a session from what its worker says.
+/// What a session knows about its worker.
 struct Heard {
-    /// The session's request; at work from the Hello on.
+    /// The session's request; its connection counts as active from the Hello on.
     visit: Option<Visit>,
-    /// Under which names its worker may report.
+    /// Determines the names under which the worker may report.
     auth: Option<AuthContext>,
-    /// The worker's name, when it has said it.
+    /// The worker's name, after its Hello.
     name: Arc<OnceLock<String>>,
 }
 
-/// Carries one session between the wire and the event loop, until either side ends it. Why, if the worker did not.
+/// Forwards messages of one session until either side ends it. Returns the reason, unless the worker ended it.
 async fn run_session(
     handle: Handle,
     incoming: Streaming<pb::WorkerMessage>,
@@ -116,21 +117,21 @@ async fn run_session(
         }
     };
     let reason = tokio::select! {
-        // Whatever becomes of the answers, which may wait for somebody who does not read them.
+        // This must not wait for pending answers, which a stalled worker may never read.
         () = put_out => Some(Status::permission_denied(REVOKED)),
-        // Either of these ends the worker's end of the link; then the event loop learns that the session is over.
+        // Both of these drop the worker's end of the link, so that the event loop ends the session.
         received = receive(incoming, heard, worker_end.sender) => received.err(),
         () = outgoing.closed() => None,
         end = &mut serving => {
             served = Some(());
             let refusal = refusal(end);
             if refusal.is_none() {
-                // The worker has said goodbye: what is still to be sent to it ends with the answer to that.
+                // The worker has said goodbye. The last pending message is the answer to that.
                 _ = tokio::time::timeout(DRAIN_TIMEOUT, &mut forwarding).await;
             }
             refusal
         }
-        // The event loop has closed the session, if it has not refused the worker, which is about to be known.
+        // The event loop has closed the session. If it has refused the worker, the reason follows at once.
         _ = &mut forwarding => {
             let end = tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await;
             served = end.is_ok().then_some(());
@@ -139,12 +140,12 @@ async fn run_session(
         }
     };
     if let Some(status) = &reason {
-        // Who does not read what was sent before would not read this either.
+        // A worker that does not read the earlier messages would not read this one either.
         _ = tokio::time::timeout(DRAIN_TIMEOUT, outgoing.send(Err(status.clone()))).await;
     }
     forwarding.abort();
-    // While nothing can be recorded, it waits for its turn; sessions that were given up must not pile up meanwhile. The
-    // event loop learns it when it next sends something.
+    // While the store can't write, the session waits in the event loop. Abandoned sessions must not pile up meanwhile;
+    // the event loop notices at its next message.
     if served.is_none() && tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
         serving.abort();
     }
@@ -155,10 +156,10 @@ fn refusal(end: Result<Result<(), WorkerRefusal>, JoinError>) -> Option<Status> 
     end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
 }
 
-/// Takes messages off the wire until the worker ends the session.
+/// Receives messages until the worker ends the session.
 ///
 /// # Errors
-/// If the wire breaks, or what comes makes no sense or is too large, or no Hello comes.
+/// If the stream breaks, a message is invalid or too large, or no Hello arrives in time.
 async fn receive(
     mut incoming: Streaming<pb::WorkerMessage>,
     heard: Heard,
@@ -171,7 +172,7 @@ async fn receive(
         let message = ToCoordinator::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
         if let ToCoordinator::Hello(hello) = &message {
             _ = heard.name.set(hello.name.to_string());
-            // Before its name is bound, which takes a while where thousands come at once.
+            // Active before the name is bound: binding takes a while when thousands of workers connect at once.
             heard.visit.iter().for_each(Visit::begin_work);
             if let Some(auth) = &heard.auth {
                 auth.use_name(&hello.name).await.map_err(not_bound)?;
@@ -183,7 +184,7 @@ async fn receive(
         if let Some(session_budget) =
             heard.auth.as_ref().and_then(AuthContext::session_budget).filter(|it| it.is_taken())
         {
-            // Nothing waits any more, this message included.
+            // The queue is empty, so this message has been processed.
             _ = to_coordinator.reserve_many(to_coordinator.max_capacity()).await;
             session_budget.give_back();
         }
@@ -199,7 +200,7 @@ fn not_bound(reason: NameError) -> Status {
     }
 }
 
-/// Puts messages on the wire until the event loop closes the session or the wire is gone.
+/// Sends messages until the event loop closes the session or the stream is gone.
 async fn forward(
     mut to_worker: mpsc::Receiver<ToWorker>,
     outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
@@ -211,8 +212,8 @@ async fn forward(
     }
 }
 
-/// A refusal that trying again does not change is a failed precondition, for workers to give up on. One that another
-/// number would change is known by its code.
+/// Maps a refusal to a status. Workers give up on a failed precondition, which a retry can't change. They react to the
+/// code if another thread count would help.
 fn refused(refusal: &WorkerRefusal) -> Status {
     let message = refusal.to_string();
     match refusal {

@@ -1,4 +1,4 @@
-//! What a coordinator that stands by answers to workers and operators: who leads.
+//! The gRPC server of a standby coordinator: answers workers and operators with the leader's address.
 
 use std::io;
 
@@ -19,10 +19,10 @@ use super::server::{LARGEST_OF_ANYBODY, serve_router};
 use super::session::WorkersService;
 use crate::standby::{Standby, Standing};
 
-/// Where workers ask for their sessions.
+/// The path of session requests.
 const SESSION: &str = "/queens.v1.Workers/Session";
 
-/// Answers everybody on the connections of `incoming` until `stop` is cancelled: that it serves nobody, and who does.
+/// Answers all clients on the connections of `incoming` with the leader's address, until `stop` is cancelled.
 ///
 /// # Errors
 /// If the server fails.

@@ -1,4 +1,4 @@
-//! A job that is told at every change.
+//! Streams a job's status to a client at every change.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tonic::Status;
 
-/// How long the fundamental number of a job may take after the job is done before that is told without it.
+/// How long to wait for the fundamental count of a finished job before the last message is sent without it.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// How long whoever watches a job may not read.
+/// How long a client may leave a message unread.
 const UNREAD: Duration = Duration::from_secs(20);
 
-/// Sends the job now and at every change, until it is over or nobody listens. A job that is done is told of with its
-/// fundamental number, if that comes soon.
+/// Sends the job now and at every change, until it is over or the client is gone. The last message of a finished job
+/// includes its fundamental count, if that follows soon.
 pub(super) async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, Status>>) {
     let mut snapshots = handle.snapshots();
     let (mut sent, mut deadline) = (None, None);

@@ -1,4 +1,4 @@
-//! Lets requests in that their senders may make.
+//! Middleware that authenticates each request and checks that its sender has the permission for the route.
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
@@ -19,7 +19,7 @@ pub(super) async fn authorize(
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
     let address = peer.as_ref().map(Peer::address);
     let path = request.extensions().get::<MatchedPath>().cloned();
-    // What is not there, nobody has to ask for permission to be told that it is not.
+    // A path without a route needs no permission to be answered 404.
     let Some(path) = path else { return next.run(request).await };
     match authenticator
         .authorize(request.method().as_str(), path.as_str(), request.headers(), peer.as_ref())
@@ -40,7 +40,7 @@ pub(super) async fn authorize(
     }
 }
 
-/// What a response tells whoever has asked, or the reason of a refusal.
+/// Returns `Ok` if the response is a success, and otherwise the reason of the refusal, for the audit log.
 fn answer(response: &Response) -> Result<(), String> {
     let status = response.status();
     if status.is_success() {
@@ -50,7 +50,7 @@ fn answer(response: &Response) -> Result<(), String> {
     Err(reason.unwrap_or_else(|| status.to_string()))
 }
 
-/// Whether somebody is looking at a page who can log in.
+/// Returns whether a browser asks for a page that logging in would open.
 fn is_of_a_person(request: &Request, refusal: &AuthError) -> bool {
     *request.method() == Method::GET
         && not_found::is_of_a_person(request.headers())

@@ -1,11 +1,11 @@
-//! The document that describes all that is served, except for pages.
+//! Serves the OpenAPI document of all routes except the pages.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
-/// This document.
+/// The OpenAPI document of this API.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/openapi.json",
@@ -15,8 +15,8 @@ pub(super) async fn document() -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], OPENAPI)
 }
 
-/// The document is made from the handlers and the types they serve. What is checked in is compared with that; after a
-/// change of these: `QUEENS_GENERATE=1 cargo test -p queens-coordinator --lib document`.
+/// Generates the document from the handlers and their types, and compares it with the one that is checked in. After a
+/// change, regenerate it: `QUEENS_GENERATE=1 cargo test -p queens-coordinator --lib document`.
 #[cfg(test)]
 mod tests {
     use std::{env, fs};
@@ -46,7 +46,7 @@ mod tests {
             license(name = "MIT OR Apache-2.0")
         ),
         modifiers(&Shown),
-        // Any of these, or none, where nobody is asked.
+        // One of these; none if the coordinator does not authenticate.
         security((), ("token" = []), ("cookie" = [])),
         paths(
             super::document,
@@ -86,7 +86,7 @@ mod tests {
     )]
     struct Document;
 
-    /// What requests show.
+    /// The credentials of a request.
     struct Shown;
 
     impl Modify for Shown {

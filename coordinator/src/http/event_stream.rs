@@ -1,4 +1,4 @@
-//! What has happened, how the coordinator itself stands, and the stream of summaries.
+//! Handlers for recent events, the audit log, the coordinator's own status, and the stream of summaries.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::state::{App, find};
 #[cfg(test)]
 use super::summaries::Summary;
 
-/// How the coordinator itself stands.
+/// The status of the coordinator itself.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/coordinator",
@@ -36,22 +36,22 @@ pub(super) async fn coordinator(State(app): State<App>) -> Json<Coordinator> {
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventQuery {
-    /// A job: what is about it, and what all jobs have in common.
+    /// Only events of this job, and those that belong to no job.
     job: Option<u64>,
-    /// The name of a worker: what has this name in its text.
+    /// Only events whose text contains this worker's name.
     worker: Option<String>,
-    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    /// Number of events to return; at most 1000, which is the default.
     limit: Option<usize>,
 }
 
-/// The last events, the latest first.
+/// Recent events, the latest first.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Events {
     events: Vec<Event>,
 }
 
-/// What has happened lately, the latest first.
+/// Recent events, the latest first.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/events",
@@ -76,20 +76,20 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditQuery {
-    /// The number of a decision, for those before it; the latest if it is not given.
+    /// Only entries before the one with this number; without it, the latest.
     before: Option<u64>,
-    /// Whether refusals to let somebody in are among them; they are if this is not given.
+    /// Whether to include refused log-ins and requests; true by default.
     refusals: Option<bool>,
 }
 
-/// Some decisions, the latest first.
+/// Entries of the audit log, the latest first.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AuditLog {
     audit_entries: Vec<AuditEntry>,
 }
 
-/// What was decided and by whom, the latest first, a thousand at most. For operators.
+/// The audit log, the latest entries first, at most a thousand. Only for operators.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/audit",
@@ -108,8 +108,8 @@ pub(super) async fn audit_entries(State(app): State<App>, query: Queried<AuditQu
 
 /// A stream of server-sent events: one named summary twice a second, whose data is a Summary.
 ///
-/// 256 at most go on at a time: for one more, one that is not read ends, or else the oldest. A stream ends when the
-/// coordinator does, as the sender goes with it: pages come back by themselves.
+/// At most 256 streams are open. One more closes a stream that is not being read, or else the oldest. A stream also
+/// closes when the coordinator stops. The pages reconnect by themselves.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/live",
@@ -121,6 +121,6 @@ pub(super) async fn follow(State(app): State<App>) -> impl IntoResponse {
         let event = sse::Event::default().event("summary").data(&*summary);
         follower.reads().then_some(Ok::<_, Infallible>(event))
     });
-    // The connection ends with the stream, so that its place is free too.
+    // Closes the connection with the stream, which frees the connection's slot too.
     ([(CONNECTION, "close")], Sse::new(events))
 }

@@ -1,4 +1,4 @@
-//! What requests are made of, and how decisions are waited for.
+//! Types that all handlers share, and the call that waits for the event loop to execute a command.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use super::json_object::Object;
 use super::refusal::RequestRefusal;
 use super::state::App;
 
-/// How long the event loop may take to carry something out.
+/// How long a request waits for the event loop to execute a command.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Entries of a list in one answer.
+/// The most entries of a list in one answer.
 const MOST_ENTRIES: usize = 1000;
 
-/// A body that should be an object.
+/// A request body that must be a JSON object.
 pub(super) type Body<T> = Result<Json<Object<T>>, JsonRejection>;
-/// What stands behind the path.
+/// The parameters in a request's query string.
 pub(super) type Queried<T> = Result<Query<T>, QueryRejection>;
-/// What is told, or why not.
+/// The result of a handler: a JSON value or a refusal.
 pub(super) type Answer<T> = Result<Json<T>, RequestRefusal>;
 
-/// A part of a list.
+/// A page of a list.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Page {
-    /// How many to leave out at the beginning.
+    /// Number of entries to skip.
     #[serde(default)]
     pub(super) offset: usize,
-    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    /// Number of entries to return; at most 1000, which is the default.
     pub(super) limit: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Page {
     }
 }
 
-/// Waits for the event loop, but not long, and not at all if it is known that it can't make anything durable.
+/// Waits for a command with a timeout. Refuses at once while the store has an error, since nothing can become durable.
 pub(super) async fn carried_out<T>(
     app: &App,
     command: impl Future<Output = Result<T, Stopped>>,

@@ -1,11 +1,11 @@
-//! Whether the coordinator is well.
+//! Liveness and readiness probes.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::state::App;
 
-/// Whether the process answers.
+/// Liveness: the process answers.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/healthz",
@@ -15,9 +15,9 @@ pub(super) async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Whether jobs are gone on with.
+/// Readiness: the coordinator makes progress.
 ///
-/// They are while the event loop runs and keeps up, and what it does is made durable.
+/// It is ready while the event loop runs, keeps up, and can make its changes durable.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/readyz",

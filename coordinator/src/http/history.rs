@@ -1,4 +1,4 @@
-//! How jobs were counted, and the fleet.
+//! Handlers for the history of a job's progress and of the fleet.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -11,8 +11,9 @@ use super::history_json::{FleetLevelView, LevelView, fleet_levels, levels, run};
 use super::refusal::described::{NoSuchJob, Senseless};
 use super::state::{App, find, job_id};
 
-/// How a job was counted: the last five minutes, two hours, day, thirty days, year and ten years, in steps of 1, 10,
-/// 60, 600, 3600 and 86400 seconds. Of times at which nobody counted it, or no coordinator ran, there are no samples.
+/// A job's progress at six resolutions: steps of 1, 10, 60, 600, 3600 and 86400 seconds, which cover the last five
+/// minutes, two hours, day, thirty days, year and ten years. Times without counting or without a coordinator have no
+/// samples.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct History {
@@ -23,14 +24,14 @@ pub(super) struct History {
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct HistoryQuery {
-    /// Only the level with steps of so many seconds.
+    /// Only the level with steps of this many seconds.
     step_seconds: Option<u64>,
-    /// Only the finest level that goes back to where the job was begun, in at most about so many samples: neighbouring
-    /// steps are put together.
+    /// Only the finest level that reaches back to the start of the job, in at most about this many samples.
+    /// Neighbouring steps are merged.
     most: Option<usize>,
 }
 
-/// How a job was counted, also before the coordinator was started.
+/// A job's progress over time. It survives restarts of the coordinator.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/history",
@@ -53,15 +54,15 @@ pub(super) async fn history(
     Ok(Json(History { levels }))
 }
 
-/// How all jobs together were counted, and by how many workers: the same times as a job's. Of times at which nothing was
-/// counted, or no coordinator ran, there are no samples.
+/// The speed of all jobs together and the number of workers, at the same resolutions as a job's history. Times without
+/// counting or without a coordinator have no samples.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct FleetHistory {
     levels: Vec<FleetLevelView>,
 }
 
-/// How all jobs together were counted, and by how many workers, also before the coordinator was started.
+/// The fleet's speed and number of workers over time. They survive restarts of the coordinator.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/history",

@@ -1,63 +1,64 @@
-//! How fast a job was counted, or all of them and by how many workers, as JSON.
+//! Histories of a job and of the fleet as JSON: speed, progress and number of workers over time.
 
 use serde::Serialize;
 
 use queens_event_loop::history::{Curves, begins, mean, whole};
 use queens_store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
-/// Workers report once a second: means over less would go up and down with what happens to fall into it.
+/// The seconds that a mean covers. Workers report once a second, so shorter means would fluctuate with the reports'
+/// timing.
 const SMOOTH: usize = 5;
 
-/// Samples in even steps, the oldest first. What was not measured is left out.
+/// Samples in equal steps, the oldest first. Steps without a measurement are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Level))]
 pub(super) struct LevelView {
-    /// The step.
+    /// The length of a step.
     step_seconds: u64,
     samples: Vec<SampleView>,
 }
 
-/// How a job was counted at one time.
+/// A job's progress at one time.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Sample))]
 struct SampleView {
-    /// When, in milliseconds since 1970.
+    /// The end of the step, in milliseconds since 1970.
     at_ms: u64,
-    /// For how long of the step that ends then it was measured: not while nobody counted it, or no coordinator ran.
+    /// The measured time within the step. Times without counting or without a coordinator are not measured.
     measured_seconds: f64,
-    /// Over what was measured of the step that ends then, or of five seconds if it is shorter.
+    /// The mean over the measured part of the step, or of five seconds if the step is shorter.
     nodes_per_second: f64,
-    /// The share of the work that was recorded.
+    /// The recorded share of the work.
     fraction: f64,
 }
 
-/// The fleet in even steps, the oldest first. What was not measured is left out.
+/// The fleet in equal steps, the oldest first. Steps without a measurement are left out.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = FleetLevel))]
 pub(super) struct FleetLevelView {
-    /// The step.
+    /// The length of a step.
     step_seconds: u64,
-    /// What was counted by search, in nodes per second.
+    /// The speed of all searches, in nodes per second.
     search: Vec<MeanView>,
-    /// What was counted by halves, in units per second.
+    /// The speed of all counting by halves, in units per second.
     halves: Vec<MeanView>,
     /// Connected workers.
     workers: Vec<MeanView>,
 }
 
-/// How the fleet stood at one time.
+/// A mean value of the fleet at one time.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Mean))]
 struct MeanView {
-    /// When, in milliseconds since 1970.
+    /// The end of the step, in milliseconds since 1970.
     at_ms: u64,
-    /// For how long of the step that ends then it was measured: not while nothing was counted, or no coordinator ran.
+    /// The measured time within the step. Times without counting or without a coordinator are not measured.
     measured_seconds: f64,
-    /// Over what was measured of the step that ends then, or of five seconds if it is shorter.
+    /// The mean over the measured part of the step, or of five seconds if the step is shorter.
     mean: f64,
 }
 
-/// The levels of a job, or the one with steps of this length. O(points).
+/// Returns all levels of a job, or only the one with steps of this length. O(points).
 pub(super) fn levels(levels: &[Vec<Point>; N_LEVELS], step_seconds: Option<u64>) -> Vec<LevelView> {
     let all = LEVELS.iter().zip(levels);
     let meant = all.filter(|(level, _)| step_seconds.is_none_or(|asked| asked == level.step_seconds));
@@ -74,8 +75,8 @@ fn every(level: &Level, points: &[Point]) -> LevelView {
     LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
 }
 
-/// A whole curve in at most about `most` samples: neighbours are put together, as many as that takes. `None` if there is
-/// nothing to draw a curve of. O(points).
+/// Returns the whole run in at most about `most` samples, by merging neighbours. `None` if there are fewer than two
+/// points. O(points).
 pub(super) fn run(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelView> {
     let (level, points) = whole(levels).filter(|(_, points)| points.len() > 1)?;
     let n_together = u64::try_from(points.len().div_ceil(most.max(1))).unwrap_or(u64::MAX);
@@ -96,7 +97,7 @@ pub(super) fn run(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelV
     Some(LevelView { step_seconds: level.step_seconds * n_together, samples: samples.collect() })
 }
 
-/// All levels of the fleet. O of its points, which have a bound: 60,000.
+/// Returns all levels of the fleet. O(points), of which there are at most 60,000.
 pub(super) fn fleet_levels(curves: &Curves) -> Vec<FleetLevelView> {
     let [search, halves, workers] =
         [Subject::Search, Subject::Halves, Subject::Workers].map(|subject| curves.levels(subject));
@@ -107,19 +108,19 @@ pub(super) fn fleet_levels(curves: &Curves) -> Vec<FleetLevelView> {
         step_seconds: level.step_seconds,
         search: all(&search[at], 1.0),
         halves: all(&halves[at], 1.0),
-        // They are kept in milliseconds of a worker.
+        // The store has them in milliseconds of a worker.
         workers: all(&workers[at], 1000.0),
     };
     LEVELS.iter().enumerate().map(level).collect()
 }
 
-/// The points that say something, and what.
+/// Returns the points that have a mean, each with that mean.
 fn means(points: &[Point]) -> impl Iterator<Item = (&Point, MeanView)> {
     (0..points.len()).filter_map(|last| {
         let point = points.get(last)?;
         let first =
             if LEVELS[point.level].step_seconds == 1 { (last + 1).saturating_sub(SMOOTH) } else { last };
-        // Not over what nobody measured.
+        // A mean does not span a gap.
         let begins =
             (first + 1..=last).rev().find(|at| is_gap(&points[at - 1], &points[*at])).unwrap_or(first);
         let measured_seconds = point.measured_ms as f64 / 1000.0;
@@ -130,7 +131,7 @@ fn means(points: &[Point]) -> impl Iterator<Item = (&Point, MeanView)> {
     })
 }
 
-/// Whether there is a step between the two, or more, in which nothing was measured.
+/// Returns whether at least one whole step without a measurement lies between the two points.
 fn is_gap(before: &Point, point: &Point) -> bool {
     begins(point).saturating_sub(before.at_ms()) > LEVELS[point.level].step_seconds * 1000
 }
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!((only.step_seconds, only.samples.len()), (600, 0));
     }
 
-    /// Points of a level, each measured for all of its step.
+    /// Points of a level, each measured for its whole step.
     fn points(level: usize, numbers: std::ops::Range<u64>) -> Vec<Point> {
         let measured_ms = LEVELS[level].step_seconds * 1000;
         let at = |number| Point {
@@ -184,18 +185,18 @@ mod tests {
     fn the_whole_run_is_seen_in_few_samples() {
         let mut all: [Vec<Point>; N_LEVELS] = Default::default();
         assert!(run(&all, 300).is_none());
-        // Five minutes of an hour: the steps of ten seconds have all of it.
+        // The level of seconds holds five minutes of this hour; the level of ten seconds holds all of it.
         (all[0], all[1], all[2]) = (points(0, 3300..3600), points(1, 1..361), points(2, 1..61));
         let curve = run(&all, 400).expect("a curve");
         assert_eq!((curve.step_seconds, curve.samples.len()), (10, 360));
         let curve = run(&all, 100).expect("a curve");
         assert_eq!(curve.step_seconds, 40);
         assert!((80..=100).contains(&curve.samples.len()), "{}", curve.samples.len());
-        // Nothing of it is lost, and what is together is measured together.
+        // Merging loses no measured time, and speeds are averaged.
         let measured: f64 = curve.samples.iter().map(|sample| sample.measured_seconds).sum();
         assert!((measured - 3600.0).abs() < 1e-6, "{measured}");
         assert!((curve.samples[1].nodes_per_second - 5.5).abs() < 1e-9, "{:?}", curve.samples[1]);
-        // A minute: the finest.
+        // One minute: the finest level.
         (all[0], all[1], all[2]) = (points(0, 100..160), Vec::new(), Vec::new());
         assert_eq!(run(&all, 300).map(|curve| curve.step_seconds), Some(1));
         assert!(run(&all, 0).is_some_and(|curve| curve.samples.len() <= 2));

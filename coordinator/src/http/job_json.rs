@@ -1,6 +1,6 @@
-//! Jobs as JSON, with how fast they are counted.
+//! Jobs as JSON, with their current speed.
 //!
-//! All else is what `queens … --output json` prints.
+//! All other fields are those that `queens … --output json` prints.
 
 use queens_model::{JobState, JobStatus};
 use serde::Serialize;
@@ -8,17 +8,17 @@ use serde::Serialize;
 use queens_event_loop::Snapshot;
 use queens_event_loop::history::Speeds;
 
-/// A job as it stands, and how fast it is counted.
+/// A job and its speed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Job {
     #[serde(flatten)]
     status: queens_model::json::Job,
-    /// What was counted over the last ten seconds, by search in nodes, by halves in units of pairs; null if it is not
-    /// counted or not known yet.
+    /// The speed over the last ten seconds: nodes for the search, units of pairs for halves. Null if the job is not
+    /// running or its speed is not known yet.
     #[cfg_attr(test, schema(required))]
     nodes_per_second: Option<f64>,
-    /// The same over the last hour, as far as it was measured then.
+    /// The same over the measured part of the last hour.
     #[cfg_attr(test, schema(required))]
     nodes_per_second_hour: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! The list of jobs: which are meant, in what order, and a part of them.
+//! The list of jobs: filter, order and page.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ use super::search_terms::Words;
 use super::state::App;
 use super::summaries::served;
 
-/// The order in which jobs are listed.
+/// The order of a list of jobs.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -39,40 +39,40 @@ enum JobOrder {
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct JobQuery {
-    /// How many to leave out at the beginning.
+    /// Number of jobs to skip.
     #[serde(default)]
     offset: usize,
-    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    /// Number of jobs to return; at most 1000, which is the default.
     limit: Option<usize>,
-    /// Words, at most 100 characters, all of which have to fit: a number fits a job whose number begins with it or whose
-    /// n it is, n=27 the n alone, another word the beginning of the method.
+    /// Words that must all match, at most 100 characters. A number matches the n of a job or the beginning of its
+    /// number; n=27 matches only the n; another word matches the beginning of the method.
     search: Option<String>,
     /// Only jobs in this state.
     #[cfg_attr(test, param(schema_with = states))]
     state: Option<String>,
-    /// By what to sort: the latest job comes first if it is not given. Served: those that are not over in the order in
-    /// which they are served, then the others, the latest first. Otherwise the largest, troubles, or the soonest done
-    /// come first, methods in the order of the alphabet; the latest first of those that are alike.
+    /// The order; by default the latest job first. `served` lists the open jobs in the order of scheduling, then the
+    /// others, the latest first. Other keys list the largest, the failing or the soonest finished first, methods
+    /// alphabetically. Ties: the latest first.
     #[serde(default)]
     #[cfg_attr(test, param(inline))]
     sort: JobOrder,
-    /// Whether to begin at the other end.
+    /// Whether to reverse the order.
     #[serde(default)]
     reverse: bool,
 }
 
-/// A part of the jobs that are meant.
+/// A page of the matching jobs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Jobs {
     jobs: Vec<Job>,
-    /// How many are meant.
+    /// Number of matching jobs.
     total: usize,
 }
 
-/// Jobs.
+/// The list of jobs.
 ///
-/// O(m log m) of m jobs, and no request keeps another waiting: it looks at a snapshot.
+/// O(m log m) for m jobs. It reads a snapshot, so it delays no other request.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs",
@@ -90,7 +90,7 @@ pub(super) async fn list_jobs(State(app): State<App>, query: Queried<JobQuery>) 
     Ok(Json(Jobs { jobs, total }))
 }
 
-/// The jobs that are meant, in order; `speed` is asked of those that are counted.
+/// Returns the matching jobs in order. Calls `speed` only for running jobs.
 fn meant<'a>(
     query: &JobQuery,
     jobs: &'a [JobStatus],
@@ -100,7 +100,7 @@ fn meant<'a>(
     let state = query.state.as_deref().map(state).transpose()?;
     let is_meant =
         |job: &&JobStatus| state.is_none_or(|state| job.state == state) && words.all(|word| fits(job, word));
-    // What is compared is computed once for each.
+    // Each key is computed once, not in every comparison.
     let by_speed = matches!(query.sort, JobOrder::Speed);
     let mut meant: Vec<(&JobStatus, f64)> = jobs
         .iter()
@@ -143,7 +143,7 @@ fn fits(job: &JobStatus, word: &str) -> bool {
 
 fn compare(order: JobOrder, a: &JobStatus, b: &JobStatus) -> Ordering {
     let solutions = |job: &JobStatus| job.progress.solutions;
-    // Unknown times are longer than all others.
+    // Unknown times sort as the longest.
     let left = |job: &JobStatus| job.time_left.map_or(f64::INFINITY, |left| left.expected());
     match order {
         JobOrder::Job | JobOrder::Speed => Ordering::Equal,
@@ -159,7 +159,7 @@ fn compare(order: JobOrder, a: &JobStatus, b: &JobStatus) -> Ordering {
     }
 }
 
-/// Sorts troubles first, then what is going on, and what is over last.
+/// Ranks states: failures first, then open jobs, then finished ones.
 const fn standing(state: JobState) -> u8 {
     match state {
         JobState::Damaged => 0,

@@ -1,4 +1,4 @@
-//! Jobs: how they stand, and what operators decide about them.
+//! Handlers that show one job, and the operators' commands for jobs.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -19,7 +19,7 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::{IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
 use super::state::{App, find, job_id};
 
-/// A job.
+/// One job.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}",
@@ -30,7 +30,7 @@ pub(super) async fn job(State(app): State<App>, Path(id): Path<String>) -> Answe
     Ok(Json(app.job(job_id(&id)?)?))
 }
 
-/// A job to be made.
+/// A job to submit.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Submission))]
 #[serde(deny_unknown_fields)]
@@ -38,30 +38,30 @@ pub(super) struct SubmissionBody {
     /// The size of the board.
     #[cfg_attr(test, schema(minimum = 0, maximum = 32))]
     n: u32,
-    /// How it is to be counted; by search if not given.
+    /// The method that counts it; search by default.
     #[cfg_attr(test, schema(schema_with = method))]
     method: Option<String>,
-    /// How urgent it is; 0 if not given.
+    /// The priority; 0 by default.
     #[serde(default)]
     #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
     priority: i32,
-    /// The only crosses of the plan that are to be counted, such as 0..100, the end left out; all if not given.
+    /// Counts only these parts of the plan, such as 0..100 with the end excluded; all by default.
     crosses: Option<String>,
-    /// The share of its work to count again, in per cent with at most four decimals; if not given, 1 from n = 20 on,
-    /// unless all workers that are there came with one invitation, 1 if recount_by is given, and nothing otherwise.
+    /// The share of the work to recount, in per cent with at most four decimals. The default is 1 if recount_by is
+    /// given, or if n is at least 20 and the connected workers do not all share one invitation; otherwise 0.
     recount: Option<String>,
-    /// Who alone counts it again: the number or the label of an invitation, or a worker's name where nobody is asked for an
-    /// invitation; any other party than has counted it if not given.
+    /// The only party that recounts: the number or label of an invitation, or a worker's name if the coordinator does
+    /// not authenticate. By default, any party except the one that counted.
     recount_by: Option<String>,
-    /// The method by which all of it is counted a second time; it is not if not given.
+    /// The method of a second pass over the whole job; none by default.
     #[cfg_attr(test, schema(schema_with = second_method))]
     second_pass: Option<String>,
-    /// Whether it is meant, whatever it takes; without this, what takes a year of core time or more is refused.
+    /// Confirms a job that takes a year of core time or more, which is refused otherwise.
     #[serde(default)]
     confirm: bool,
 }
 
-/// Submits a job; it is durable when it is answered.
+/// Submits a job. The answer comes after the job is durable.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs",
@@ -98,14 +98,14 @@ pub(super) async fn submit(
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }
 
-/// An empty object. It has to be there: only a request with a body can have the content type of JSON, which pages of
-/// other sites can't send.
+/// An empty object. It is required: only a request with a body can have the content type of JSON, which pages of other
+/// sites can't send.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyBody {}
 
-/// Stops a job for now.
+/// Pauses a job.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/pause",
@@ -122,7 +122,7 @@ pub(super) async fn pause(
     change(&app, &id, JobChange::Pause).await
 }
 
-/// Lets a job go on, and has what failed tried again.
+/// Resumes a job, and retries what failed.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/resume",
@@ -139,7 +139,7 @@ pub(super) async fn resume(
     change(&app, &id, JobChange::Resume).await
 }
 
-/// Gives a job up. One that was given up stays so; one that is done is refused.
+/// Cancels a job. Cancelling again changes nothing; cancelling a finished job is refused.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/cancel",
@@ -158,17 +158,17 @@ pub(super) async fn cancel(
     Ok(Json(app.job(job)?))
 }
 
-/// How urgent a job is.
+/// The priority of a job.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Urgency {
-    /// Higher ones are counted first.
+    /// Jobs of higher priority are counted first.
     #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
     priority: i32,
 }
 
-/// Says how urgent a job is.
+/// Sets the priority of a job.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/priority",
@@ -185,22 +185,23 @@ pub(super) async fn set_priority(
     change(&app, &id, JobChange::Priority(self::priority(priority)?)).await
 }
 
-/// What more of a job is to be counted again.
+/// Additional verification of a job.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct MoreChecks {
-    /// The share of its work, in per cent with at most four decimals; what is less than agreed already changes nothing.
+    /// The share of the work to recount, in per cent with at most four decimals. A share below the agreed one changes
+    /// nothing.
     recount: Option<String>,
-    /// Who alone counts it again: the number or the label of an invitation, or a worker's name where nobody is asked for an
-    /// invitation; any other party than has counted it if not given.
+    /// The only party that recounts: the number or label of an invitation, or a worker's name if the coordinator does
+    /// not authenticate. By default, any party except the one that counted.
     recount_by: Option<String>,
-    /// The method by which all of it is counted a second time; it is not if not given.
+    /// The method of a second pass over the whole job; none by default.
     #[cfg_attr(test, schema(schema_with = second_method))]
     second_pass: Option<String>,
 }
 
-/// Has more of a job counted again. One that is done is open again until that is counted.
+/// Adds verification to a job. A finished job is open again until the verification is finished.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/jobs/{job}/verify-more",
@@ -221,7 +222,7 @@ pub(super) async fn verify_more(
     change(&app, &id, JobChange::Verify(Verification { recount, recount_by, second_pass })).await
 }
 
-/// Who alone counts again, if that is said.
+/// Returns the only party that recounts, if the text names one.
 fn arbiter(app: &App, text: Option<String>) -> Result<Option<Arbiter>, RequestRefusal> {
     let text = text.filter(|text| !text.is_empty());
     let found = text.map(|text| app.authenticator.arbiter(&text)).transpose();
@@ -243,18 +244,18 @@ fn priority(priority: i32) -> Result<Priority, RequestRefusal> {
     Priority::try_from(priority).map_err(|error| RequestRefusal::bad_request(error.to_string()))
 }
 
-/// Who has counted a job.
+/// The contributions to a job.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Contributions {
     contributions: Vec<Contribution>,
-    /// How many there are; no more than 10,000 are told.
+    /// Number of contributions; at most 10,000 are kept.
     total: usize,
-    /// Core-seconds of all that are told, whether listed or not.
+    /// Core-seconds of all kept contributions, listed or not.
     core_seconds: f64,
 }
 
-/// Who has counted a job, those with the most work first.
+/// The contributions to a job, those with the most work first.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/contributions",
@@ -276,14 +277,14 @@ pub(super) async fn contributions(
     Ok(Json(Contributions { contributions: page.of(all.into_iter()).collect(), total, core_seconds }))
 }
 
-/// What was decided about spans of a job of which there were different counts, in the order of the spans.
+/// The verdicts on a job's disputed spans, in the order of the spans.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Verdicts {
     verdicts: Vec<Verdict>,
 }
 
-/// What was decided about spans of a job of which there were different counts.
+/// The verdicts on a job's disputed spans.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/verdicts",

@@ -1,4 +1,4 @@
-//! JSON objects, and nothing else in their place.
+//! A request body that accepts JSON objects and nothing else.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// What is read from an object. By itself, serde reads a struct from an array too, field by field: `[8, 0]` would be a
-/// job for n = 8.
+/// A value read from an object. Serde itself also reads a struct from an array, field by field: `[8, 0]` would be a job
+/// for n = 8.
 #[derive(Debug)]
 pub(super) struct Object<T>(pub(super) T);
 

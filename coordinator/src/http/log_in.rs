@@ -1,4 +1,4 @@
-//! Logging in and out by the pages, and who one is.
+//! Log-in and log-out of the web pages, and the authenticated caller.
 
 use axum::extract::{ConnectInfo, State};
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
@@ -19,13 +19,13 @@ use super::state::App;
 use crate::auth::{AuthContext, AuthError, COOKIE, SESSION};
 use crate::connections::Peer;
 
-/// Who one is.
+/// The authenticated caller.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Me {
-    /// How one appears in logs and records.
+    /// The caller's name in logs and in the audit log.
     who: String,
-    /// viewer, operator or worker; null where nobody is asked who they are and everybody may do everything.
+    /// viewer, operator or worker; null if the coordinator does not authenticate, so that everybody may do everything.
     role: Option<&'static str>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct LogIn {
     token: String,
 }
 
-/// Logs in with a token: a cookie is good for as much as the token for twelve hours, and for one without a request.
+/// Logs in with a token. The cookie has the token's permissions for twelve hours; one hour without a request ends it.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/login",
@@ -63,7 +63,7 @@ pub(super) async fn log_in(
     let (auth, secret) = logged_in.map_err(authorize::refused)?;
     let cookie = match secret {
         Some(secret) => set_cookie(&secret.reveal(), SESSION.as_secs()),
-        // Nobody has to.
+        // The coordinator does not authenticate.
         None => set_cookie("", 0),
     };
     Ok(with_cookie(cookie, Json(Me::of(&auth)).into_response()))
@@ -86,7 +86,7 @@ pub(super) async fn log_out(
     Ok(with_cookie(set_cookie("", 0), StatusCode::NO_CONTENT.into_response()))
 }
 
-/// Who one is.
+/// The authenticated caller.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/me",

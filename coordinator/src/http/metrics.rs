@@ -8,7 +8,7 @@ use queens_service::metrics::exposition;
 
 use super::state::App;
 
-/// Numbers for Prometheus, in its text format, or in that of OpenMetrics if the header Accept names it.
+/// Metrics in Prometheus's text format, or in the OpenMetrics format if the header Accept names it.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/metrics",

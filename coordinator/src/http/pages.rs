@@ -1,4 +1,4 @@
-//! The pages and what they are made of, all of it in the program itself.
+//! Serves the web pages and their assets, which are compiled into the program.
 
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
@@ -20,7 +20,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/workers/{name}", get(worker)),
         ("GET", "/board", file(HTML, include_str!("../../web/board.html"))),
         ("GET", "/assets/board.js", file(SCRIPT, include_str!("../../web/board.js"))),
-        // A queen, for the page of a search; as she is on all drawings.
+        // The queen of all drawings, for the page of a search.
         ("GET", "/assets/crown.svg", get(crown)),
         ("GET", "/jobs/{job}", get(job)),
         ("GET", "/jobs/{job}/crosses/{cross}", get(cross)),
@@ -43,7 +43,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
     routes
 }
 
-/// What all pages look like, also of a coordinator that stands by.
+/// The style and icon of all pages, also of a standby's.
 pub(super) fn looks<S: Clone + Send + Sync + 'static>() -> Vec<(&'static str, &'static str, MethodRouter<S>)>
 {
     vec![
@@ -63,13 +63,13 @@ async fn crown() -> impl IntoResponse {
     ([(CONTENT_TYPE, "image/svg+xml")], picture::queen(Scale { tile: 100 }))
 }
 
-/// The page of a job, if there is one.
+/// The page of a job, if the job exists.
 async fn job(State(app): State<App>, Path(id): Path<String>) -> Response {
     of_job(&app, &id, include_str!("../../web/job.html"))
 }
 
-/// The page of a cross of a job that there is. Whether there is the cross, the page finds out itself: that takes the
-/// job's plan.
+/// The page of a cross, if its job exists. The page itself asks whether the cross exists, since that takes the job's
+/// plan.
 async fn cross(State(app): State<App>, Path((id, _)): Path<(String, String)>) -> Response {
     of_job(&app, &id, include_str!("../../web/cross.html"))
 }
@@ -82,8 +82,7 @@ fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     }
 }
 
-/// The page of all workers of a name: that is what people know a worker by, and what a worker keeps when it is started
-/// again. O of the workers.
+/// The page of all workers of a name. People know a worker by its name, which it keeps across restarts. O(workers).
 async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
     let snapshot = app.handle.snapshot();
     let is_here = snapshot.workers.iter().any(|worker| worker.name.as_str() == name);

@@ -1,4 +1,4 @@
-//! The map of a job: how far its parts are.
+//! The map of a job: the progress of its parts, cell by cell.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ use super::parts::{planned_job, share};
 use super::refusal::described::{NoDetails, NoSuchJob};
 use super::state::{App, find, job_id};
 
-/// The parts of a job that share a cell of its map: all crosses of which the queens on the two central rows stand in the
-/// same columns, or some of the parts of halves, as they follow each other.
+/// The parts of a job that share a cell of its map. For crosses, the queens on the two central rows stand in the same
+/// columns. For halves, the parts are neighbours in the plan's order.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Cell {
-    /// The row of the cell: of crosses, the column on the first of the two central rows; of halves of a board with a
+    /// The row of the cell. For crosses, the column on the first of the two central rows. For halves of a board with a
     /// middle row, the column of the queen there.
     first: u8,
-    /// The column of the cell: of crosses, the column on the second row.
+    /// The column of the cell. For crosses, the column on the second central row.
     second: u8,
-    /// How many parts.
+    /// Number of parts.
     crosses: u32,
-    /// Their subproblems.
+    /// Number of subproblems.
     subproblems: String,
-    /// Those that are recorded.
+    /// Number of recorded subproblems.
     recorded: String,
-    /// The recorded share of their estimated work, 0 to 1.
+    /// The recorded share of the estimated work, 0 to 1.
     fraction: f64,
     #[serde(skip)]
     sums: Sums,
@@ -49,20 +49,20 @@ struct Sums {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Cells {
-    /// The job.
+    /// The job's number.
     job: String,
-    /// The size of its board.
+    /// The size of the board.
     n: u8,
-    /// How it is counted: search, whose parts are crosses, or halves.
+    /// The job's method: search, whose parts are crosses, or halves.
     method: &'static str,
-    /// Of crosses: the two central rows, which are the central columns too; null of halves, and if the board is too
+    /// For crosses: the two central rows, which are also the central columns. Null for halves, and if the board is too
     /// small.
     #[cfg_attr(test, schema(required))]
     lines: Option<[u8; 2]>,
     cells: Vec<Cell>,
 }
 
-/// How far the parts are: crosses by the columns of their queens on the two central rows, halves by their columns.
+/// The progress of all parts: crosses by the columns of their queens on the two central rows, halves by their columns.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/cells",
@@ -76,7 +76,7 @@ pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Ans
         Ok(Json(Cells { job, n, method, lines, cells }))
     };
     if job.state == JobState::Done && job.progress.n_subproblems == 0 {
-        // So small a board is counted without a plan.
+        // A board this small is counted without a plan.
         return answer(None, Vec::new());
     }
     let details = planned_job(&app, &id).await?.details;

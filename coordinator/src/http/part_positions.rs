@@ -1,29 +1,29 @@
-//! Where on the map of a job each of its parts is.
+//! The position of each part on the map of a job.
 
 use std::collections::BTreeMap;
 
 use queens_solver::{HalvesPart, Part, Plan, Symmetry, cross_lines};
 
-/// The widest row of a map of halves: where there are more parts, neighbours share a cell.
+/// The widest row of a map of halves. If there are more parts, neighbours share a cell.
 const WIDEST: usize = 32;
 
 /// A cell of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MapPosition {
-    /// Of crosses, the column of the queen on the first of the two central rows. Of halves of a board with a middle
-    /// row, the column of the queen there; of others, no more than the row of the map.
+    /// For crosses, the column of the queen on the first of the two central rows. For halves of a board with a middle
+    /// row, the column of the queen there; for other halves, only a row of the map.
     pub(super) first: u8,
-    /// Of crosses, the column of the queen on the second central row. Of halves, the column of the map: they follow each
-    /// other as their columns do, those first of which the upper half has the columns next to the centre.
+    /// For crosses, the column of the queen on the second central row. For halves, a column of the map. They are sorted
+    /// by their columns: first the parts whose upper half has the columns next to the centre.
     pub(super) second: u8,
 }
 
-/// The places of all parts of a plan.
+/// The positions of all parts of a plan.
 #[derive(Debug)]
 pub(super) struct Map(Vec<Option<MapPosition>>);
 
 impl Map {
-    /// The map of a plan.
+    /// Computes the map of a plan.
     pub(super) fn of(plan: &Plan) -> Self {
         let halves: Option<Vec<&HalvesPart>> =
             plan.parts().iter().map(|planned| halves(planned.part())).collect();
@@ -33,13 +33,13 @@ impl Map {
         }
     }
 
-    /// The cell of the part with this number; `None` if there is no such part, or it is on no cell.
+    /// Returns the cell of the part with this number; `None` if the part does not exist or is on no cell.
     pub(super) fn place(&self, number: u32) -> Option<MapPosition> {
         self.0.get(usize::try_from(number).ok()?).copied().flatten()
     }
 }
 
-/// The halves that a part is of, unless it is a cross.
+/// Returns the half boards of a part, unless it is a cross.
 pub(super) const fn halves(part: &Part) -> Option<&HalvesPart> {
     match part {
         Part::Halves(halves) => Some(halves),
@@ -54,8 +54,8 @@ fn of_cross(plan: &Plan, part: &Part) -> Option<MapPosition> {
     Some(MapPosition { first: column(first)?, second: column(second)? })
 }
 
-/// Each group of parts with the same queen in the middle row is a row of the map; without such a row, all of them fill
-/// a square.
+/// Places halves: each group with the same queen in the middle row is a row of the map. Without a middle row, all parts
+/// fill a square.
 fn of_halves(parts: &[&HalvesPart]) -> Vec<MapPosition> {
     let mut groups: BTreeMap<Option<u8>, Vec<usize>> = BTreeMap::new();
     for (number, part) in parts.iter().enumerate() {
@@ -76,11 +76,12 @@ fn of_halves(parts: &[&HalvesPart]) -> Vec<MapPosition> {
     places
 }
 
-/// Which half has each of the known columns, from the centre outwards: those of the upper half come first.
+/// Returns for each known column, from the centre outwards, whether it is the lower half's; the upper half's sort
+/// first.
 fn pattern(part: &HalvesPart) -> Vec<bool> {
     let (upper, lower) = (part.upper_columns(), part.lower_columns());
     let mut known: Vec<u32> = (0..u32::BITS).filter(|&column| (upper | lower) >> column & 1 == 1).collect();
-    // Twice the distance from the middle of what is known, which lies around the centre.
+    // Twice the middle of the known columns, which lie around the centre.
     let sum = known.first().zip(known.last()).map_or(0, |(first, last)| first + last);
     known.sort_by_key(|&column| (2 * column).abs_diff(sum));
     known.into_iter().map(|column| lower >> column & 1 == 1).collect()
@@ -91,7 +92,7 @@ fn ceil_sqrt(number: usize) -> usize {
     root + usize::from(root * root < number)
 }
 
-/// No cell is further than [`WIDEST`].
+/// Converts a coordinate, none of which exceeds [`WIDEST`].
 fn small(number: usize) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
@@ -106,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// Every part of a board that has middle rows is on a cell, and the cells are few.
+    /// Every part of a board with middle rows is on a cell, and there are few cells.
     #[test]
     fn all_parts_are_on_the_map() {
         for (n, method) in (4..=24).flat_map(|n| Method::ALL.map(|method| (n, method))) {

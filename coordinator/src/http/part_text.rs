@@ -1,4 +1,4 @@
-//! What a cross, or a part of halves, is, in words and as a picture.
+//! Describes a part of a plan, in words and as a picture.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -24,57 +24,57 @@ use super::state::App;
 /// The width of a square in pixels.
 const TILE: u32 = 32;
 
-/// Subproblems whose queens are looked for at the same time: on the largest boards that takes seconds.
+/// Limits concurrent searches for a subproblem's queens, each of which takes seconds on the largest boards.
 static SEARCHES: Semaphore = Semaphore::const_new(2);
 
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct SubproblemQuery {
-    /// A subproblem of the cross.
+    /// A subproblem of the part.
     subproblem: Option<u64>,
 }
 
-/// What a cross, or a part of halves, is, how it is counted, by whom and how far.
+/// A part: its queens, its image, its progress and its workers.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Explanation {
-    /// The job.
+    /// The job's number.
     job: String,
-    /// The size of its board.
+    /// The size of the board.
     n: u8,
     #[serde(flatten)]
     cross: CrossView,
-    /// What is done to the board before it is counted.
+    /// The transformation of the board before it is counted.
     image: &'static str,
     /// The queens of the cross on the image that is counted.
     counted: Vec<SquareView>,
-    /// How it is counted: search, whose parts are crosses, or halves.
+    /// The job's method: search, whose parts are crosses, or halves.
     method: &'static str,
-    /// Free rows that are filled to make a subproblem; of halves, the rows next to the middle.
+    /// Number of free rows that a subproblem fills; for halves, of rows next to the middle.
     depth: usize,
-    /// The queens of the subproblem that was asked for, without those of the cross.
+    /// The queens of the requested subproblem, without those of the cross.
     #[cfg_attr(test, schema(required))]
     prefix: Option<Vec<SquareView>>,
-    /// Of halves: the columns that the upper half has in the subproblem that was asked for.
+    /// For halves: the columns of the upper half in the requested subproblem.
     #[cfg_attr(test, schema(required))]
     prefix_upper: Option<Vec<u8>>,
     /// The same for the lower half.
     #[cfg_attr(test, schema(required))]
     prefix_lower: Option<Vec<u8>>,
     workers: Vec<Holder>,
-    /// Who has counted what is recorded of it, those with the most work first; null if the records can't be read now.
+    /// The contributions to the recorded spans, those with the most work first; null if the records can't be read now.
     #[cfg_attr(test, schema(required))]
     counted_by: Option<Vec<Contribution>>,
 }
 
-/// A worker that is counting a part of the cross.
+/// A worker that is counting some of the part.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Holder {
     /// The worker's name.
     name: String,
-    /// The cross.
+    /// The part's number.
     cross: u32,
     /// The first subproblem that is left.
     from: u64,
@@ -82,7 +82,7 @@ struct Holder {
     to: u64,
 }
 
-/// What a cross is, how it is counted, by whom and how far.
+/// A part: what it is, how it is counted, its progress and its workers.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}",
@@ -127,7 +127,7 @@ pub(super) async fn explain(
         method: job.method.name(),
         depth: match job.method {
             Method::Search => details.plan.depth().into(),
-            // As many as any subproblem has; none is looked for.
+            // All subproblems have the same number of queens, so the first one serves; no search is needed.
             Method::Halves => planned.subproblems().queens(0).len(),
         },
         prefix,
@@ -144,7 +144,7 @@ fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedPa
     found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no part '{cross}'")))
 }
 
-/// The queens of a subproblem below those of its cross, on the image that is counted.
+/// Finds the queens of a subproblem below those of its cross, on the image that is counted.
 async fn prefix(planned: PlannedPart, subproblem: u64) -> Result<Vec<Square>, RequestRefusal> {
     if subproblem >= planned.choice().n_subproblems {
         return Err(RequestRefusal::not_found(format!("the part has no subproblem {subproblem}")));
@@ -156,7 +156,7 @@ async fn prefix(planned: PlannedPart, subproblem: u64) -> Result<Vec<Square>, Re
     search.await.map_err(|_| RequestRefusal::unavailable("the coordinator is stopping"))
 }
 
-/// What is done to a board to have its image.
+/// Describes in words the transformation of a board into its image.
 const fn describe(image: Symmetry) -> &'static str {
     match image.index() {
         0 => "as it is",
@@ -170,8 +170,10 @@ const fn describe(image: Symmetry) -> &'static str {
     }
 }
 
-/// The board that is counted, with the queens of the cross and, on green squares, those of a subproblem; of halves, with
-/// the middle row's queen, those of a subproblem, and the columns that each half has: blue above the middle, violet below.
+/// A picture of the board that is counted.
+///
+/// For a cross, it shows the queens of the cross and, on green squares, those of the subproblem. For halves, it shows
+/// the middle row's queen, those of the subproblem, and the columns of each half: blue above the middle, violet below.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",
@@ -207,7 +209,7 @@ pub(super) async fn draw(
     Ok(([(CONTENT_TYPE, "image/svg+xml")], svg))
 }
 
-/// The squares of each half on the columns that it has: as far as the part tells, or all that a subproblem tells.
+/// Returns the squares of each half in its columns: those known from the part, or all if a subproblem is given.
 fn marked(n: u8, halves: &HalvesPart, subproblem: Option<u64>) -> Vec<(Queen, Mark)> {
     let known = [halves.upper_columns(), halves.lower_columns()];
     let of_subproblem = subproblem.and_then(|number| halves.columns_of(number));
@@ -226,7 +228,7 @@ mod tests {
 
     use super::*;
 
-    /// A square near a corner tells all eight images apart.
+    /// A square near a corner distinguishes all eight images.
     #[test]
     fn images_are_what_they_are_said_to_be() {
         let n = BoardSize::new(9).expect("a board size");

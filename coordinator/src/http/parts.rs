@@ -1,4 +1,4 @@
-//! The parts of a job, crosses or halves: which are counted.
+//! Handlers that list the parts of a job with their progress.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
 use super::state::{App, find, job_id};
 
-/// A job with its plan and what is recorded of it.
+/// A job with its plan and its recorded progress.
 pub(super) struct PlannedJob {
     pub(super) job: JobStatus,
     pub(super) details: Arc<Details>,
@@ -46,53 +46,53 @@ fn no_details(job: &JobStatus) -> RequestRefusal {
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CrossQuery {
-    /// The row of a cell of the map: of crosses, the column of the queen on the first central row.
+    /// The row of a cell of the map. For crosses, the column of the queen on the first central row.
     first: Option<u8>,
-    /// The column of a cell of the map: of crosses, the column of the queen on the second central row.
+    /// The column of a cell of the map. For crosses, the column of the queen on the second central row.
     second: Option<u8>,
-    /// How many to leave out at the beginning.
+    /// Number of parts to skip.
     #[serde(default)]
     offset: usize,
-    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    /// Number of parts to return; at most 1000, which is the default.
     limit: Option<usize>,
 }
 
-/// Some of a job's crosses, or of its parts of halves.
+/// A page of a job's parts, by either method.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Crosses {
     crosses: Vec<CrossView>,
-    /// How many there are.
+    /// Number of matching parts.
     total: usize,
 }
 
-/// A cross, or a part of the halves, and what is recorded of it.
+/// A part, by either method, and its recorded progress.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Cross))]
 pub(super) struct CrossView {
-    /// Its number.
+    /// The part's number.
     cross: u32,
-    /// Its queens, top to bottom; of halves, that of the middle row, if there is one.
+    /// The queens, top to bottom. For halves, only that of the middle row, if there is one.
     queens: Vec<SquareView>,
-    /// Of halves: the columns that the upper half has, as far as the part tells; null for a cross.
+    /// For halves: the columns of the upper half that the part determines. Null for a cross.
     #[cfg_attr(test, schema(required))]
     upper: Option<Vec<u8>>,
     /// The same for the lower half.
     #[cfg_attr(test, schema(required))]
     lower: Option<Vec<u8>>,
-    /// How many crosses it stands for; of halves, how many solutions each stands for that is counted.
+    /// Number of crosses that it represents; for halves, of solutions that each counted solution represents.
     weight: u8,
-    /// The recorded share of its subproblems, 0 to 1.
+    /// The recorded share of the subproblems, 0 to 1.
     fraction: f64,
-    /// Its subproblems.
+    /// Number of subproblems.
     subproblems: u64,
-    /// Those that are recorded.
+    /// Number of recorded subproblems.
     recorded: u64,
-    /// Its estimated work: by search in nodes, by halves in units of pairs.
+    /// The estimated work: nodes for the search, units of pairs for halves.
     work: String,
-    /// The solutions recorded, not yet weighted.
+    /// The recorded solutions, before the weight.
     solutions: String,
-    /// The work recorded, in the same.
+    /// The recorded work, in the same unit.
     nodes: String,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn squares(squares: &[Square]) -> Vec<SquareView> {
     squares.iter().map(|&Square { row, column }| SquareView { row, column }).collect()
 }
 
-/// The recorded share of a part.
+/// Returns the recorded share of a part.
 pub(super) fn share(status: &CrossStatus, planned: &PlannedPart) -> f64 {
     match planned.choice().n_subproblems {
         0 => 1.0,
@@ -118,7 +118,7 @@ pub(super) fn share(status: &CrossStatus, planned: &PlannedPart) -> f64 {
     }
 }
 
-/// The columns of a set, of which bit `c` stands for column `c`.
+/// Returns the columns of a set whose bit `c` stands for column `c`.
 pub(super) fn columns(set: u32) -> Vec<u8> {
     (0..32).filter(|column| set >> column & 1 == 1).collect()
 }
@@ -141,7 +141,7 @@ impl CrossView {
     }
 }
 
-/// The crosses of a job, or of a cell of its map.
+/// The parts of a job, or of one cell of its map.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses",

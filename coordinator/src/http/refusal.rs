@@ -1,4 +1,4 @@
-//! Why a request is not answered as it wished.
+//! HTTP responses for refused requests: a status code and a reason.
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
@@ -10,19 +10,19 @@ use serde_json::json;
 
 use crate::connections::REQUEST;
 
-/// The largest body of a request: all that is ever sent is a line.
+/// The largest body of a request in bytes. No valid body is longer than a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
 
-/// A status and a reason, which is sent as `{"error": reason}`, with what has to be confirmed, if that is why.
+/// A status code and a reason, sent as `{"error": reason}`. An expensive job adds what the sender must confirm.
 #[derive(Debug)]
 pub(super) struct RequestRefusal {
     status: StatusCode,
     reason: String,
-    /// What has to be confirmed, for people.
+    /// What the sender must confirm, for people.
     confirm: Option<String>,
 }
 
-/// The reason of a refusal, which its response carries along for the records.
+/// The reason of a refusal. The response carries it to the audit log.
 #[derive(Clone, Debug)]
 pub(super) struct Reason(pub(super) String);
 
@@ -69,7 +69,7 @@ impl IntoResponse for RequestRefusal {
 impl From<JsonRejection> for RequestRefusal {
     fn from(rejection: JsonRejection) -> Self {
         let status = match rejection {
-            // What is JSON but makes no sense is as bad a request as what is none.
+            // JSON of the wrong shape is as bad a request as invalid JSON.
             JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_) => StatusCode::BAD_REQUEST,
             _ => rejection.status(),
         };
@@ -77,7 +77,7 @@ impl From<JsonRejection> for RequestRefusal {
             _ if status == StatusCode::PAYLOAD_TOO_LARGE => {
                 format!("the body is longer than {LARGEST_BODY} bytes")
             }
-            // What type of the program it does not fit is of no use to whoever sent it.
+            // The name of a Rust type would not help the sender.
             text => text.split_once("target type: ").map_or(text.as_str(), |(_, reason)| reason).to_owned(),
         };
         Self::new(status, reason)
@@ -129,7 +129,7 @@ impl From<JobRefusal> for RequestRefusal {
     }
 }
 
-/// What is refused, for the document.
+/// The refusals, for the OpenAPI document.
 #[cfg(test)]
 #[expect(dead_code, reason = "only described")]
 pub(super) mod described {
@@ -144,14 +144,14 @@ pub(super) mod described {
 
     #[derive(IntoResponses)]
     pub(crate) enum Senseless {
-        /// What was asked for makes no sense.
+        /// A parameter is invalid.
         #[response(status = 400)]
         Query(Error),
     }
 
     #[derive(IntoResponses)]
     pub(crate) enum NoSuchJob {
-        /// There is no such job or cross.
+        /// The job or part does not exist.
         #[response(status = 404)]
         Job(Error),
     }
@@ -175,25 +175,25 @@ pub(super) mod described {
 
     #[derive(IntoResponses)]
     pub(crate) enum NotDecided {
-        /// The body is not what was expected.
+        /// The body is invalid.
         #[response(status = 400)]
         Body(Error),
-        /// The request was sent by a page of another site.
+        /// A page of another site sent the request.
         #[response(status = 403)]
         Stranger(Error),
         /// The body is too large.
         #[response(status = 413)]
         TooLarge(Error),
-        /// The body is not said to be JSON.
+        /// The content type is not JSON.
         #[response(status = 415)]
         NotJson(Error),
-        /// It was not carried out: nothing can be made durable at present, there are too many jobs that are not over,
-        /// or the coordinator is stopping.
+        /// The command was not executed: the store has an error, there are too many open jobs, or the coordinator is
+        /// stopping.
         #[response(status = 503)]
         Unavailable(Error),
     }
 
-    /// What has to be confirmed.
+    /// What the sender must confirm.
     #[derive(ToSchema)]
     pub(crate) struct Unconfirmed {
         /// The reason, for people.
@@ -204,7 +204,7 @@ pub(super) mod described {
 
     #[derive(IntoResponses)]
     pub(crate) enum IsExpensive {
-        /// The job takes a year of core time or more, and nobody has said that it is meant.
+        /// The job takes a year of core time or more, and the request does not confirm it.
         #[response(status = 409)]
         Expensive(Unconfirmed),
     }

@@ -1,4 +1,4 @@
-//! All that is served.
+//! The table of all HTTP routes.
 
 use axum::routing::{MethodRouter, get, post};
 
@@ -8,7 +8,7 @@ use super::{
     parts, search_steps, solution_map, worker_list, workers,
 };
 
-/// Each method and path.
+/// Returns the method, path and handler of each route.
 pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
     let mut routes = vec![
         ("GET", "/healthz", get(health::health)),
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(permitted.collect::<BTreeSet<_>>(), served);
     }
 
-    /// Which method a router has, only its own answers tell: one that has two would be listed once.
+    /// Only a router's own response shows its methods: the table lists a router with two methods once.
     #[test]
     fn every_route_has_the_method_it_is_listed_with_and_no_other() {
         for (method, path, router) in routes() {

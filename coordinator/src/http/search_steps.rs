@@ -1,4 +1,4 @@
-//! The search on a small board, picture by picture, for whoever wants to see one.
+//! The backtracking search on a small board, picture by picture, for the page that animates it.
 
 use axum::Json;
 use axum::extract::{Path, Query};
@@ -12,24 +12,24 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::Senseless;
 
-/// The largest board that is shown: on larger ones the first pictures are all alike.
+/// The largest board that is shown. On larger ones, the first pictures are all alike.
 const LARGEST: u8 = 12;
 
-/// Pictures in one answer.
+/// The most pictures in one answer.
 const MOST_LISTED: usize = 500;
 
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct PieceQuery {
-    /// How many pictures to leave out at the beginning; those after the first 20,000 are not shown.
+    /// Number of pictures to skip. Only the first 20,000 are available.
     #[serde(default)]
     from: usize,
-    /// How many to list; at most 500, which is also what is listed if it is not given.
+    /// Number of pictures to return; at most 500, which is the default.
     limit: Option<usize>,
 }
 
-/// Some pictures of a search.
+/// A page of the pictures of a search.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Search {
@@ -37,14 +37,14 @@ pub(super) struct Search {
     n: u8,
     /// In the order of the search. The first of all is the empty board.
     pictures: Vec<Picture>,
-    /// How many come before those that follow; null if none follow.
+    /// Where the next page begins; null if this is the last one.
     #[cfg_attr(test, schema(required))]
     next: Option<usize>,
-    /// Whether the search goes on behind the last picture that is shown.
+    /// Whether the search continues after the last available picture.
     cut: bool,
 }
 
-/// One picture: what changes since the one before.
+/// One picture: the changes since the one before.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Picture {
@@ -54,7 +54,7 @@ struct Picture {
     solved: bool,
 }
 
-/// How a square looks from now on.
+/// The new look of a square.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Change {
@@ -62,15 +62,14 @@ struct Change {
     row: u32,
     /// 0 is the left column.
     column: u32,
-    /// A queen is safe there where she has just been placed, or belongs to a solution; attacked, where she was tried in
-    /// vain.
+    /// safe: a queen that was just placed, or belongs to a solution; attacked: a queen that was tried in vain.
     #[cfg_attr(test, schema(schema_with = look))]
     look: &'static str,
 }
 
-/// The backtracking search through all solutions of a board, as `queens animate --all` shows it, in pieces.
+/// The backtracking search for all solutions of a board, in pages, as `queens animate --all` shows it.
 ///
-/// O(`from` + `limit`) steps of the search, of which there are 20,000 at most: a millisecond.
+/// O(`from` + `limit`) steps of the search, at most 20,000: a millisecond.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/board/{n}",
@@ -121,7 +120,7 @@ fn look() -> utoipa::openapi::schema::Object {
 mod tests {
     use super::*;
 
-    /// The pieces, put together, are the search: none of its pictures is left out or there twice.
+    /// The concatenated pages are the search: no picture is missing or repeated.
     #[test]
     fn the_pieces_are_the_search() {
         for (n, limit) in [(1, 1), (2, 500), (3, 7), (5, 40), (6, 500)] {
@@ -144,10 +143,10 @@ mod tests {
         assert_eq!((last.pictures.len(), last.next, last.cut), (3, None, true));
         let behind = piece(12, usize::MAX, 500);
         assert_eq!((behind.pictures.len(), behind.next, behind.cut), (0, None, true));
-        // All of n = 8 is shown.
+        // The search for n = 8 is available to its end.
         let eight = piece(8, 17_800, 500);
         assert!(eight.pictures.len() > 50 && eight.next.is_none() && !eight.cut);
-        // What never gets on ends the same way.
+        // An empty page does not advance, and is not the last one.
         assert_eq!(piece(12, 5, 0).next, Some(5));
     }
 }

@@ -1,16 +1,16 @@
-//! What people type to find something in a list.
+//! Parses the search box of a list into words, and finds names in texts.
 
 use super::refusal::RequestRefusal;
 
-/// The longest text that is looked for, in characters: each word costs a look at all that is listed.
+/// The longest search text in characters. Each word costs a pass over the whole list.
 const LONGEST: usize = 100;
 
-/// The words of a text, in small letters.
+/// The words of a search text, in lower case.
 #[derive(Debug)]
 pub(super) struct Words(Vec<String>);
 
 impl Words {
-    /// Those of a text; none if there is no text.
+    /// Splits a text into words; no text gives no words.
     pub(super) fn of(text: Option<&str>) -> Result<Self, RequestRefusal> {
         let text = text.unwrap_or_default();
         if text.chars().count() > LONGEST {
@@ -20,14 +20,14 @@ impl Words {
         Ok(Self(text.split_whitespace().map(str::to_lowercase).collect()))
     }
 
-    /// Whether all of them fit.
+    /// Returns whether all words match.
     pub(super) fn all(&self, fits: impl FnMut(&String) -> bool) -> bool {
         self.0.iter().all(fits)
     }
 }
 
-/// Whether a text names somebody: has the name in it, and not as a part of a longer word. A full stop is a part of one
-/// if the word goes on behind it, as in the name of a host.
+/// Returns whether a text contains a name, not as part of a longer word. A full stop belongs to a word that continues
+/// after it, as in a host name.
 pub(super) fn names(text: &str, name: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     text.match_indices(name).any(|(at, _)| {

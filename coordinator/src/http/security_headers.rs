@@ -1,12 +1,14 @@
-//! What every request has to pass and every answer carries.
+//! Checks the host and the origin of every request, and adds security headers to every response.
 //!
-//! Where nobody is asked who they are, whoever can reach the port may do everything; elsewhere, whoever has logged in
-//! may do what the token allows. A browser can reach it, and runs the
-//! scripts of other sites: what those can make it send must not be mistaken for what its user does.
-//! - A page of another site can send a request, but not read the answer, and can't give it the content type of JSON
-//!   without asking first, which is refused. The browser also says where a request comes from.
-//! - A page of another site can have its own name lead here after it was loaded (DNS rebinding), and is then no other
-//!   site any more: so requests must name this host by an address or by a name that no stranger can own.
+//! Without authentication, anybody who reaches the port may do everything; with it, the bearer of a token may do what
+//! the token permits. A user's browser can reach the port too, and it runs scripts of other sites. The server must not
+//! mistake their requests for the user's.
+//! - A page of another site can send a request, but can't read the response. To use the content type of JSON it must
+//!   first
+//! ask (CORS), which is refused. The browser also sends the origin of a request.
+//! - A page of another site can redirect its own name to this host after it was loaded (DNS rebinding), and then has
+//!   the
+//! same origin. So requests must name this host by an address, or by a name that no stranger can own.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,27 +23,26 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// All that a page needs comes from here, none of it is written in the page itself, and no other site may show it in
-/// a frame.
+/// Pages load everything from here, have no inline scripts or styles, and can't be framed by other sites.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Names that this host may be called by, beside its addresses.
+/// Names of this host, besides its addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
     named: Arc<[String]>,
 }
 
 impl Hosts {
-    /// Those of a site that is known by these names.
+    /// Creates the list of these names.
     pub(super) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
         Self { named: names.into_iter().flatten().map(str::to_owned).collect() }
     }
 
-    /// Whether no stranger can have a name lead here: addresses, names without dots, which the public DNS does not
-    /// have, names that are reserved for the local network, and those that it was told.
+    /// Returns whether no stranger can redirect this name to us. These are addresses, names without dots (absent from
+    /// the public DNS), names reserved for the local network, and configured names.
     fn include(&self, host: &str) -> bool {
         let name = host.trim_end_matches('.').to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']');
@@ -52,7 +53,7 @@ impl Hosts {
     }
 }
 
-/// Lets a request through to its handler, or refuses it.
+/// Middleware that passes a request to its handler, or refuses it.
 pub(super) async fn authorize(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
     match check(&hosts, &request) {
         Ok(()) => next.run(request).await,
@@ -61,7 +62,7 @@ pub(super) async fn authorize(State(hosts): State<Hosts>, request: Request, next
 }
 
 fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
-    // What monitoring asks for changes nothing and tells no secrets; monitoring uses all sorts of names.
+    // Monitoring uses all sorts of host names. These paths change nothing and reveal no secrets.
     if ["/healthz", "/readyz", "/metrics"].contains(&request.uri().path()) {
         return Ok(());
     }
@@ -97,7 +98,7 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
     Ok(())
 }
 
-/// Whether a path is UTF-8 when it is decoded.
+/// Returns whether a decoded path is UTF-8.
 fn is_text(path: &str) -> bool {
     let mut decoded = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -110,7 +111,7 @@ fn is_text(path: &str) -> bool {
     String::from_utf8(decoded).is_ok()
 }
 
-/// Whether pages of `origin` are pages of `host`.
+/// Returns whether `origin` is the origin of `host`'s pages.
 fn is_origin(origin: &HeaderValue, host: &Authority) -> bool {
     let origin = origin.to_str().unwrap_or_default();
     let of = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
@@ -121,7 +122,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Adds to every answer what tells browsers to be careful with it.
+/// Middleware that adds the security headers to every response.
 pub(super) async fn secure(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -134,7 +135,7 @@ pub(super) async fn secure(request: Request, next: Next) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // What was true a second ago is not any more, and the pages of another version do not fit to this one's API.
+    // Data is outdated after a second, and the pages of another version do not fit this one's API.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     response
 }

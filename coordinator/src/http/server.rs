@@ -1,4 +1,4 @@
-//! The port of the pages.
+//! The HTTP server of the web pages and the API: bind, serve as the leader, or redirect as a standby.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,8 +27,7 @@ use crate::connections::{Limits, Peer, Port, TooLate, attend};
 use crate::standby::Standby;
 use crate::tls::Tls;
 
-/// A listener for the pages. Whoever connects waits until it is served, by the coordinator that leads or as one that
-/// stands by.
+/// A listener for the web pages. Connections wait until the coordinator serves, as the leader or as a standby.
 #[derive(Debug)]
 pub struct Site {
     listener: std::net::TcpListener,
@@ -37,10 +36,10 @@ pub struct Site {
 }
 
 impl Site {
-    /// Listens on an address and a port; others may reach it by the host of another URL.
+    /// Binds an address and a port. Requests may also name the host of `elsewhere`, another URL that leads here.
     ///
     /// # Errors
-    /// If that can't be listened on.
+    /// If the address can't be bound.
     pub async fn bind(
         address: &ListenAddress,
         elsewhere: Option<&CoordinatorUrl>,
@@ -51,34 +50,34 @@ impl Site {
         Ok(Self { listener, hosts, tls })
     }
 
-    /// Where it listens.
+    /// Returns the bound address.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not tell it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Says in the log where it is.
+    /// Logs the URL.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not tell the bound address.
     pub fn announce(&self) -> io::Result<()> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         info!(url = format!("{scheme}://{}/", self.listener.local_addr()?), "dashboard");
         Ok(())
     }
 
-    /// The same listener, to serve on when this one is not served any more.
+    /// Duplicates the listener, to serve again after this one has stopped.
     ///
     /// # Errors
-    /// If the system has no more files.
+    /// If the system has no more file descriptors.
     pub fn again(&self) -> io::Result<Self> {
         let (hosts, tls) = (self.hosts.clone(), self.tls.clone());
         Ok(Self { listener: self.listener.try_clone()?, hosts, tls })
     }
 
-    /// Serves those whom `authenticator` lets in on so many connections until `stop` is cancelled.
+    /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
     ///
     /// # Errors
     /// If the server fails.
@@ -89,14 +88,14 @@ impl Site {
         authenticator: Authenticator,
         stop: CancellationToken,
     ) -> io::Result<()> {
-        // Half of all connections, so that the others are there for what is asked.
+        // Streams get half of the connections; the other half stays free for requests.
         let n_followers = limits.n_connections.div_ceil(2);
         let live = Live::start(handle.clone(), n_followers, stop.clone());
         let router = router(App { handle, live, authenticator }, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }
 
-    /// Sends everybody to the coordinator that leads until `stop` is cancelled.
+    /// Redirects all requests to the leader until `stop` is cancelled.
     ///
     /// # Errors
     /// If the server fails.

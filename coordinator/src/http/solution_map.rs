@@ -1,8 +1,8 @@
-//! How the solutions of a job are spread over the board, as a picture to keep.
+//! The distribution of a job's solutions over the board, as an SVG to download.
 //!
-//! Of a search, each solution counts where its queens on the two lines of the cross stand: a cross stands for its turned
-//! and mirrored images, so what is recorded of it counts for each of them. Of halves, it counts where its part lies on the map.
-//! Either way the cells add up to what is counted so far.
+//! For the search, a solution counts in the cell of its queens on the two lines of the cross. A cross represents its
+//! rotated and mirrored images, so its solutions count for each image. For halves, a solution counts where its part
+//! lies on the map. Either way, the cells add up to the solutions counted so far.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,14 +23,14 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::{NoDetails, NoSuchJob};
 use super::state::App;
 
-/// How often the parts are looked at until they are as new as the job.
+/// How often the handler reads the parts until they are as recent as the job.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 
-/// A picture of what is counted so far: by search, solutions by the columns of their queens on the two lines of the cross;
-/// by halves, by the parts of the map. It says what share of the work is recorded.
+/// A picture of the solutions counted so far, with the recorded share of the work.
 ///
-/// O(parts) of the job's plan, of which there are some ten thousand: milliseconds.
+/// The search's cells are the columns of the queens on the two lines of the cross; the cells of halves are those of the
+/// map. O(parts) of the job's plan, some ten thousand: milliseconds.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/count.svg",
@@ -50,8 +50,8 @@ pub(super) async fn draw_count(
     Ok(([(CONTENT_TYPE, "image/svg+xml".to_owned()), (CONTENT_DISPOSITION, name)], spread.svg(&job, now_ms)))
 }
 
-/// A job and its spread. What is known of the parts may be a second older than the job: when that is done, it is waited
-/// for what is known then, but not long.
+/// Returns a job and its distribution. The parts may lag the job by a second: after a job is done, this waits a limited
+/// time for the final ones.
 async fn up_to_date(app: &App, id: &str) -> Result<(JobStatus, Spread), RequestRefusal> {
     for _ in 0..TRIES {
         let PlannedJob { job, details } = planned_job(app, id).await?;
@@ -64,7 +64,7 @@ async fn up_to_date(app: &App, id: &str) -> Result<(JobStatus, Spread), RequestR
     Err(RequestRefusal::unavailable("what is known of the parts is older than the job: ask again"))
 }
 
-/// What is recorded of a job, cell by cell.
+/// The recorded solutions of a job, cell by cell.
 #[derive(Debug)]
 struct Spread {
     cells: BTreeMap<MapPosition, u128>,
@@ -85,7 +85,7 @@ impl Spread {
             }
             let solutions = status.solutions * u128::from(planned.weight());
             match lines {
-                // Each image that differs comes eight times divided by the weight.
+                // Each distinct image occurs 8 / weight times.
                 Some(lines) => images(plan.n(), planned, lines)
                     .for_each(|place| *cells.entry(place).or_default() += solutions),
                 None => map
@@ -102,7 +102,7 @@ impl Spread {
         Self { cells, fraction, is_complete }
     }
 
-    /// The sum of all cells.
+    /// Returns the sum of all cells.
     fn total(&self) -> u128 {
         self.cells.values().sum()
     }
@@ -148,7 +148,7 @@ impl Spread {
     }
 }
 
-/// Where the queens on the lines stand in all eight images of a cross.
+/// Returns the positions of the queens on the lines in all eight images of a cross.
 fn images(
     n: BoardSize,
     planned: &PlannedPart,
@@ -164,7 +164,7 @@ fn images(
     })
 }
 
-/// A share that is not all, rounded down.
+/// Formats a share below 1, rounded down so that it never shows 100 %.
 fn percent(share: f64) -> String {
     let tenths = (share * 1000.0).floor().min(999.0);
     if tenths < 1.0 { "less than 0.1 %".to_owned() } else { format!("{:.1} %", tenths / 10.0) }
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// A job of which these parts are counted, as their numbers say.
+    /// A job with these parts counted, each with the solutions of its number.
     fn counted(
         n: u8,
         method: Method,
@@ -203,7 +203,7 @@ mod tests {
         (JobStatus::new(JobId(1), board, method, JobState::Running), plan, crosses)
     }
 
-    /// By search, the cells are what counting all solutions one by one says.
+    /// The search's cells agree with an enumeration of all solutions.
     #[test]
     fn the_cells_are_where_the_queens_stand() {
         for n in 4..=9_u8 {
@@ -256,7 +256,7 @@ mod tests {
             assert!(drawn.contains(text), "'{text}' is not in {drawn}");
         }
         assert_eq!(drawn, spread.svg(&job, 1_795_299_299_000));
-        // All of some parts is not all.
+        // A job of some parts never claims to be complete.
         job.terms.crosses = Some("0..1".parse().expect("crosses"));
         let part = Spread::of(&job, &plan, &crosses);
         assert!(part.is_complete && part.svg(&job, 0).contains("a partial count"));

@@ -1,4 +1,4 @@
-//! What a coordinator that stands by answers to browsers and programs: it sends them to the one that leads.
+//! The HTTP server of a standby: it redirects browsers and programs to the leader.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use super::refusal::RequestRefusal;
 use super::security_headers::{self, Hosts};
 use crate::standby::{Standby, Standing};
 
-/// Everything that is served meanwhile.
+/// Builds the routes of a standby.
 pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
     let mut router = Router::new();
     for (_, path, methods) in pages::looks() {
@@ -54,7 +54,7 @@ async fn metrics(headers: HeaderMap) -> Response {
     }
 }
 
-/// To the same path of the one that leads, with the same method.
+/// Redirects to the same path of the leader, keeping the method.
 async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
     let standing = standby.standing();
     let pages = match &standing {
@@ -72,7 +72,7 @@ async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
         }
         None => RequestRefusal::unavailable(standing.to_string()).into_response(),
     };
-    // The next time another may lead.
+    // The leader may have changed by the next request.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -1,4 +1,4 @@
-//! Who follows the summaries. There is always a place for one more: another loses it.
+//! The subscribers of the stream of summaries. Their number is limited: a new one replaces another.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Who has not read for this long loses its place first.
+/// A subscriber that has not read for this long is replaced first.
 const UNREAD: Duration = Duration::from_secs(10);
 
-/// All followers, as many as there are places at most.
+/// All subscribers, up to the limit.
 #[derive(Debug)]
 pub(super) struct Followers {
     n_places: usize,
@@ -23,7 +23,7 @@ struct List {
     read: BTreeMap<u64, Instant>,
 }
 
-/// A follower, from when it comes to when it is dropped.
+/// A subscription, which ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct Follower {
     followers: Arc<Followers>,
@@ -35,8 +35,7 @@ impl Followers {
         Self { n_places: n_places.max(1), list: Mutex::default() }
     }
 
-    /// Admits one more. If all places are taken, the place is that of somebody who has not read for some time, or else
-    /// of who has been there longest.
+    /// Adds a subscriber. At the limit, it replaces the one that has not read for [`UNREAD`], or else the oldest.
     pub(super) fn authorize(self: &Arc<Self>) -> Follower {
         let now = Instant::now();
         let mut list = self.list();
@@ -53,13 +52,13 @@ impl Followers {
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
-        // Nothing is left half done in there.
+        // No update of the list can panic half way.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Follower {
-    /// Notes that it reads; `false` if it has lost its place.
+    /// Records that the subscriber reads; `false` if it has been replaced.
     pub(super) fn reads(&self) -> bool {
         let mut list = self.followers.list();
         let read = list.read.get_mut(&self.number);

@@ -1,4 +1,4 @@
-//! What everybody who looks is told twice a second: a summary, whose size has a bound, made once for all.
+//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use tracing::error;
 use super::job_json::Job;
 use super::subscribers::{Follower, Followers};
 
-/// How often.
+/// The time between two summaries.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Jobs in a summary: all others are in lists.
+/// The most jobs in a summary. The list of jobs has the others.
 const MOST_JOBS: usize = 50;
 
-/// How many may look at the same time, at most.
+/// The most concurrent subscribers.
 const MOST_FOLLOWERS: usize = 256;
 
-/// A way to follow the summaries.
+/// Access to the stream of summaries.
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     summaries: watch::Receiver<Arc<str>>,
@@ -38,7 +38,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Makes summaries until `stop` is cancelled, for so many followers or [`MOST_FOLLOWERS`].
+    /// Produces summaries until `stop` is cancelled, for `n_followers` subscribers, but at most [`MOST_FOLLOWERS`].
     pub(super) fn start(handle: Handle, n_followers: usize, stop: CancellationToken) -> Self {
         let live = Self {
             summaries: watch::channel("".into()).1,
@@ -63,17 +63,17 @@ impl Live {
         Self { summaries, ..live }
     }
 
-    /// A place for one more who follows the summaries.
+    /// Adds a subscriber.
     pub(super) fn authorize(&self) -> Follower {
         self.followers.authorize()
     }
 
-    /// The summaries from now on.
+    /// Returns the stream of summaries from now on.
     pub(super) fn summaries(&self) -> WatchStream<Arc<str>> {
         WatchStream::new(self.summaries.clone())
     }
 
-    /// How fast a job is counted.
+    /// Returns a job's speed.
     pub(super) fn speeds(&self, job: JobId) -> Speeds {
         self.curves.lock().speeds(job, unix_ms())
     }
@@ -99,7 +99,7 @@ impl Live {
     }
 }
 
-/// Sorts jobs that are not over in the order in which they are served, then the others, the latest first.
+/// Sorts the open jobs in the order of scheduling, then the others, the latest first.
 pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
     let over = job.state.is_over();
     let (urgency, age) =
@@ -107,19 +107,19 @@ pub(super) fn served(job: &JobStatus) -> impl Ord + use<> {
     (over, urgency, age)
 }
 
-/// What is sent twice a second.
+/// The summary, sent twice a second.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Summary {
     /// The coordinator's version.
     version: &'static str,
-    /// Why nothing is recorded at present.
+    /// Why nothing can be recorded now; null if all is well.
     #[cfg_attr(test, schema(required))]
     store_error: Option<String>,
     coordinator: Coordinator,
-    /// At most 50: those that are not over in the order they are served, then the others, the latest first.
+    /// At most 50: the open jobs in the order of scheduling, then the others, the latest first.
     jobs: Vec<Job>,
-    /// How many there are.
+    /// Number of all jobs.
     n_jobs: usize,
     workers: Fleet,
 }
@@ -128,30 +128,30 @@ pub(super) struct Summary {
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct Fleet {
-    /// All.
+    /// Number of workers.
     total: usize,
-    /// Those whose connection is open.
+    /// Number of connected workers.
     connected: usize,
-    /// Their counting threads.
+    /// Counting threads of the connected workers.
     threads: u64,
-    /// Those that are connected and count something.
+    /// Number of connected workers that count something.
     counting: usize,
-    /// Those of them whose speed is measured.
+    /// Number of counting workers whose speed is measured.
     measured: usize,
-    /// What those count together whose speed is measured; null if something is counted and nothing measured. Nodes of
-    /// the search and units of halves are added up.
+    /// Total speed of the workers whose speed is measured; null if workers count but no speed is measured. It adds
+    /// nodes of the search and units of halves.
     #[cfg_attr(test, schema(required))]
     nodes_per_second: Option<f64>,
-    /// The same by each method.
+    /// The same, split by method.
     #[cfg_attr(test, schema(required))]
     speed_by: Option<SpeedBy>,
-    /// Sent home.
+    /// Number of draining workers.
     draining: usize,
-    /// Blocked.
+    /// Number of blocked workers.
     blocked: usize,
-    /// Stuck.
+    /// Number of stuck workers.
     stuck: usize,
-    /// Failing.
+    /// Number of failing workers.
     failing: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The list of workers: which are meant, in what order, and a part of them.
+//! The list of workers: filter, order and page.
 
 use std::cmp::Ordering;
 
@@ -15,10 +15,10 @@ use super::refusal::described::Senseless;
 use super::search_terms::Words;
 use super::state::App;
 
-/// What workers are called whose connection is broken and who may come back, whatever else their state is.
+/// The name of the state of workers whose connection is lost and who may come back, whatever their other state is.
 const LOST: &str = "lost";
 
-/// The order in which workers are listed.
+/// The order of a list of workers.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -39,43 +39,43 @@ enum WorkerOrder {
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkerQuery {
-    /// How many to leave out at the beginning.
+    /// Number of workers to skip.
     #[serde(default)]
     offset: usize,
-    /// How many to list; at most 1000, which is also what is listed if it is not given.
+    /// Number of workers to return; at most 1000, which is the default.
     limit: Option<usize>,
-    /// Only workers of exactly this name: there may be several.
+    /// Only workers of exactly this name. There may be several.
     name: Option<String>,
-    /// Words, at most 100 characters, all of which have to fit: each fits a part of the name, of the kernel or of the
-    /// build, or the beginning of the worker's number.
+    /// Words that must all match, at most 100 characters. Each matches a part of the name, the kernel or the build, or
+    /// the beginning of the worker's number.
     search: Option<String>,
-    /// Only workers in this state; lost: those whose connection is broken.
+    /// Only workers in this state; lost: workers that are not connected.
     #[cfg_attr(test, param(schema_with = states))]
     state: Option<String>,
-    /// By what to sort: by name if it is not given. Troubles, those with the most threads, the fastest, the most silent or
-    /// the busiest come first; kernels, builds and the jobs that are counted in their order, who counts nothing last.
+    /// The order; by name by default. Failing workers, most threads, highest speed, longest silence or most records
+    /// come first. Kernels, builds and current jobs are sorted upwards; idle workers come last.
     #[serde(default)]
     #[cfg_attr(test, param(inline))]
     sort: WorkerOrder,
-    /// Whether to begin at the other end.
+    /// Whether to reverse the order.
     #[serde(default)]
     reverse: bool,
 }
 
-/// A part of the workers that are meant.
+/// A page of the matching workers.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Workers {
     workers: Vec<Worker>,
-    /// How many are meant.
+    /// Number of matching workers.
     total: usize,
-    /// Names of workers that get no leases, whether or not there are any.
+    /// Names of workers that get no leases, connected or not.
     blocked: Vec<String>,
 }
 
 /// Workers that are connected or may come back.
 ///
-/// O(m log m) of m workers, and no request keeps another waiting: it looks at a snapshot.
+/// O(m log m) for m workers. It reads a snapshot, so it delays no other request.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/workers",
@@ -93,7 +93,7 @@ pub(super) async fn list_workers(State(app): State<App>, query: Queried<WorkerQu
     Ok(Json(Workers { workers, total, blocked }))
 }
 
-/// The workers that are meant, in order.
+/// Returns the matching workers in order.
 fn meant<'a>(
     query: &WorkerQuery,
     workers: &'a [WorkerStatus],
@@ -133,7 +133,7 @@ fn fits(worker: &WorkerStatus, word: &str) -> bool {
 
 fn compare(order: WorkerOrder, a: &WorkerStatus, b: &WorkerStatus) -> Ordering {
     let speed = |worker: &WorkerStatus| worker.speed.map_or(0.0, |speeds| speeds.sum().get());
-    // Who counts nothing comes last.
+    // Idle workers come last.
     let job = |worker: &WorkerStatus| worker.counting.map_or(u64::MAX, |at| at.job.0);
     match order {
         WorkerOrder::Name => Ordering::Equal,
@@ -148,7 +148,7 @@ fn compare(order: WorkerOrder, a: &WorkerStatus, b: &WorkerStatus) -> Ordering {
     }
 }
 
-/// Sorts workers that are not connected first, then those that get no leases.
+/// Ranks workers: disconnected ones first, then those that get no leases.
 fn trouble(worker: &WorkerStatus) -> (bool, bool, &'static str) {
     (worker.connected, worker.state == WorkerState::Ready, worker.state.name())
 }

@@ -1,4 +1,4 @@
-//! What operators decide about workers.
+//! The operators' commands for workers: drain, block and unblock.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,20 +18,20 @@ use super::state::App;
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Named {
-    /// The name: visible characters, with spaces only between others.
+    /// The name: visible characters, with single or more spaces only between others.
     #[cfg_attr(test, schema(min_length = 1, max_length = 100))]
     name: String,
 }
 
-/// Whom a decision is about.
+/// The workers that a command affects.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct Affected {
-    /// How many workers of the name there are now.
+    /// Number of workers that have the name now.
     workers: usize,
 }
 
-/// Sends all workers of a name home.
+/// Drains all workers of a name: they report what they have in hand, give back the rest and end.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/workers/drain",
@@ -42,7 +42,7 @@ pub(super) async fn drain(State(app): State<App>, body: Body<Named>) -> Answer<A
     change(&app, body, WorkerChange::Drain).await
 }
 
-/// Gives no leases to workers of a name, now and later.
+/// Blocks a name: its workers get no leases, now and later.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/workers/block",
@@ -53,7 +53,7 @@ pub(super) async fn block(State(app): State<App>, body: Body<Named>) -> Answer<A
     change(&app, body, WorkerChange::Block).await
 }
 
-/// Takes a block back.
+/// Unblocks a name.
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/workers/unblock",

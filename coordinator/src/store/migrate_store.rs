@@ -1,4 +1,4 @@
-//! Moving all that a store keeps to another, and who was invited: from a data directory to a server, or back.
+//! Migrates all jobs and invitations between a data directory and a database server.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,44 +23,44 @@ use super::store_location::StoreLocation;
 use crate::auth::dump::Dump;
 use crate::auth::invitation_store_error::{InvitationStoreError, TransactionError};
 
-/// Why nothing was moved.
+/// Why a migration failed.
 #[derive(Debug, Error)]
 pub enum MoveError {
     /// One of the two stores can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The last answer has not come.
+    /// The outcome of the last commit is unknown.
     #[error("it is not known whether all was moved: {0}. 'queens-coordinator check' of the new place tells")]
     Unanswered(String),
-    /// There is something in the other already.
+    /// The destination has jobs already.
     #[error(
         "there are jobs in the {0} already: what is moved needs a place of its own; remove what is there if a move has \
          left it"
     )]
     Occupied(StoreName),
-    /// Who was invited can't be read or written, or others are invited there.
+    /// The invitations can't be read or written, or the destination has invitations.
     #[error(transparent)]
     InvitationStore(#[from] InvitationStoreError),
-    /// What is in the other place is not what was in the first.
+    /// The destination differs from the source.
     #[error("the {0} has other jobs or records than what was moved: go on with what was there before")]
     Changed(StoreName),
-    /// Everything was moved but history, of which no count depends.
+    /// Everything was moved except for history, which no count depends on.
     #[error("all is moved but what has happened, for people who look: {0}")]
     History(String),
 }
 
-/// What was moved.
+/// The result of a migration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// The jobs.
+    /// Jobs.
     pub n_jobs: u64,
-    /// Their records.
+    /// Records.
     pub n_records: u64,
-    /// The invitations.
+    /// Invitations.
     pub n_invitations: u64,
 }
 
-/// The tables, each after those that its rows refer to.
+/// The tables in the order of their foreign keys.
 const TABLES: [&Table; 10] = [
     &JOB,
     &JOB_IDENTITY,
@@ -87,13 +87,14 @@ impl StoreLocation {
     }
 }
 
-/// Moves everything from one store to another in which there are no jobs. Nobody may use either meanwhile. All jobs are
-/// proved from their records before and after, and each row is looked at on the way. What was there stays there. Invitations, names and decisions go with the jobs: to a server in one transaction with them, to a
-/// directory in one of their own, the last thing before the jobs' ends.
+/// Copies everything from one store to another one without jobs. Neither may be in use. All jobs are audited from their
+/// records before and after, and each row is verified on the way. The source is kept.
+/// Invitations, names and the audit log move too. On a server, they join the transaction of the jobs. In a directory,
+/// they have one of their own, last before that of the jobs ends.
 ///
 /// # Errors
-/// If a store can't be read or written, a row is not what was written, or there are jobs or invitations in the other;
-/// then nothing is written. If the other gave no answer at the end, it may have written all.
+/// If a store can't be read or written, a row is invalid, or the destination has jobs or invitations; then nothing is
+/// written. If the destination does not answer the commit, everything may be written.
 pub fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveError> {
     let (source, target) = (from, to);
     let before = source.audit()?;
@@ -113,7 +114,7 @@ pub fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveE
         }
         for table in TABLES {
             let order = if table.name == JOB.name { "ORDER BY id" } else { "" };
-            // Which of the two is to blame tells what the fault is of.
+            // Distinguishes a fault of the source from one of the destination.
             read::select(&*view, table, order, &[], |row| {
                 let (board, values) =
                     look_at(table, row, &boards).inspect_err(|fault| unread = Some(fault.reason()))?;
@@ -149,7 +150,7 @@ pub fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveE
     Ok(moved)
 }
 
-/// Moves what has happened, for people who look.
+/// Moves history, which is for display only.
 fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> Result<(), MoveError> {
     if let Some((mut old, mut new)) = from.history().zip(to.history()) {
         let past = old.load();
@@ -166,13 +167,13 @@ fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> Result<(), MoveErro
     Ok(())
 }
 
-/// The boards of all jobs, which the digests of their rows are of.
+/// Returns the boards of all jobs; the digests of their rows depend on them.
 fn boards(view: &dyn Database) -> Result<HashMap<i64, Board>, Fault> {
     let jobs = read::jobs(view)?;
     jobs.iter().map(|job| Ok((sql_integer("job", job.entry.id.0)?, Board::of(&job.entry)))).collect()
 }
 
-/// The values of a row, if they are what was written, and the board that its digest is of.
+/// Returns the verified values of a row, and the board of its digest.
 fn look_at(
     table: &Table,
     row: &Row<'_>,

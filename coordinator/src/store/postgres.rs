@@ -1,7 +1,7 @@
 //! A store in a PostgreSQL database.
 //!
-//! The same tables as in SQLite (`postgres/schema.sql`), in a schema of their own, `queens`. One coordinator at a time
-//! may write (`lead.rs`); others stand by until they lead (`candidate.rs`).
+//! It has the same tables as the SQLite store (`postgres/schema.sql`), in a schema of its own, `queens`. One
+//! coordinator at a time may write (`leader_election.rs`). The others are standbys (`leader_candidate.rs`).
 
 mod atomic_write;
 mod connect;

@@ -1,4 +1,4 @@
-//! Puts a copy of a data directory in the place of one that is lost.
+//! Restores a copy of a data directory.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +13,13 @@ use super::store_location::StoreLocation;
 use crate::auth::dump::{Dump, has_invitations};
 use crate::auth::invitation_store_error::InvitationStoreError;
 
-/// Why nothing is restored.
+/// Why a restore failed.
 #[derive(Debug, Error)]
 pub enum RestoreError {
-    /// The jobs can't be read, proved or written.
+    /// The jobs can't be read, verified or written.
     #[error(transparent)]
     Jobs(#[from] BackupError),
-    /// There is a file with invitations where they should go.
+    /// The destination has a file with invitations.
     #[error("there are invitations in '{}' already: name a new directory", .0.display())]
     Occupied(PathBuf),
     /// The invitations can't be read or written.
@@ -30,21 +30,21 @@ pub enum RestoreError {
     Key(#[from] KeyError),
 }
 
-/// What is restored.
+/// The result of a restore.
 #[derive(Debug)]
 pub struct Restored {
-    /// What the records of each job prove.
+    /// The audit of each job.
     pub audits: Vec<JobAudit>,
-    /// The invitations that are ended.
+    /// The revoked invitations.
     pub n_ended: usize,
 }
 
-/// Copies the jobs, the invitations and the signing key that are in `copy`, a backup or a copy of a data directory, into
-/// the directory `dir`, which must have neither jobs nor invitations. The invitations are ended, unless they are kept. The
-/// jobs are in place last: where this fails or is killed before, there are none.
+/// Copies the jobs, the invitations and the signing key of `copy`, a backup or a copy of a data directory. The
+/// directory `dir` must have neither jobs nor invitations. The invitations are revoked unless they are kept. The jobs
+/// are moved into place last: before that, a failure or a crash leaves none.
 ///
 /// # Errors
-/// If there are jobs or invitations in `dir`, or something of the copy can't be read, proved or written.
+/// If `dir` has jobs or invitations, or a part of the copy can't be read, verified or written.
 pub fn restore(copy: &Path, dir: &Path, keeps_invitations: bool) -> Result<Restored, RestoreError> {
     let (from, to) = (StoreLocation::Directory(copy.to_owned()), StoreLocation::Directory(dir.to_owned()));
     let restoring = sqlite::restore(copy, dir)?;
@@ -64,10 +64,10 @@ pub fn restore(copy: &Path, dir: &Path, keeps_invitations: bool) -> Result<Resto
 }
 
 impl StoreLocation {
-    /// Makes a database in `new_dir`, which must be empty or not there, from what proves itself there.
+    /// Creates a database in `new_dir`, which must be empty or absent, from the rows that are valid here.
     ///
     /// # Errors
-    /// If nothing can be read or proves itself, or the new directory can't be written.
+    /// If nothing is readable or valid, or the new directory can't be written.
     pub fn recover(&self, new_dir: &Path) -> Result<Recovered, RecoverError> {
         match self {
             Self::Directory(damaged) => sqlite::recover(damaged, new_dir),
@@ -75,10 +75,10 @@ impl StoreLocation {
         }
     }
 
-    /// Proves, from the records alone, what each job there has counted.
+    /// Audits each job from its records alone.
     ///
     /// # Errors
-    /// If the jobs can't be read, or something contradicts something.
+    /// If the jobs can't be read, or contain a contradiction.
     pub fn audit(&self) -> Result<Vec<JobAudit>, StoreError> {
         match self {
             Self::Directory(dir) => sqlite::audit(dir),

@@ -1,10 +1,10 @@
-//! Where jobs and invitations are kept.
+//! Where jobs and invitations are stored.
 
 use std::path::PathBuf;
 
 use super::postgres::Server;
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone, Debug)]
 pub enum StoreLocation {
     /// In a data directory.

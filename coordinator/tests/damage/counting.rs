@@ -1,4 +1,4 @@
-//! Data directories that are counted here and now: to some point, and from there to the end.
+//! Data directories with counts in progress, which tests can continue to the end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,21 +22,21 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// The files of a directory, by name.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// What a board's subproblems count to, so that counting takes no time.
+/// The precomputed counts of a board's subproblems, so that counting takes no time.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) n: BoardSize,
     plan: Plan,
-    /// Of each part, what each subproblem counts to.
+    /// The count of each subproblem of each part.
     counts: Vec<Vec<Count>>,
 }
 
 /// How a directory was refused.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// It was not gone on with.
+    /// At the start.
     AtStart(String),
-    /// It was, but something was found on the way.
+    /// During the count.
     Later(String),
 }
 
@@ -60,8 +60,8 @@ impl Board {
         counts.fold(Count::default(), |sum, count| sum.checked_add(*count).expect("small"))
     }
 
-    /// Goes on with the directory, like `queens count`, until a share of the board is recorded; `seen` is called after
-    /// each commit. Returns what is counted then.
+    /// Continues the count of a directory, like `queens count`, until a share of the board is recorded. Calls `seen`
+    /// after each commit. Returns the job's status at the end.
     pub(crate) fn count_on(
         &self,
         dir: &Path,
@@ -70,7 +70,7 @@ impl Board {
     ) -> Result<JobStatus, Refused> {
         let at_start = |error: StoreError| Refused::AtStart(error.to_string());
         let later = |error: StoreError| {
-            // Whoever is told so tries again for ever.
+            // A caller would retry for ever.
             assert!(!error.may_heal(), "damage is taken for what may heal: {error}");
             Refused::Later(error.to_string())
         };
@@ -109,7 +109,7 @@ impl Board {
                 let drawn = store.draw(draw).map_err(later)?;
                 ledger.drawn(draw, drawn);
             }
-            // What is all recorded is done when the records were looked through, if they have to be.
+            // A fully recorded job may need a search of its records before it is done.
             if status.state == JobState::Done || share < 1.0 && status.fraction() >= share {
                 return Ok(status);
             }
@@ -126,15 +126,15 @@ impl Board {
             let deltas = leases.drain(..).flat_map(|lease| self.deltas(&lease)).collect();
             let report = Report { sequence, deltas, finished: Vec::new() };
             ledger.report(Duration::ZERO, worker, &report).expect("in order");
-            // Only then is looked through what was recorded: rows of second counts are there that nobody wrote.
+            // Only this searches the records: damage has made rows of second counts.
             _ = ledger.tick(Duration::ZERO);
         }
         unreachable!("it ends or panics")
     }
 
-    /// Nodes a second of a machine that is slow enough to get the board in many leases.
+    /// Returns nodes per second of a machine that is slow enough to get the board in many leases.
     fn speed(&self) -> f64 {
-        // No ledger believes less.
+        // The ledger assumes at least this speed.
         (self.plan.work() as f64 / 400.0).max(1.0)
     }
 
@@ -176,7 +176,7 @@ fn status(ledger: &Ledger, job: JobId) -> JobStatus {
     ledger.jobs().into_iter().find(|status| status.id == job).expect("jobs stay")
 }
 
-/// The files of a directory, but for what SQLite makes again and the lock.
+/// Returns the files of a directory, without the lock and the files that SQLite recreates.
 pub(crate) fn files(dir: &Path) -> Files {
     let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
     let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -184,7 +184,7 @@ pub(crate) fn files(dir: &Path) -> Files {
     files.filter(|(name, _)| ["queens.db", "queens.db-wal"].contains(&&name[..])).collect()
 }
 
-/// A directory of these files.
+/// Creates a directory with these files.
 pub(crate) fn directory(files: &Files) -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (name, bytes) in files {

@@ -1,4 +1,4 @@
-//! Databases damaged at random: none gives a wrong number.
+//! Damages databases at random, and checks that none yields a wrong count.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,10 +15,10 @@ use crate::counting::{Board, Files, Refused, directory, files};
 use crate::kinds::Kind;
 use crate::random::Random;
 
-/// A count whose files were kept at several points, with their logs.
+/// A count whose files were copied at several points, with their logs.
 pub(crate) struct Base {
     pub(crate) board: Board,
-    /// Shares of the work, and the files then.
+    /// Recorded shares of the work, and the files at that time.
     pub(crate) stages: Vec<(f64, Files)>,
 }
 
@@ -33,7 +33,7 @@ impl Base {
                 stages.borrow_mut().push((share, files(dir.path())));
             }
         };
-        // Twice, so that part is in the database itself.
+        // Twice, so that a part is in the database file itself.
         for share in [0.3, 1.0] {
             board.count_on(dir.path(), share, &mut keep).expect("nothing is wrong");
         }
@@ -44,12 +44,12 @@ impl Base {
     }
 }
 
-/// What became of a damaged directory.
+/// The result of damage to a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
-    /// The total is right, and an audit says so.
+    /// The total is right, and the audit confirms it.
     Right,
-    /// The total is right, and an audit finds evidence missing.
+    /// The total is right, and the audit misses records.
     RightButRefused,
     RefusedAtStart,
     RefusedLater,
@@ -59,7 +59,7 @@ impl Ending {
     const ALL: [Self; 4] = [Self::Right, Self::RightButRefused, Self::RefusedAtStart, Self::RefusedLater];
 }
 
-/// What the audit of a directory says about the board; `None` if it refuses. It must not accept a wrong total.
+/// Returns the audited total of the board; `None` if the audit fails. It must not accept a wrong total.
 fn check(board: &Board, dir: &Path) -> Option<u128> {
     let audits = audit(dir).inspect_err(|error| assert!(!error.to_string().is_empty())).ok()?;
     if audits.iter().any(|audit| audit.contradicted().is_some()) {
@@ -75,7 +75,7 @@ fn check(board: &Board, dir: &Path) -> Option<u128> {
     Some(audits.iter().map(|audit| audit.total).sum())
 }
 
-/// Saves what proves itself, goes on with that, and says whether there was anything.
+/// Recovers the valid rows and continues with them; returns whether there were any.
 fn save(bases: &[Base], damaged: &Files) -> bool {
     let (dir, new) = (directory(damaged), tempfile::tempdir().expect("a temporary directory"));
     let recovered = match recover(dir.path(), new.path()) {
@@ -85,7 +85,7 @@ fn save(bases: &[Base], damaged: &Files) -> bool {
     };
     audit(new.path()).expect("what is saved proves itself");
     let n = recovered.jobs[0].job.n;
-    // Where two counts were mixed, it is the one or the other.
+    // If two counts were mixed, it must be one of them.
     let base = bases.iter().find(|base| base.board.n == n).expect("one of those that were mixed");
     let job = base.board.count_on(new.path(), 1.0, &mut |_| ()).expect("it can be gone on with");
     assert_eq!(
@@ -97,7 +97,7 @@ fn save(bases: &[Base], damaged: &Files) -> bool {
     true
 }
 
-/// Damages a copy, goes on with it and judges what comes of it.
+/// Continues with a damaged copy, and classifies the result.
 fn attempt(base: &Base, damaged: &Files) -> (Ending, bool) {
     let accepted = check(&base.board, directory(damaged).path()).is_some();
     let dir = directory(damaged);
@@ -124,7 +124,7 @@ fn number(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// What became of the damages of one kind.
+/// The results of one kind of damage.
 #[derive(Debug, Default)]
 struct Tally {
     outcomes: BTreeMap<Ending, u64>,
@@ -132,13 +132,13 @@ struct Tally {
     n_saved: u64,
 }
 
-/// Strikes once, as chance has it that begins with `seed`.
+/// Damages files once, at random from `seed`.
 fn strike(bases: &[Base], kind: Kind, seed: u64, tallies: &Mutex<BTreeMap<Kind, Tally>>) {
     let mut random = Random::new(seed);
     let which = usize::try_from(random.below(3)).expect("few");
     let (base, stranger) = (&bases[which], &bases[(which + 1) % bases.len()]);
     let n_stages = base.stages.len() as u64;
-    // Half of them finished, the others somewhere on the way.
+    // Half of them are finished, the others partly counted.
     let stage = if random.below(2) == 0 { n_stages - 1 } else { random.between(1, n_stages - 1) };
     let older = random.below(stage);
     let [stage, older] = [stage, older].map(|at| usize::try_from(at).expect("few"));
@@ -172,9 +172,9 @@ fn no_damage_gives_a_wrong_total() {
         let kind = Kind::ALL[usize::try_from(i).expect("few") % Kind::ALL.len()];
         strike(&bases, kind, seed + i, &tallies);
     };
-    // They wait for the disk most of the time.
+    // The threads mostly wait for the disk.
     thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(strikes)));
-    // Shown whether or not the harness shows what tests print.
+    // Printed even if the test harness captures output.
     let tallies = tallies.into_inner().expect("nobody panics");
     writeln!(io::stderr(), "{}", table(&tallies)).expect("there is a stderr");
 }

@@ -1,4 +1,4 @@
-//! Kinds of damage.
+//! The kinds of damage to a data directory's files.
 
 use rusqlite::Connection;
 
@@ -8,10 +8,10 @@ use crate::random::Random;
 const DATABASE: &str = "queens.db";
 const LOG: &str = "queens.db-wal";
 
-/// A page of a database; one in its log has 24 bytes before it, and the log 32 before all.
+/// A database page. In the log, each page has a header of 24 bytes, and the log one of 32.
 const PAGE: usize = 4096;
 
-/// What can happen to the files of a directory.
+/// The kinds of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     OneBit,
@@ -70,8 +70,8 @@ impl Kind {
         }
     }
 
-    /// Does it to `sound`: files with a log that is not empty. `older` are those of the same directory some time ago,
-    /// `stranger` those of another board.
+    /// Damages `sound`, files with a non-empty log. `older` are earlier files of the same directory, and `stranger`
+    /// those of another board.
     pub(crate) fn strike(self, sound: &Files, older: &Files, stranger: &Files, random: &mut Random) -> Files {
         let mut files = match self {
             Self::BitOfTheLog | Self::BitsOfBoth | Self::OlderLog | Self::StrangersLog | Self::LogCutOff => {
@@ -118,7 +118,7 @@ impl Kind {
                 database[b..b + PAGE].copy_from_slice(&one);
             }
             Self::OlderLog => {
-                // The newer file, and the log of when it was not so far.
+                // The newer file with an older log.
                 let log = older[LOG].clone();
                 files = closed(sound);
                 files.insert(LOG.to_owned(), log);
@@ -172,7 +172,7 @@ impl Kind {
                 1 + random.below(3)
             ),
             Self::SwappedRows => {
-                // All that is not in the key, the digest included, goes to the other row.
+                // The other row gets all columns outside of the key, including the digest.
                 let rest: Vec<&String> =
                     columns.iter().filter(|name| !key.split(", ").any(|key| key == *name)).collect();
                 let names = rest.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -196,7 +196,7 @@ impl Kind {
     }
 }
 
-/// The files after the log was copied into the database.
+/// Returns the files after a checkpoint of the log.
 pub(crate) fn closed(live: &Files) -> Files {
     let dir = directory(live);
     let database = Connection::open(dir.path().join(DATABASE)).expect("opens");
@@ -210,7 +210,7 @@ fn flip(bytes: &mut [u8], random: &mut Random) {
     bytes[at] ^= 1 << random.below(8);
 }
 
-/// Any of the first pages, and where it stands.
+/// Returns the offset and the bytes of a random page among the first ones.
 fn page(database: &[u8], n_pages: usize, random: &mut Random) -> (usize, Vec<u8>) {
     let at = PAGE * index((database.len() / PAGE).min(n_pages), random);
     (at, database[at..at + PAGE].to_vec())

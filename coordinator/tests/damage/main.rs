@@ -1,7 +1,7 @@
-//! Whatever happens to the files of a count, its total is right or it is refused; and what proves itself is saved.
+//! Tests with damaged files: the total of a count is right, or the files are refused; valid rows can be recovered.
 //!
-//! `QUEENS_DAMAGES` says how many databases are damaged at random, 300 by default, and `QUEENS_DAMAGE_SEED` where to
-//! begin. What became of them is printed (`cargo test -- --nocapture`).
+//! `QUEENS_DAMAGES` is the number of randomly damaged databases, 300 by default, and `QUEENS_DAMAGE_SEED` the first
+//! seed. The results are printed (`cargo test -- --nocapture`).
 
 mod counting;
 mod fuzz;

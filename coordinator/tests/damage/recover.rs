@@ -1,4 +1,4 @@
-//! What proves itself of a damaged directory is saved, and nothing else.
+//! Tests that the valid rows of a damaged directory are recovered, and nothing else.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn load(dir: &Path) -> Stored {
     SqliteStore::open(dir).expect("opens").load().expect("loads")
 }
 
-/// Everything in a directory, so that it can be seen to be as it was.
+/// Returns all files of a directory, to check that they do not change.
 fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
     let mut contents: Vec<_> =
@@ -35,7 +35,7 @@ fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {
     contents
 }
 
-/// Recovers what there is in files, sees that they stay as they are and that nothing contradicts in what comes of it.
+/// Recovers a directory from files. Checks that these do not change, and that the result passes the audit.
 #[track_caller]
 fn recovered(damaged: &Files) -> (Recovered, TempDir) {
     let (dir, new) = (directory(damaged), new_dir());
@@ -49,7 +49,7 @@ fn recovered(damaged: &Files) -> (Recovered, TempDir) {
     (recovered, new)
 }
 
-/// Goes on with a recovered directory to the end.
+/// Continues a recovered directory to the end.
 #[track_caller]
 fn finish(board: &Board, dir: &Path) {
     let done = board.count_on(dir, 1.0, &mut |_| ()).expect("nothing is wrong");
@@ -99,12 +99,12 @@ fn a_damaged_page_costs_what_is_on_it() {
         finish(&base.board, new.path());
     }
     assert_eq!(n_lost_jobs, 1, "the job's row is on one page");
-    // On the average a page costs its share, and what leads to pages nothing.
+    // On average, a data page costs its share of records, and an inner page costs nothing.
     let n_pages = n_pages as u64;
     assert!(kept >= (n_pages - 1) * all, "{kept} of {}", n_pages * all);
 }
 
-/// Of a job whose own row is lost, its other rows tell the method.
+/// If a job's row is lost, its other rows determine the method.
 #[test]
 fn a_lost_job_is_known_by_its_parts() {
     for method in Method::ALL {
@@ -128,7 +128,7 @@ fn what_is_only_in_the_log_is_kept() {
     let before = load(directory(live).path());
     assert!(live["queens.db-wal"].len() > PAGE);
     let mut damaged = live.clone();
-    // Neither leads to what is in it any more.
+    // Both tables have lost their root pages.
     damaged.get_mut(DATABASE).expect("a database")[..PAGE].fill(0);
     let (_, new) = recovered(&damaged);
     assert_eq!(load(new.path()).jobs[0].coverage, before.jobs[0].coverage);
@@ -180,8 +180,7 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     assert_eq!(stored.jobs[1].entry.phase, Phase::Planning);
 }
 
-/// Whoever makes digests fit, so that a wrong plan is believed, does not make anybody keep what is not in the right
-/// one.
+/// Even with forged digests, a wrong plan must not make records valid that contradict the right one.
 #[test]
 fn the_plan_is_that_of_the_board_whatever_is_stored() {
     let base = Base::new(12, Method::Search);
@@ -223,19 +222,19 @@ fn recovering_overwrites_nothing_and_needs_something() {
         check(garbage.path(), new.path(), "only a backup helps");
         assert_eq!(contents(new.path()), []);
     }
-    // A coordinator has it.
+    // The directory is in use by a coordinator.
     let store = SqliteStore::open(sound.path()).expect("opens");
     let new = new_dir();
     assert!(matches!(recover(sound.path(), new.path()), Err(RecoverError::Store(StoreError::InUse(_)))));
     assert_eq!(contents(new.path()), []);
     drop(store);
-    // A file will do, and so will a directory that is not there yet.
+    // A file is a valid source, and a directory that does not exist is a valid destination.
     let new = new.path().join("a/b");
     recover(&sound.path().join(DATABASE), &new).expect("something proves itself");
     load(&new);
 }
 
-/// The command says what it kept and what to do next.
+/// The command prints the recovered jobs and the next step.
 #[test]
 fn the_command_tells_what_it_kept() {
     let base = Base::new(12, Method::Search);

@@ -1,4 +1,4 @@
-//! The store on disk does what the store in memory does, keeps it whatever happens, and doubts what it reads.
+//! Tests that the SQLite store behaves like the store in memory, survives crashes, and validates what it reads.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn coverage_of(job: u64, cross: u32, recorded: &str, sums: (u128, u128)) -> Writ
     Write::Coverage { job: JobId(job), cross, change }
 }
 
-/// Job 1 with some records and the coverage they add up to.
+/// Returns job 1 with some records and their coverage.
 fn sample() -> Vec<Write> {
     vec![
         Write::Job(job(1, 6)),
@@ -60,7 +60,7 @@ fn database(dir: &Path) -> Connection {
     Connection::open(dir.join("queens.db")).expect("opens")
 }
 
-/// What is stored, without counting as a load.
+/// Returns the stored jobs; does not count as a load.
 fn stored(dir: &Path) -> Stored {
     let copy = copy(dir);
     open(copy.path()).load().expect("loads")
@@ -74,7 +74,7 @@ fn copy(dir: &Path) -> TempDir {
     copy
 }
 
-/// The files below `dir`, by name.
+/// Returns the files below `dir`, by name.
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
     entries
@@ -86,7 +86,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Every record as the tables tell it.
+/// Returns every record in the tables.
 fn records(dir: &Path, job: u64) -> Vec<Record> {
     let connection = database(dir);
     let mut statement = connection
@@ -115,7 +115,7 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
     rows.expect("readable").map(|row| row.expect("a record")).collect()
 }
 
-/// Every second count and verdict as the tables tell it, as text.
+/// Returns every second count and verdict in the tables, as text.
 fn counted_again(dir: &Path, job: u64) -> Vec<String> {
     let connection = database(dir);
     let mut statement = connection
@@ -132,7 +132,7 @@ fn counted_again(dir: &Path, job: u64) -> Vec<String> {
     rows.map(|row| row.expect("a row")).collect()
 }
 
-/// The same of the store in memory.
+/// Returns those of the store in memory.
 fn modelled_again(model: &MemoryStore, job: u64) -> Vec<String> {
     let span = |span: Span| format!("{},{},{}", span.cross(), span.from(), span.to());
     let counts = |count: Count| format!("{},{}", count.solutions, count.nodes);
@@ -176,7 +176,7 @@ fn writes_can_be_repeated() {
     assert_eq!(records(dir.path(), 1).len(), 4);
 }
 
-/// A data directory with the backup as its database.
+/// Creates a data directory with a backup as its database.
 fn restored(backup: &Path) -> TempDir {
     let dir = new_dir();
     fs::copy(backup, dir.path().join("queens.db")).expect("copies");
@@ -234,14 +234,14 @@ fn a_backup_overwrites_nothing_and_leaves_nothing_half_done() {
     let error = backup(nothing.path(), &out.path().join("other")).expect_err("is refused").to_string();
     assert!(error.contains("there is no 'queens.db' in it"), "{error}");
     assert_eq!(files(out.path()).into_keys().collect::<Vec<_>>(), ["backup.db"]);
-    // One that was killed is in nobody's way.
+    // The unfinished file of a killed backup must not prevent another one.
     let other = out.path().join("other.db");
     fs::write(out.path().join("other.db.unfinished"), "half").expect("writes");
     backup(dir.path(), &other).expect("is written");
     assert_eq!(files(out.path()).into_keys().collect::<Vec<_>>(), ["backup.db", "other.db"]);
 }
 
-/// A commit that fails leaves nothing behind, and those after it work.
+/// A failed commit changes nothing, and later commits work.
 #[test]
 fn failing_commits_change_nothing() {
     #[track_caller]
@@ -249,7 +249,7 @@ fn failing_commits_change_nothing() {
         let dir = sample_dir();
         let mut store = open(dir.path());
         let before = (stored(dir.path()), records(dir.path(), 1));
-        // The row of a new worker goes with the transaction, and its number goes to the next new worker.
+        // The row of a new worker is rolled back too, and its number is reused.
         let carol = record_of(1, (4, 0, 1), (1, 1), "carol");
         let result = store.commit(&[carol.clone(), Write::Job(job(7, 8)), bad]);
         assert!(
@@ -283,7 +283,7 @@ fn failing_commits_change_nothing() {
     check(Write::Job(job(huge, 8)), "job 9223372036854775808 is over 2^63 - 1");
 }
 
-/// The files as they are after a crash: after any commit, and cut off anywhere in the log.
+/// Files as after a crash: copied after any commit, with the log cut off anywhere.
 #[test]
 fn every_copy_is_the_state_after_some_commit() {
     let dir = new_dir();
@@ -305,7 +305,7 @@ fn every_copy_is_the_state_after_some_commit() {
         let cut = copy(dir.path());
         fs::write(cut.path().join("queens.db-wal"), &log[..len]).expect("writes");
         let state = open(cut.path()).load().expect("loads");
-        // Before the first commit there is nothing.
+        // Before the first commit, the store is empty.
         let i = states.iter().position(|other| *other == state).map_or(0, |i| i + 1);
         assert!(i >= last && (i > 0 || state.jobs.is_empty()), "log cut to {len} bytes");
         last = i;
@@ -332,7 +332,7 @@ fn a_copy_made_inside_a_transaction_is_the_state_before_it() {
     assert_eq!(stored(dir.path()), before);
 }
 
-/// Opens the directory for its parent, which runs it with `DIRECTORY` set, and dies with it open.
+/// Opens the directory for the parent process, which sets `DIRECTORY`, and dies with it open.
 fn open_and_die(dir: &Path) -> ! {
     let store = SqliteStore::open(dir);
     process::exit(match &store {

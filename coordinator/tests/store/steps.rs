@@ -1,5 +1,4 @@
-//! What a store is told, at random, and what it says then: the same as the store in memory. Also a module of the
-//! tests of other stores.
+//! Plays random writes to a store, and compares it to the store in memory. Tests of other stores include this module.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +13,7 @@ use queens_ledger::store::{
 use queens_model::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
-/// Subproblems of every cross, unless a test says otherwise.
+/// Subproblems of every cross, unless a test sets another number.
 pub(super) const N_SUBPROBLEMS: u64 = 100;
 
 pub(super) fn job(id: u64, n: u8) -> JobEntry {
@@ -66,15 +65,15 @@ pub(super) enum Step {
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Write(Write),
-    /// Subproblems of a cross of a job are recorded, which come to so much.
+    /// Records subproblems of a job's cross, with this count.
     Cover(u64, u32, Range<u64>, Count),
 }
 
-/// What is recorded of all crosses, refused changes left out.
+/// The coverage of all crosses, without refused changes.
 pub(super) type Covered = BTreeMap<(u64, u32), Coverage>;
 
 impl Change {
-    /// What is to be written for it.
+    /// Returns the write of this change.
     fn write(self, covered: &mut Covered) -> Write {
         match self {
             Self::Write(write) => write,
@@ -127,7 +126,7 @@ fn any_change() -> impl Strategy<Value = Change> {
             active,
             n_verified: counts.0,
             n_disputed: counts.1,
-            // A job's board stays what it is, and so does what it is the second pass of.
+            // A job's board and the job of its first pass are immutable.
             terms: Terms { second_of: (id == 2).then_some(JobId(1)), ..terms },
             ..job(id, 6)
         })
@@ -182,7 +181,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![8 => commit, 1 => Just(Step::Load), 1 => Just(Step::Reopen)]
 }
 
-/// Whether a job or cross that `write` builds on is missing, or one that it takes away is in use.
+/// Returns whether `write` needs a job or cross that is missing, or removes one that is in use.
 fn is_refused(model: &MemoryStore, write: &Write) -> bool {
     let stored = model.clone().load().expect("a store in memory");
     let find = |id: JobId| stored.jobs.iter().find(|job| job.entry.id == id);
@@ -204,16 +203,16 @@ fn is_refused(model: &MemoryStore, write: &Write) -> bool {
     }
 }
 
-/// Steps of some length.
+/// Generates steps of some length.
 pub(super) fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(any_step(), 1..20)
 }
 
-/// Plays steps to a store and to one in memory, and compares what they say.
+/// Plays steps to a store and to one in memory, and compares their answers.
 pub(super) fn play<S: Store>(steps: Vec<Step>, mut open: impl FnMut() -> S) -> (S, MemoryStore) {
     let mut store = open();
     let mut model = MemoryStore::default();
-    // Most random writes build on nothing without these.
+    // Without these, most random writes would be refused.
     let first = [Write::Job(job(1, 6)), Write::Plan { job: JobId(1), choices: choices(3) }];
     let first = first.map(Change::Write).to_vec();
     let mut covered = Covered::new();
@@ -245,7 +244,7 @@ pub(super) fn play<S: Store>(steps: Vec<Step>, mut open: impl FnMut() -> S) -> (
     (store, model)
 }
 
-/// Compares what two stores say of records, those that were counted again included.
+/// Compares the records of two stores, including second counts.
 pub(super) fn assert_same_records(mut store: impl Store, model: &mut MemoryStore) {
     for id in 1..=2 {
         for (cross, from, len) in

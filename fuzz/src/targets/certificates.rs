@@ -1,4 +1,4 @@
-//! Certificates, proofs and keys: files of strangers.
+//! Fuzzes certificates, proofs and keys: files from strangers.
 
 use std::io::Cursor;
 use std::num::NonZeroUsize;
@@ -16,14 +16,14 @@ use queens_solver::{Kernel, published};
 use crate::outcome::Outcome;
 use crate::targets::sealing::{pack, sealed, unpack};
 
-/// The largest board of which a plan is made: that of a large one takes longer than any input may.
+/// The largest board that gets a plan: a large one takes longer than any input may.
 const MOST_PLANNED: u8 = 7;
 
-/// The longest file with a key.
+/// The longest key file.
 const LONGEST_KEY: usize = 80;
 
-/// Takes the input for a file as it is; for the text of one that is packed; and for the text of one that is packed by
-/// somebody who makes its sums, tree and signature fit.
+/// Reads the input in three ways: as a file; as the text of a packed file; and as that text with sums, tree and
+/// signature made to fit.
 pub(crate) fn run(input: &[u8]) -> Outcome {
     let mut outcome = check_file(input).or(proof(input)).or(key(input));
     if let Ok(text) = str::from_utf8(input) {
@@ -37,20 +37,20 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     outcome
 }
 
-/// Does all that can be done with a file.
+/// Runs every operation on a file.
 fn check_file(file: &[u8]) -> Outcome {
     let wanted = Wanted { pass: 1, cross: 0, subproblem: 0 };
     let proved = prove(Cursor::new(file), wanted);
     let Ok(report) = checked(file, None) else { return Outcome::Refused };
     let known = published(report.n).map(|known| known.solutions);
     assert!(report.fundamental.is_none() || Some(report.solutions) == known, "{report:?}");
-    // Whoever counts all of it again finds the same, or that it is a lie.
+    // A full recount finds the same, or a lie.
     let all = Sample { extent: Extent::Share(1.0), seed: 1 };
     if let Ok(again) = checked(file, Some(all)) {
         assert_eq!(again.solutions, report.solutions);
     }
     let (copy, _) = merged(&[file]).expect("it is one part, or more that follow each other");
-    // The first line has the format of the newest part, whatever the file said, and is not signed.
+    // The first line has the format of the newest part, whatever the file says, and is not signed.
     let parts = |file: &[u8]| unpack(file).splitn(2, |byte| *byte == b'\n').nth(1).map(<[u8]>::to_vec);
     assert_eq!(parts(&copy), parts(file));
     assert!(merged(&[file, file]).is_err(), "all of it twice is merged");
@@ -82,7 +82,7 @@ fn options(stop: &AtomicBool) -> Options<'_> {
     Options { keys: &[], sample: None, long: false, kernel, n_threads, stop }
 }
 
-/// Nobody waits for what takes long, as somebody at a terminal would not.
+/// Stops the slow stages, as a user at a terminal would.
 fn stop_at(stage: Stage, stop: &AtomicBool) {
     let takes_long = match stage {
         Stage::Planning(n) | Stage::Turning(n) => n.get() > MOST_PLANNED,
@@ -91,7 +91,7 @@ fn stop_at(stage: Stage, stop: &AtomicBool) {
     stop.fetch_or(takes_long, Ordering::Relaxed);
 }
 
-/// A proof, which nobody can change.
+/// Checks a proof, which must not be modifiable.
 fn proof(text: &[u8]) -> Outcome {
     let Ok(proved) = check_proof(text, &[]) else { return Outcome::Refused };
     assert!(is_proof(text));
@@ -99,7 +99,7 @@ fn proof(text: &[u8]) -> Outcome {
     Outcome::Accepted
 }
 
-/// The file of a private key, and a text that should be a public one. What is no key stays what it is.
+/// Parses the input as the file of a private key, and as a public key. A refused file stays unchanged.
 fn key(input: &[u8]) -> Outcome {
     static DIR: LazyLock<PathBuf> = LazyLock::new(|| {
         let dir = std::env::temp_dir().join(format!("queens-fuzz-key-{}", process::id()));

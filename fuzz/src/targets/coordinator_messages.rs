@@ -1,4 +1,4 @@
-//! What a coordinator sends to workers, and what workers make of it.
+//! Fuzzes the messages of a coordinator to workers, and a worker's reactions.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use queens_worker_session::{AfterStep, Identity, LeaseQueue, WorkerSession};
 
 use crate::outcome::Outcome;
 
-/// Leases that a worker begins with after each message, and chunks of each.
+/// The number of leases that a worker begins after each message, and of chunks of each.
 const LEASES_BEGUN: usize = 2;
 const CHUNKS_COUNTED: u64 = 8;
 
-/// Takes the input for messages, each behind its length as a byte or, from 128 on, as two; each as it is, and with the
-/// checksum that it should have. What is heard is said to a worker.
+/// Splits the input into messages, each behind its length as one byte or, from 128 on, two. A worker hears each as it
+/// is, and with a correct checksum.
 pub(crate) fn run(mut input: &[u8]) -> Outcome {
     let mut worker = FedWorker::new();
     let mut outcome = Outcome::Refused;
@@ -37,7 +37,7 @@ pub(crate) fn run(mut input: &[u8]) -> Outcome {
     outcome
 }
 
-/// What is heard is what was said, however often it is passed on.
+/// Decodes a message, which must stay the same when it is encoded and decoded again.
 fn hear(message: pb::CoordinatorMessage) -> Option<ToWorker> {
     let heard = ToWorker::try_from(message).ok()?;
     if let ToWorker::Notice(text) = &heard {
@@ -49,7 +49,7 @@ fn hear(message: pb::CoordinatorMessage) -> Option<ToWorker> {
     Some(heard)
 }
 
-/// A worker that counts at once, and whose seconds are its messages.
+/// A worker that counts at once; its clock advances by a second per message.
 struct FedWorker {
     session: WorkerSession,
     desk: LeaseQueue,
@@ -88,12 +88,12 @@ impl FedWorker {
         }
         self.now += Duration::from_secs(1);
         self.step();
-        // What it would say of itself in another session goes through as well.
+        // The message that opens another session must be valid as well.
         let said = self.session.connect(self.now, &self.desk);
         self.say(said);
     }
 
-    /// A worker whom nobody answers goes home all the same.
+    /// A worker that gets no answer still leaves.
     fn leave(mut self) {
         self.session.leave(self.now, &mut self.desk);
         for _ in 0..30 {
@@ -111,7 +111,7 @@ impl FedWorker {
         step.next
     }
 
-    /// Whatever a coordinator says, the worker says what makes sense.
+    /// Whatever a coordinator sends, the worker sends valid messages.
     fn say(&self, messages: Vec<ToCoordinator>) {
         for message in messages {
             let heard = ToCoordinator::try_from(pb::WorkerMessage::from(message.clone()));

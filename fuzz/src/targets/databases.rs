@@ -1,4 +1,4 @@
-//! Data directories: what somebody else, or a broken disk, has left in them.
+//! Fuzzes data directories, changed by somebody else or a broken disk.
 
 mod asked;
 mod digests;
@@ -22,12 +22,12 @@ use self::asked::{MOST_PLANNED, draw};
 use self::directory::{DATABASE, Directory};
 use crate::outcome::Outcome;
 
-/// Takes the input for changes of a directory that some program has left, and does all that can be done with it.
+/// Applies the input's changes to a directory that a program left, and runs every operation on it.
 pub(crate) fn run(input: &[u8]) -> Outcome {
     let dir = Directory::new("damaged");
     edits::make(input, &dir);
     let before = dir.contents();
-    // Each looks for itself first, so that it has not been repaired by the one before it.
+    // Each runs first on its own copy, so that an earlier one has not repaired it.
     let is_read = audit_file(&dir.path().join(DATABASE)).map_err(|error| reason(&error)).is_ok();
     check_unchanged(&dir, &before);
     save(&dir, &before);
@@ -37,21 +37,21 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     for audit in audits.iter().flatten() {
         let total = published(audit.job.n).map(|known| known.solutions);
         let is_whole = audit.is_complete() && audit.job.terms.crosses.is_none();
-        // What is to be counted again may be wrong yet.
+        // A count that awaits a recount may still be wrong.
         let is_final = audit.job.terms.recount == Share::NOTHING;
-        // Whoever makes digests fit can make counts wrong, which is told.
+        // Somebody who makes digests fit can falsify counts, but the audit reports them.
         let is_told = audit.contradicted().is_some();
         assert!(!is_whole || !is_final || is_told || Some(audit.total) == total, "WRONG: {audit:?}");
     }
     Outcome::of(is_read || audits.is_ok())
 }
 
-/// Why something was refused. There is a reason, and nobody tries it again for ever.
+/// Checks the reason of a refusal: it is not empty, and nobody retries for ever.
 fn reason(error: &StoreError) {
     assert!(!error.to_string().is_empty() && !error.may_heal(), "{error:?}");
 }
 
-/// What is true of a board, of which the plan is made once.
+/// Returns the true values of a board, whose plan is made once.
 fn truth(job: &JobEntry, pass: Pass) -> Option<Truth> {
     type Plans = Mutex<Vec<((BoardSize, Method, bool), Plan)>>;
     static PLANS: Plans = Mutex::new(Vec::new());
@@ -73,7 +73,8 @@ fn truth(job: &JobEntry, pass: Pass) -> Option<Truth> {
     Some(Truth { plan })
 }
 
-/// Keeps what proves itself. The damaged directory stays as it is, and what is kept proves itself again.
+/// Saves the parts that prove themselves. The damaged directory stays unchanged, and the saved parts prove themselves
+/// again.
 fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     let new = Directory::new("saved");
     match recover(dir.path(), new.path()) {
@@ -87,12 +88,12 @@ fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     check_unchanged(dir, before);
 }
 
-/// The database is what it was, whatever SQLite has made of the files beside it.
+/// The database is unchanged, whatever SQLite did to the files beside it.
 fn check_unchanged(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     assert!(before.get(DATABASE) == Some(&dir.read(DATABASE)), "what is only looked at was changed");
 }
 
-/// Goes on with it as a coordinator does that a worker connects to.
+/// Continues with it like a coordinator to which a worker connects.
 fn go_on(dir: &Directory) {
     let before = dir.contents();
     let mut store = match SqliteStore::open(dir.path()) {
@@ -119,7 +120,7 @@ fn go_on(dir: &Directory) {
     }
 }
 
-/// What people ask of records, and what is drawn of them to be counted again.
+/// Queries the records, and draws some for a recount.
 fn look_at_records(store: &mut SqliteStore, stored: &Stored) {
     let program = Name::of_any("0.1.0");
     let records = store.records().expect("it has records");
@@ -134,7 +135,7 @@ fn look_at_records(store: &mut SqliteStore, stored: &Stored) {
     }
 }
 
-/// Leases to a worker for some time.
+/// Grants leases to a worker for some time.
 fn serve(mut ledger: Ledger) {
     let name = || Name::of_any("anna");
     let hello = Hello {

@@ -1,4 +1,4 @@
-//! What operators ask of a coordinator, and what they are told.
+//! Fuzzes the requests of operators and the answers to them.
 
 use std::fmt::Debug;
 
@@ -11,7 +11,7 @@ use queens_proto::pb;
 
 use crate::outcome::Outcome;
 
-/// Takes the first byte for the kind of a message, and the rest for the message.
+/// Takes the first byte as the kind of a message, and the rest as the message.
 pub(crate) fn run(input: &[u8]) -> Outcome {
     let Some((kind, message)) = input.split_first() else { return Outcome::Refused };
     let is_accepted = match kind % 8 {
@@ -27,7 +27,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     Outcome::of(is_accepted)
 }
 
-/// What is accepted is the same when it is told and accepted again, but for what is not told.
+/// An accepted message stays the same when it is encoded and decoded again, except for omitted fields.
 fn is_passed_on<M, T>(input: &[u8], tell: fn(T) -> M, forget: fn(&mut T)) -> bool
 where
     M: Message + Default,
@@ -41,14 +41,14 @@ where
     true
 }
 
-/// The seed of a job is told of one that is done.
+/// The seed of a job is sent only when the job is done.
 fn forget_seed(job: &mut JobStatus) {
     if job.state != JobState::Done {
         job.terms.seed = 0;
     }
 }
 
-/// The same but for speeds: what is told is their sum, which is not exact.
+/// The same except for speeds: the message carries their sum, which is not exact.
 fn worker(input: &[u8]) -> bool {
     let Ok(Ok(first)) = pb::Worker::decode(input).map(WorkerStatus::try_from) else { return false };
     let mut second = WorkerStatus::try_from(pb::Worker::from(first.clone())).expect("it was accepted before");

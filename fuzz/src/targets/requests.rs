@@ -1,4 +1,4 @@
-//! Requests to the port of the pages: paths, queries, headers and JSON bodies.
+//! Fuzzes HTTP requests to the pages: paths, queries, headers and JSON bodies.
 
 mod coordinator;
 
@@ -15,25 +15,24 @@ use serde_json::Value;
 use self::coordinator::FedCoordinator;
 use crate::outcome::Outcome;
 
-/// The longest answer: pages and the description of the API are the longest.
+/// The longest answer; pages and the API's description are the longest.
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// The largest board that is submitted: the plan of a large one takes longer than any input may, on threads that go on
-/// behind it.
+/// The largest submitted board: the plan of a large one takes longer than any input may, on threads that outlive it.
 const MOST_SUBMITTED: u64 = 10;
 
-/// The path of an answer that does not end.
+/// The path with an endless answer.
 const ENDLESS: &str = "/api/v1/live";
 
-/// What a request says by itself of how it is sent.
+/// Headers that the client sets by itself.
 const BY_ITSELF: [HeaderName; 5] = [CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE];
 
 thread_local! {
     static COORDINATOR: RefCell<Option<FedCoordinator>> = const { RefCell::new(None) };
 }
 
-/// Takes the input for a request: method and path in the first line, then headers, an empty line, and the body. What is
-/// not there of `Host` and `Content-Type` is added. Each is sent to a coordinator as it was in the beginning.
+/// Parses the input as a request: method and path in the first line, then headers, an empty line, and the body. It adds
+/// missing headers `Host` and `Content-Type`. Each request reaches a coordinator in its initial state.
 pub(crate) fn run(input: &[u8]) -> Outcome {
     let Some(request) = request(input) else { return Outcome::Refused };
     let (path, is_safe) = (request.uri().path().to_owned(), request.method().is_safe());
@@ -54,11 +53,11 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     })
 }
 
-/// Its status, and whether it has come to its end, after which more may be asked.
+/// Returns the status, and whether the answer ended, so that the connection can be reused.
 async fn read(response: Response<Body>, path: &str, is_head: bool) -> (StatusCode, bool) {
     let (head, body) = response.into_parts();
     let (status, headers) = (head.status, head.headers);
-    // The server itself answers what it can't even read.
+    // The HTTP library itself answers unreadable requests.
     let is_ours = headers.contains_key(CONTENT_SECURITY_POLICY);
     assert!(is_ours || status.is_client_error(), "{status} from the server itself");
     assert!(!status.is_server_error(), "{status}");
@@ -67,7 +66,7 @@ async fn read(response: Response<Body>, path: &str, is_head: bool) -> (StatusCod
     }
     let body = to_bytes(body, LONGEST_ANSWER).await.expect("it comes to its end, and is not long");
     let is_json = headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
-    // Who asks for a head gets no body.
+    // An answer to HEAD has no body.
     if is_json && !is_head {
         let json: Value = serde_json::from_slice(&body).unwrap_or_else(|error| panic!("{error}"));
         let why = json.get("error").and_then(Value::as_str);
@@ -76,7 +75,7 @@ async fn read(response: Response<Body>, path: &str, is_head: bool) -> (StatusCod
     (status, true)
 }
 
-/// A request that a client can send.
+/// Builds a request that a client can send.
 fn request(input: &[u8]) -> Option<Request<Body>> {
     let mut rest = input;
     let mut line = || {

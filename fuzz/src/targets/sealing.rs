@@ -1,4 +1,4 @@
-//! Texts of certificates, sealed as by their definition.
+//! Seals the texts of certificates, by the definition of the seal.
 
 #[path = "../../../certificate/tests/forgeries/draft.rs"]
 #[allow(dead_code, reason = "forgeries make drafts as well")]
@@ -8,8 +8,8 @@ use draft::{Draft, Part, key};
 
 pub(super) use draft::{pack, unpack};
 
-/// The file of a text, in which each part is made to fit: its tree and its signature, and its sums before, if they are
-/// to be. `None` if the text has no parts that have places for those.
+/// Returns the file of a text whose parts get a valid tree and signature and, if asked, valid sums. `None` if no part
+/// has fields for them.
 pub(super) fn sealed(text: &str, with_sums: bool) -> Option<Vec<u8>> {
     let mut parts: Vec<Part> = Vec::new();
     for line in text.lines().skip(1) {
@@ -34,12 +34,12 @@ pub(super) fn sealed(text: &str, with_sums: bool) -> Option<Vec<u8>> {
     (!parts.is_empty()).then(|| Draft { parts }.pack())
 }
 
-/// Whether all that is added up is there, and small enough.
+/// Whether all terms of the sums exist and are small enough.
 fn can_be_summed(part: &Part) -> bool {
     let has_numbers = |line: &String| {
         let fields: Vec<&str> = line.split('\t').collect();
         let fields = match fields[..] {
-            // The last field of format 2 is no number.
+            // The last field of format 2 is not a number.
             ["cross", ..] if fields.len() == 9 => &fields[..8],
             _ => &fields,
         };

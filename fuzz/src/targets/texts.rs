@@ -1,4 +1,4 @@
-//! What stands on command lines, in names and in files of keys: everything that is read from a text.
+//! Fuzzes the parsers of texts on command lines, in names and in key files.
 
 use std::fmt::{Debug, Display};
 use std::fs::File;
@@ -22,7 +22,7 @@ use crate::outcome::Outcome;
 /// The largest board that is searched for all solutions.
 const MOST_SEARCHED: u8 = 7;
 
-/// Takes the input for a text of each kind.
+/// Parses the input as each kind of text.
 pub(crate) fn run(input: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(input);
     shown(&text);
@@ -48,7 +48,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     Outcome::of(read.contains(&true))
 }
 
-/// What is read can be written and read again, and is the same.
+/// An accepted text stays the same when it is written and read again.
 fn is_written_as_it_was_read<T>(text: &str) -> bool
 where
     T: FromStr<Err: Debug> + Display + Debug + PartialEq,
@@ -58,7 +58,7 @@ where
     true
 }
 
-/// Whatever a text is, it can be shown, and is not changed when it is shown again.
+/// Any text can be shown, and showing it again changes nothing.
 fn shown(text: &str) {
     for shown in [plain::line(text), plain::lines(text)] {
         let is_seen = |c: char| c == '\n' || plain::is_plain(c);
@@ -69,7 +69,7 @@ fn shown(text: &str) {
     assert!(name == *"?" || name.as_str().parse() == Ok(name.clone()), "{name:?}");
 }
 
-/// Squares of queens, and what boards with them are found to be by three searches.
+/// Parses squares of queens, and compares three searches of the board with them.
 fn given(text: &str) -> bool {
     let Ok(given) = text.parse::<Given>() else { return false };
     assert_eq!(given.to_string().parse(), Ok(given.clone()));
@@ -95,7 +95,7 @@ fn given(text: &str) -> bool {
     true
 }
 
-/// A solution, and what is written of it in those notations that can be read again.
+/// Parses a solution, and writes it in the notations that can be read again.
 fn placement(text: &str) -> bool {
     let Ok(placement) = text.parse::<Placement>() else { return false };
     for notation in [Notation::Vector, Notation::Json] {
@@ -107,7 +107,7 @@ fn placement(text: &str) -> bool {
     true
 }
 
-/// The URL of a coordinator, and how a client takes it.
+/// Parses the URL of a coordinator like a client.
 fn url(text: &str) -> bool {
     let Ok(url) = text.parse::<CoordinatorUrl>() else { return false };
     assert_eq!(url.as_str().parse(), Ok(url.clone()));
@@ -115,7 +115,7 @@ fn url(text: &str) -> bool {
     true
 }
 
-/// A token, or what a browser shows that has logged in. Neither is shown by accident.
+/// Parses a token or a browser's session cookie. Neither is shown by accident.
 fn token(text: &str) -> bool {
     if let Ok(token) = text.parse::<Token>() {
         assert_eq!(token.secret(), text);
@@ -127,7 +127,7 @@ fn token(text: &str) -> bool {
     true
 }
 
-/// Keys and TLS certificates, as a server, a client and whoever invites read them from files.
+/// Parses keys and TLS certificates, like a server, a client and `invite`.
 fn pem(input: &[u8]) -> bool {
     if !input.starts_with(b"-----BEGIN ") {
         return false;
@@ -144,7 +144,7 @@ fn pem(input: &[u8]) -> bool {
     pin.is_ok()
 }
 
-/// A share, which is shown with a sign that nobody has to write.
+/// Parses a share, which is shown with a sign that is optional in the input.
 fn share(text: &str) -> bool {
     let Ok(share) = text.parse::<Share>() else { return false };
     let shown = share.to_string();

@@ -1,4 +1,4 @@
-//! What workers send to a coordinator.
+//! Fuzzes the messages of workers to a coordinator.
 
 use prost::Message;
 use queens_model::{Name, ToCoordinator, plain};
@@ -8,7 +8,7 @@ use queens_proto::pb::{self, worker_message};
 
 use crate::outcome::Outcome;
 
-/// Takes the input for a message as it is, and with the checksums that it should have.
+/// Parses the input as a message, and again with correct checksums.
 pub(crate) fn run(input: &[u8]) -> Outcome {
     if count_parts(input).is_err() {
         return Outcome::Refused;
@@ -21,7 +21,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     hear(message).or(hear(sealed))
 }
 
-/// What is heard is what was said, however often it is passed on.
+/// Decodes a message, which must stay the same when it is encoded and decoded again.
 fn hear(message: pb::WorkerMessage) -> Outcome {
     let Ok(heard) = ToCoordinator::try_from(message) else { return Outcome::Refused };
     check(&heard);
@@ -31,7 +31,7 @@ fn hear(message: pb::WorkerMessage) -> Outcome {
     Outcome::Accepted
 }
 
-/// What nobody behind the conversion checks again.
+/// Checks properties that nobody behind the conversion checks again.
 fn check(heard: &ToCoordinator) {
     match heard {
         ToCoordinator::Hello(hello) => {

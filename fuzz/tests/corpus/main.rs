@@ -1,7 +1,7 @@
-//! The inputs that are kept, and others that chance makes of them.
+//! Plays the kept inputs, and random mutations of them, to all fuzz targets.
 //!
-//! `QUEENS_FUZZ_SECONDS` says for how long inputs are made, in all, `QUEENS_FUZZ_TARGET` for which target alone; `SEED`
-//! repeats a run.
+//! `QUEENS_FUZZ_SECONDS` sets the total time for mutations, `QUEENS_FUZZ_TARGET` selects one target, and `SEED` repeats
+//! a run.
 
 mod mutate;
 
@@ -18,17 +18,17 @@ use queens_solver::SplitMix;
 
 use crate::mutate::mutate;
 
-/// Bytes of all inputs that are kept, at most: they are part of the repository.
+/// The most bytes of all kept inputs: they are part of the repository.
 const MOST_KEPT: usize = 600_000;
 
-/// Where inputs that a target fails with are put.
+/// The directory for inputs with which a target fails.
 const FOUND: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/fuzz");
 
 fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// The names of the entries of a directory.
+/// Returns the names of a directory's entries.
 fn entries(dir: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     let name = |entry: fs::DirEntry| entry.file_name().into_string().expect("a name in UTF-8");
@@ -39,7 +39,7 @@ fn number(name: &str, default: impl FnOnce() -> u64) -> u64 {
     env::var(name).map_or_else(|_| default(), |text| text.parse().expect("a number"))
 }
 
-/// One after the other, as all memory of the process is what an input takes.
+/// One target at a time, as all memory of the process counts for an input.
 #[test]
 fn whatever_comes_from_outside_does_no_harm() {
     let names: BTreeSet<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
@@ -63,7 +63,7 @@ fn whatever_comes_from_outside_does_no_harm() {
     );
 }
 
-/// The inputs that are kept for a target.
+/// Returns the kept inputs of a target.
 fn kept(target: &Target) -> Vec<Vec<u8>> {
     let dir = corpus().join(target.name);
     let names = entries(&dir);
@@ -73,12 +73,12 @@ fn kept(target: &Target) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Feeds a target with what is kept, and for some time with what is made of that.
+/// Feeds a target with its kept inputs, then for some time with mutations of them.
 fn play(target: &Target, mut inputs: Vec<Vec<u8>>, seed: u64, time: Duration) {
     let n_kept = inputs.len();
     let outcomes: Vec<Outcome> = inputs.iter().map(|input| feed(target, input)).collect();
     for outcome in [Outcome::Accepted, Outcome::Refused] {
-        // Of inputs that all are refused because something has changed, nothing that gets far can be made.
+        // If all inputs are refused because something has changed, no mutation gets far.
         assert!(outcomes.contains(&outcome), "no input of {} is {outcome:?}", target.name);
     }
     let (mut random, began, mut n_fed) = (SplitMix::new(seed), Instant::now(), 0_u64);
@@ -86,7 +86,7 @@ fn play(target: &Target, mut inputs: Vec<Vec<u8>>, seed: u64, time: Duration) {
         let input = mutate(&mut random, &inputs, target.longest);
         let outcome = feed(target, &input);
         n_fed += 1;
-        // Some of what is accepted is gone on with.
+        // Some accepted inputs become a base for more mutations.
         if outcome == Outcome::Accepted && inputs.len() < 2 * n_kept + 64 && random.below(8) == 0 {
             inputs.push(input);
         }
@@ -95,7 +95,7 @@ fn play(target: &Target, mut inputs: Vec<Vec<u8>>, seed: u64, time: Duration) {
     say(&format!("{}: {n_kept} inputs kept, {n_fed} made of them, {rate:.0} a second", target.name));
 }
 
-/// Feeds a target; if it fails, keeps the input and says where.
+/// Feeds a target; if it fails, saves the input and prints its path.
 fn feed(target: &Target, input: &[u8]) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| target.feed(input))).unwrap_or_else(|panic| {
         let file = Path::new(FOUND).join(format!("{}-{:08x}", target.name, crc32fast::hash(input)));
@@ -111,7 +111,7 @@ fn feed(target: &Target, input: &[u8]) -> Outcome {
     })
 }
 
-/// As much of a text as is read.
+/// Returns the beginning of a text, for a message.
 fn start(text: &str) -> String {
     text.chars().take(1000).collect()
 }

@@ -1,14 +1,14 @@
-//! Inputs that are made of others by chance.
+//! Random mutations of inputs.
 
 use queens_solver::SplitMix;
 
-/// Changes of one input, at most.
+/// The most changes of one input.
 const MOST_CHANGES: usize = 5;
 
-/// Bytes at which something often changes: ends of ranges, and what texts are parted by.
+/// Bytes at boundaries: ends of ranges, and separators of texts.
 const TELLING: &[u8] = &[0, 1, 0x7f, 0x80, 0xff, b'0', b'9', b'-', b',', b':', b'"', b'\t', b'\n', b' '];
 
-/// Some input, changed in some places; no longer than that.
+/// Returns an input with some random changes, at most `longest` bytes long.
 pub(crate) fn mutate(random: &mut SplitMix, inputs: &[Vec<u8>], longest: usize) -> Vec<u8> {
     let mut input = inputs[random.below(inputs.len())].clone();
     for _ in 0..=random.below(MOST_CHANGES) {

@@ -1,4 +1,4 @@
-//! Workers fail to count.
+//! Handles a worker's failure to count a span.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::jobs::job::Job;
 use crate::schedule::assign::assign;
 use crate::state::State;
 
-/// Returns the job, if that changes anything.
+/// Returns the job, if the failure changes anything.
 pub(crate) fn fail(
     state: &mut State,
     now: Duration,

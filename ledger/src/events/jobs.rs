@@ -1,4 +1,4 @@
-//! Jobs begin, get their plans and end.
+//! Handles the start, plan and end of jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Phase, StoredJob};
 
-/// A job goes on where it was left.
+/// Restores a stored job.
 pub(crate) fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), RestoreError> {
     let mut job = restored(stored, run)?;
     let (id, terms) = (job.id(), job.entry().terms);
@@ -40,7 +40,7 @@ pub(crate) fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<
     let (waits, is_open) = (job.phase() == Phase::Planning, job.is_open());
     state.add_job(job);
     if is_open {
-        // Its new seed.
+        // The restored job has a new seed.
         state.changes().change_entry(id);
     }
     if waits {
@@ -49,7 +49,7 @@ pub(crate) fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<
     Ok(())
 }
 
-/// Has the plan of a job made.
+/// Asks for a job's plan.
 pub(crate) fn want_plan(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id) else { return };
     let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: state.jobs().pass(job) };
@@ -69,8 +69,8 @@ pub(crate) fn planned(state: &mut State, now: Duration, id: JobId, plan: Arc<Pla
     preempt(state);
 }
 
-/// A certificate of a job is out, and of its second pass with it: what it says stands. Returns whether the job is done, so
-/// that there can be one.
+/// Notes that a certificate of a job, and of its second pass, is exported: its verdicts are final. Returns whether the
+/// job is done, which a certificate requires.
 pub(crate) fn exported(state: &mut State, id: JobId) -> bool {
     if state.jobs().get(id).is_none_or(|job| job.phase() != Phase::Done) {
         return false;
@@ -97,8 +97,8 @@ pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
     assign(state);
 }
 
-/// Ends a job of which everything is recorded and nothing is left to be counted again. If it is counted twice, both
-/// passes end when that is so of both and they agree.
+/// Ends a job whose subproblems are all recorded and that has nothing left to recount. If it has two passes, they end
+/// together, when this holds for both and they agree.
 pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
     let passes = state.jobs().passes(id);
     let is_verifying = |state: &State, pass: &JobId| state.jobs().get(*pass).is_some_and(Job::is_verifying);
@@ -121,8 +121,8 @@ pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
     }
 }
 
-/// Compares two passes that are complete, unless nothing has changed since that was done. What they differ in is to be
-/// counted again in both.
+/// Compares two complete passes, unless nothing has changed since the last comparison. Parts in which they differ are
+/// recounted in both.
 fn compare_passes(state: &mut State, passes: &[JobId]) {
     let &[first, second] = passes else { return };
     let (Some(one), Some(other)) = (state.counting(first), state.counting(second)) else { return };
@@ -136,13 +136,13 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
         state.change_job(pass, |job| job.set_doubt(doubt.clone(), changes));
         recounts::doubt(state, pass, &doubt.crosses(plan.parts().len()));
     }
-    // Who has counted what in the first pass is known as late as now.
+    // Only now is it known who counted each part in the first pass.
     if is_first_time && state.jobs().get(second).is_some_and(Job::is_active) {
         recounts::look_again(state, second);
     }
 }
 
-/// Sets a job aside, as what is stored of it can't be true.
+/// Sets a job aside, because its stored state is invalid.
 pub(crate) fn set_aside(state: &mut State, id: JobId, damage: String) {
     state.cancel_leases_of_job(id);
     state.change_job(id, |job| job.set_aside(damage));

@@ -1,29 +1,29 @@
-//! What workers are told in words.
+//! Notices to workers, as text.
 
 use queens_model::{Name, Party, ToWorker};
 
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::{Suspicion, Workers};
 
-/// Why a worker is blocked, for people: nothing more than that if an operator has blocked its name.
+/// Returns the user-visible reason why a worker is blocked; `None` if an operator has blocked its name.
 pub(crate) fn reason_of_block(workers: &Workers, worker: &Worker) -> Option<String> {
     workers.suspicion(worker.party()).map(|suspicion| of_suspicion(worker, suspicion))
 }
 
-/// For a worker that gets no leases, if it is blocked.
+/// Returns the notice for a blocked worker.
 pub(crate) fn of_block(workers: &Workers, worker: &Worker) -> Option<ToWorker> {
     let of_party = workers.suspicion(worker.party()).map(|suspicion| suspect(worker, suspicion));
     of_party.or_else(|| workers.is_name_blocked(worker.name()).then(|| blocked(worker.name())))
 }
 
-/// For workers whose name is blocked.
+/// Returns the notice for workers with a blocked name.
 pub(crate) fn blocked(name: &Name) -> ToWorker {
     ToWorker::Notice(format!(
         "workers named '{name}' are blocked: this one gets no work until they are unblocked"
     ))
 }
 
-/// For a worker whose party has lost a dispute.
+/// Returns the notice for a worker whose party has lost a dispute.
 pub(crate) fn suspect(worker: &Worker, suspicion: &Suspicion) -> ToWorker {
     let name = worker.name();
     let (whose, what) = match is_name_alone(worker) {
@@ -36,7 +36,7 @@ pub(crate) fn suspect(worker: &Worker, suspicion: &Suspicion) -> ToWorker {
     ))
 }
 
-/// What has happened, to be told of one of the party's workers.
+/// Describes the suspicion to one of the party's workers.
 fn of_suspicion(worker: &Worker, Suspicion { name, reason }: &Suspicion) -> String {
     if is_name_alone(worker) {
         format!("it {reason}")
@@ -45,12 +45,12 @@ fn of_suspicion(worker: &Worker, Suspicion { name, reason }: &Suspicion) -> Stri
     }
 }
 
-/// Whether a worker's party is no more than its name, because nobody was asked for an invitation.
+/// Whether a worker's party is only its name, because the coordinator asks for no invitations.
 fn is_name_alone(worker: &Worker) -> bool {
     worker.party() == Party::of_name(worker.name())
 }
 
-/// For workers whose name was blocked.
+/// Returns the notice for workers whose name was unblocked.
 pub(crate) fn unblocked(name: &Name) -> ToWorker {
     ToWorker::Notice(format!("workers named '{name}' are not blocked any more"))
 }

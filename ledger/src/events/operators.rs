@@ -1,4 +1,4 @@
-//! What operators decide about jobs and workers.
+//! Handles operators' changes to jobs and workers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,48 +18,48 @@ use crate::store::{Block, Phase};
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Suspicion;
 
-/// What an operator decides about a job.
+/// An operator's change to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobChange {
-    /// It is stopped for now.
+    /// Pauses the job.
     Pause,
-    /// It goes on, and what failed is tried again.
+    /// Resumes the job and retries its failed spans.
     Resume,
-    /// It is this urgent.
+    /// Sets the job's priority.
     Priority(Priority),
-    /// More of it is checked.
+    /// Has more of the job verified.
     Verify(Verification),
 }
 
-/// What more of a job is to be checked.
+/// Additional verification of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// The share of its work that is to be counted again; less than what is agreed already changes nothing.
+    /// The share of its work to recount. A share below the agreed one changes nothing.
     pub recount: Option<Share>,
-    /// Who is to count it again from now on; as it was if `None`.
+    /// The party that recounts from now on; `None` leaves it unchanged.
     pub recount_by: Option<Arbiter>,
-    /// The method by which it is to be counted a second time.
+    /// The method of its second pass.
     pub second_pass: Option<Method>,
 }
 
-/// What an operator decides about all workers of a name.
+/// An operator's change to all workers of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerChange {
-    /// Those that are there now are sent home.
+    /// Sends the connected workers home.
     Drain,
-    /// They get no leases, now and later.
+    /// Gives them no leases, now and later.
     Block,
-    /// They get leases again.
+    /// Gives them leases again.
     Unblock,
 }
 
-/// Why nothing was changed about a job.
+/// Why a job was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum JobRefusal {
-    /// There is none.
+    /// There is no such job.
     #[error("there is no job {0}")]
     Unknown(JobId),
-    /// It is over for good.
+    /// It has ended for good.
     #[error("job {job} is {} and stays so", phase.name())]
     Over {
         /// The job.
@@ -67,28 +67,28 @@ pub enum JobRefusal {
         /// How it ended.
         phase: Phase,
     },
-    /// What is stored of it contradicts itself.
+    /// Its stored state contradicts itself.
     #[error(
         "job {0} is damaged and set aside: restore a backup, or keep what proves itself with 'queens-coordinator recover'"
     )]
     Damaged(JobId),
-    /// It is the second pass of another, which is the one to ask for more.
+    /// It is a second pass: only the first pass can have more verified.
     #[error("job {job} is the second pass of job {first}: have more of job {first} checked")]
     IsSecond {
         /// The job.
         job: JobId,
-        /// The other.
+        /// The first pass.
         first: JobId,
     },
-    /// It is counted a second time already.
+    /// It has a second pass already.
     #[error("job {job} has a second pass, job {second}")]
     HasSecond {
         /// The job.
         job: JobId,
-        /// The other.
+        /// The second pass.
         second: JobId,
     },
-    /// It can't be counted a second time like this.
+    /// It can't have this second pass.
     #[error(transparent)]
     NoSecondPass(#[from] NoSecondPass),
     /// There is no room for its second pass.
@@ -97,7 +97,7 @@ pub enum JobRefusal {
 }
 
 impl JobRefusal {
-    /// Of a job of which nothing may come any more.
+    /// Returns the refusal for a job that has ended or is damaged.
     pub(crate) fn over(job: &Job) -> Self {
         match job.phase() {
             Phase::Damaged => Self::Damaged(job.id()),
@@ -160,7 +160,7 @@ pub(crate) fn cancel(state: &mut State, now: Duration, id: JobId) -> Result<(), 
     }
     let first = job.first_pass();
     if job.is_open() {
-        // Without the first pass nobody needs the second; without the second the first is what it is.
+        // The second pass is useless without the first; the first stands without the second.
         let passes = if first == id { state.jobs().passes(id) } else { vec![id] };
         for pass in passes {
             close(state, pass, Phase::Cancelled);
@@ -173,7 +173,7 @@ pub(crate) fn cancel(state: &mut State, now: Duration, id: JobId) -> Result<(), 
     Ok(())
 }
 
-/// Changes a job, and the other pass with it, if there are two. Returns those that are changed.
+/// Changes a job and its other pass, if there is one. Returns the changed jobs.
 fn change_open_job(
     state: &mut State,
     id: JobId,
@@ -218,7 +218,7 @@ pub(crate) fn block(state: &mut State, now: Duration, name: &Name) -> usize {
     named.len()
 }
 
-/// Takes back an operator's block of a name, and the suspicion against each party that the name means.
+/// Lifts an operator's block of a name, and the suspicion against each party that the name refers to.
 pub(crate) fn unblock(state: &mut State, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
     state.advance(now);
     let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();

@@ -1,9 +1,9 @@
-//! Records are counted again, by other parties: they are drawn, confirmed or disputed, and disputes are decided.
+//! Recounts records by other parties: draws them, confirms or disputes them, and decides disputes.
 //!
-//! A record is confirmed when two parties agree on it. While counts of it differ, nothing is changed: it goes to further
-//! parties until two agree. Then all follows in one transaction: the record that lost is replaced, what lost is kept as
-//! verdicts, and the parties that lost are suspect, by whatever names they come. They get no leases any more, and what
-//! they recorded in jobs that are not exported is to be counted again.
+//! Two parties that agree confirm a record. While its counts differ, nothing changes: the record goes to further
+//! parties until two agree. One transaction then replaces the record that lost, keeps the lost counts as verdicts, and
+//! marks the parties that lost as suspect, under all their names. Suspects get no leases. Their records in jobs without
+//! an exported certificate are recounted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,8 +25,7 @@ use crate::store::{Block, Phase, Record, SecondCount, Source, Verdict};
 use crate::work::work_of;
 use crate::workers::worker_table::Suspicion;
 
-/// Asks for the next records that are to be counted again, if some are wanted: of one job at a time, so that nothing
-/// that happens takes long.
+/// Asks the store for the next records to recount, if any are wanted. One job at a time keeps each event short.
 pub(crate) fn draw(state: &mut State) {
     let Some(job) = state.jobs().first_to_draw() else { return };
     let Some(after) = job.recounts().wanted() else { return };
@@ -45,7 +44,7 @@ pub(crate) fn draw(state: &mut State) {
     state.changes().draw(draw);
 }
 
-/// The answer to a draw.
+/// Handles the answer to a draw.
 pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
     let id = draw.job;
     if !state.jobs().get(id).is_some_and(Job::is_verifying) {
@@ -64,7 +63,7 @@ pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
     change(state, id, |recounts, _| recounts.searched(draw.after, next, n_seen));
 }
 
-/// Begins to look for what is to be counted again of a job of which everything is recorded, if it has not begun.
+/// Begins to search a completely recorded job for records to recount, unless that has begun.
 pub(crate) fn begin(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id).filter(|job| job.is_verifying() && !job.recounts().has_begun())
     else {
@@ -76,8 +75,7 @@ pub(crate) fn begin(state: &mut State, id: JobId) {
     change(state, id, |recounts, _| if is_needed { recounts.search() } else { recounts.end_search() });
 }
 
-/// A worker has counted some of a record again under a lease for that. `is_timed` says whether it can have taken as long
-/// as it says.
+/// Handles a count under a recount lease. `is_timed` says whether the reported duration is plausible.
 pub(crate) fn count(
     state: &mut State,
     worker: WorkerId,
@@ -97,14 +95,14 @@ pub(crate) fn count(
     let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: state.date_ms() };
     let is_there = state.jobs().get(job).is_some_and(|job| job.recounts().get(key).is_some());
     if !is_there {
-        // Others have settled it meanwhile.
+        // Other counts have settled the record meanwhile.
         return state.changes().compare(Comparison { job, second });
     }
     change(state, job, |recounts, _| recounts.put_back(key));
     add(state, job, key, second);
 }
 
-/// The answer to a comparison with the record of exactly the same span, which was repeated by accident.
+/// Handles the answer to a comparison with the record of exactly the same span, which was repeated by accident.
 pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Option<Recorded>) {
     let Comparison { job: id, second } = comparison;
     let Some(mut recorded) = recorded else { return };
@@ -135,7 +133,7 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     change(state, *id, |recounts, _| recounts.note_second_count());
     state.changes().count_again(*id, second.clone());
     state.changes().change_entry(*id);
-    // While the record may still grow, its span is looked at later.
+    // The record may still grow, so its span is looked at later.
     if is_closed(&recorded, state.workers().suspects(), arbiter) || !is_complete {
         return;
     }
@@ -146,16 +144,16 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     settle(state, *id, key);
 }
 
-/// Whether two parties agree on a record, and all that contradicts it has been decided about.
+/// Whether two parties agree on a record, and every contradicting count has its verdict.
 fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Party>, arbiter: Option<Party>) -> bool {
     let agreed = settled(recorded, suspects, arbiter).filter(|agreed| *agreed == recorded.count());
     agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
 }
 
-/// Records in dispute of a job of which people are told one by one.
+/// The number of disputed records of a job that people are told about one by one.
 const MOST_TOLD: usize = 10;
 
-/// A count contradicts a record: people are to know.
+/// Tells people that a count contradicts a record.
 fn dispute(state: &mut State, job: JobId, second: &SecondCount, recorded: &Recorded) {
     if state.jobs().get(job).is_some_and(|job| job.recounts().n_cases() >= MOST_TOLD) {
         return;
@@ -164,7 +162,7 @@ fn dispute(state: &mut State, job: JobId, second: &SecondCount, recorded: &Recor
     state.changes().find(Finding::Disputed { job, second, recorded });
 }
 
-/// A further count of a record that is to be counted again.
+/// Adds a count of a record that is being recounted.
 fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
     let is_known = state.jobs().get(id).and_then(|job| job.recounts().get(key)).is_some_and(|recount| {
         let mut again = recount.recorded().again.iter();
@@ -225,8 +223,8 @@ fn settle(state: &mut State, id: JobId, key: Key) {
     }
 }
 
-/// A record has lost: a count that is agreed on takes its place. It stays known as a second count, because it may turn
-/// out to have been right.
+/// Replaces a record that has lost by the agreed count. The lost count stays as a second count, because it may turn out
+/// to be right.
 fn replace(state: &mut State, id: JobId, recorded: &Recorded, agreed: Count) {
     let span = recorded.record.span;
     let Some(winner) = winner(recorded, agreed) else { return };
@@ -242,7 +240,8 @@ fn replace(state: &mut State, id: JobId, recorded: &Recorded, agreed: Count) {
     }
 }
 
-/// The party that lost gets no leases any more, by whatever name. Returns whether it was not suspect before.
+/// Marks the party that lost as suspect, under all its names: it gets no leases. Returns whether it was not suspect
+/// before.
 fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> bool {
     let Source { name, party, .. } = &*verdict.lost_source;
     let others: Vec<String> = agreeing.iter().map(|name| format!("'{name}'")).collect();
@@ -271,7 +270,7 @@ fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -
     true
 }
 
-/// Parties are suspect that were not: all that they recorded in jobs that are not exported is to be counted again.
+/// Recounts all records of suspects in jobs without an exported certificate, because there are new suspects.
 fn doubt_all(state: &mut State) {
     let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
     let jobs: Vec<JobId> = state.jobs().iter().filter(|job| !is_exported(job)).map(Job::id).collect();
@@ -280,7 +279,7 @@ fn doubt_all(state: &mut State) {
     }
 }
 
-/// A party is not suspect any more: what was to be counted again for its sake alone is not.
+/// Drops the recounts that only a former suspect required.
 pub(crate) fn clear(state: &mut State) {
     let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
     for id in jobs {
@@ -289,13 +288,12 @@ pub(crate) fn clear(state: &mut State) {
             recounts.search();
             recounts.keys()
         });
-        // What only suspects agreed on may be settled now.
+        // Counts on which only suspects agreed may be settled now.
         keys.into_iter().flatten().for_each(|key| settle(state, id, key));
     }
 }
 
-/// All records of these crosses are to be counted again: what else is known of them contradicts them. Has no effect on a
-/// job that is given up.
+/// Recounts all records of these parts, because other evidence contradicts them. Has no effect on a cancelled job.
 pub(crate) fn doubt(state: &mut State, id: JobId, crosses: &[u32]) {
     let doubt = |recounts: &mut Recounts, _: &mut Counting| {
         crosses.iter().filter(|cross| recounts.doubt(**cross)).count() > 0
@@ -305,7 +303,7 @@ pub(crate) fn doubt(state: &mut State, id: JobId, crosses: &[u32]) {
     }
 }
 
-/// More of a job is to be counted again than was before: it is looked through once more, though it be done.
+/// Searches a job again for records to recount, even if it is done, because more are wanted than before.
 pub(crate) fn look_again(state: &mut State, id: JobId) {
     if state.jobs().get(id).is_some_and(Job::is_complete) {
         reopen(state, id);
@@ -313,7 +311,7 @@ pub(crate) fn look_again(state: &mut State, id: JobId) {
     }
 }
 
-/// A job that was done is to be counted again in parts.
+/// Reopens a job that was done, to recount some of it.
 fn reopen(state: &mut State, id: JobId) {
     if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
         state.change_job(id, Job::reopen);
@@ -322,7 +320,7 @@ fn reopen(state: &mut State, id: JobId) {
     }
 }
 
-/// Changes what of a job is to be counted again, and what is recorded of it.
+/// Changes a job's recounts and its counting state.
 fn change<T>(
     state: &mut State,
     id: JobId,

@@ -1,4 +1,4 @@
-//! What a worker may not say.
+//! The reasons to refuse a worker's messages.
 
 use queens_model::{JobId, MOST_THREADS, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
@@ -7,13 +7,13 @@ use thiserror::Error;
 /// The most threads of all workers together. Each may hold two leases, of about a kilobyte each.
 pub const MOST_THREADS_IN_ALL: u64 = 500_000;
 
-/// So many of them are for parties that have fewer than that: one that says that it has many keeps nobody out.
+/// Threads that are reserved for parties with fewer threads than this, so that no single party can exclude the others.
 pub(crate) const KEPT_FOR_OTHERS: u64 = MOST_THREADS_IN_ALL / 16;
 
-/// Why a worker is not listened to. Its session is to be closed with this reason; nothing it said was recorded.
+/// Why a worker is refused. Its session is closed with this reason, and nothing of its message is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WorkerRefusal {
-    /// It numbers subproblems differently.
+    /// Its decomposition version differs.
     #[error(
         "worker has decomposition version {found}, this coordinator needs version {DECOMPOSITION_VERSION}"
     )]
@@ -21,10 +21,10 @@ pub enum WorkerRefusal {
         /// The worker's version.
         found: u32,
     },
-    /// It can't count.
+    /// It has no threads.
     #[error("worker offers no threads")]
     NoThreads,
-    /// It has more threads than one worker can be given work for.
+    /// It has more threads than one worker may have.
     #[error("worker offers {found} threads, and {MOST_THREADS} are the most: start several workers")]
     TooManyThreads {
         /// Its threads.
@@ -39,16 +39,16 @@ pub enum WorkerRefusal {
         /// Its threads.
         found: u32,
     },
-    /// Another worker has its number: it can draw another.
+    /// Another worker has its number; it can draw a new one.
     #[error("worker {0} is known here by another name or invitation: draw another number")]
     Another(WorkerId),
-    /// It began with something else.
+    /// Its first message is not a hello.
     #[error("the first message of a session has to be a hello")]
     NoHello,
-    /// It said hello in the middle of a session.
+    /// It sent a second hello in one session.
     #[error("a second hello in one session")]
     SecondHello,
-    /// It reports without having said hello, or after it was given up.
+    /// It reports without a hello, or after it was given up.
     #[error("worker {0} is not known here and has to say hello first")]
     Unknown(WorkerId),
     /// It reports subproblems that do not exist.
@@ -56,10 +56,10 @@ pub enum WorkerRefusal {
     UnknownSpan {
         /// The job.
         job: JobId,
-        /// What it reported on.
+        /// The reported span.
         span: Span,
     },
-    /// It reports counts or a duration that can't be.
+    /// It reports an impossible count or duration.
     #[error("report on {0} with impossible numbers")]
     Impossible(Span),
 }

@@ -1,4 +1,4 @@
-//! Workers report what they have counted.
+//! Handles workers' reports.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,17 +22,17 @@ use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
 use crate::workers::worker::Worker;
 
-/// What became of a reported span.
+/// The outcome of a reported span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpanOutcome {
-    /// It was new and is part of the total.
+    /// It is new and part of the total.
     Recorded,
-    /// It was granted to be counted again, and was.
+    /// It was leased as a recount, and is counted.
     CountedAgain,
-    /// It was granted to two workers, and the other one was faster. If it repeats a record exactly, the two are
+    /// It was leased to two workers, and the other one was faster. If it repeats a record exactly, the two are
     /// compared. The total is unchanged.
     Repeated,
-    /// It overlapped what is recorded, or its job is given up: it was dropped.
+    /// It overlaps recorded spans, or its job is cancelled: it was dropped.
     Discarded,
     /// It was not granted to this worker under this lease: it was dropped.
     Unleased,
@@ -82,8 +82,8 @@ fn check(state: &State, delta: &Delta) -> Result<(), WorkerRefusal> {
     if possible { Ok(()) } else { Err(WorkerRefusal::Impossible(delta.span)) }
 }
 
-/// Whether there is such a span. Of a job that is not there, or has no plan, there is nothing to compare it with: the store
-/// may have gone back since the worker got its lease. What is said of that is dropped.
+/// Checks that a span exists. Passes if the job is unknown or has no plan: the store may have gone back since the
+/// worker got its lease. Such a report is dropped later.
 pub(crate) fn check_span(state: &State, identity: JobIdentity, span: Span) -> Result<(), WorkerRefusal> {
     let job = state.jobs().identified(identity);
     let Some((job, counting)) = job.and_then(|job| Some((job.id(), job.counting()?))) else { return Ok(()) };
@@ -94,7 +94,7 @@ fn job_of(state: &State, identity: JobIdentity) -> Option<JobId> {
     state.jobs().identified(identity).map(Job::id)
 }
 
-/// Records one delta that was checked, of a worker that reports so often.
+/// Records one checked delta of a worker with this report interval.
 fn record(
     state: &mut State,
     (worker, interval): (WorkerId, Duration),
@@ -111,7 +111,7 @@ fn record(
     // Looked up once: a report may have thousands of deltas.
     let held = state.leases().get(lease);
     let is_again = held.is_some_and(LiveLease::counts_again);
-    // The first that is heard of a lease shows that one more thread counts.
+    // The first report on a lease proves that one more thread counts.
     let is_first = held.is_some_and(|lease| !lease.has_reported());
     let is_timed = held.is_none_or(|lease| could_take(state.now(), interval, lease, delta));
     let is_granted = report_on(state, worker, id, delta, work);
@@ -130,7 +130,7 @@ fn record(
         (None, Overlap::Whole) => SpanOutcome::Discarded,
         (None, _) => SpanOutcome::Unleased,
         (Some(given_back), Overlap::Partial) => {
-            // The worker won't count it again. What is not recorded of it is free for others.
+            // The worker won't count the span again, so its unrecorded subproblems become free.
             state.change_job(id, |job| {
                 let Some(counting) = job.counting_mut() else { return };
                 given_back.into_iter().for_each(|span| counting.release(span));
@@ -168,17 +168,18 @@ fn record(
     }
 }
 
-/// How much longer than the time since its lease was last heard of a span may have taken.
+/// How much longer a span may have taken than the time since its lease was last heard of.
 const LEEWAY: Duration = Duration::from_secs(1);
 
-/// Whether a worker that reports this often can have taken as long for a span as it says. What it can't have taken measures
-/// no speed: a worker that claims to be slow is not waited for. Of leases that have ended, the last report is not known.
+/// Whether a worker with this report interval can have taken as long for a span as it says. An implausible duration
+/// measures no speed, so nobody waits for a worker that claims to be slow. For ended leases, the last report is
+/// unknown.
 fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
     delta.duration <= now.saturating_sub(lease.heard()) + interval + LEEWAY
 }
 
-/// Notes that a span is reported. Returns what the lease still held of it, or `None` if this worker may not report it:
-/// it was not granted the span under this lease, or has reported it before.
+/// Takes a reported span off its lease. Returns the part that the lease still held; `None` if this worker was not
+/// granted the span under this lease, or has reported it before.
 fn report_on(
     state: &mut State,
     worker: WorkerId,
@@ -197,7 +198,7 @@ fn report_on(
     state.change_lease(id, |lease| lease.report(now, span, work))
 }
 
-/// Extends the lease's open record if the delta goes on where that ended, or begins a new one.
+/// Extends the lease's open record if the delta continues it; begins a new record otherwise.
 fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, source: &Arc<Source>) {
     let &Delta { lease, span, count, duration, .. } = delta;
     let mut record = Record { span, count, duration, lease, source: source.clone() };
@@ -207,7 +208,7 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
     state.changes().record(job, record);
 }
 
-/// A worker is done with a lease: all that was counted of it is reported.
+/// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
     if state.leases().get(id).is_some_and(|lease| lease.worker() == worker) {
         state.end_lease(id);

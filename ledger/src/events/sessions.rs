@@ -1,4 +1,4 @@
-//! Workers come and go, and keep what they hold if they come back in time.
+//! Handles workers that connect and leave. A worker that comes back in time keeps its leases.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) fn connect(
     check(state, &hello, party)?;
     state.advance(now);
     let id = hello.worker;
-    // What it held and does not name any more becomes free. What it names and may not keep, it is told to give up.
+    // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
     let known = state.take_out(id);
     let worker = Worker::new(&hello, party, known.as_ref(), state.now());
     let is_draining = worker.is_draining();
@@ -65,15 +65,15 @@ fn check(state: &State, hello: &Hello, party: Party) -> Result<(), WorkerRefusal
     let [all, own] = [state.workers().n_threads(), state.workers().n_threads_of(party)]
         .map(|n_threads| n_threads - before + u64::from(found));
     let kept_free = if own > KEPT_FOR_OTHERS { KEPT_FOR_OTHERS } else { 0 };
-    // One that comes back has its place.
+    // A worker that comes back has its place.
     if u64::from(found) > before && all + kept_free > MOST_THREADS_IN_ALL {
         return Err(WorkerRefusal::Full { found });
     }
     Ok(())
 }
 
-/// Lets a worker go on with a lease that it holds, as far as nobody else has taken it over. What else it may report of
-/// the lease is remembered.
+/// Lets a worker continue a lease that it holds, except for spans that another worker has taken over. The ledger
+/// remembers which other spans of the lease it may report.
 fn adopt(state: &mut State, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
     let job = state.jobs().identified(job).filter(|job| job.is_active()).map(Job::id);
@@ -109,16 +109,16 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
     }
 }
 
-/// What of a lease of this job the worker may keep, of all that it says it holds. We remember what this run granted. Leases
-/// of earlier runs are not stored: a worker is believed of those, unless somebody else has named the token since. The job
-/// is the one that it counts, so that its counts are of the right spans, wherever the lease is from.
+/// Returns the part of the claimed spans of a lease that a worker may keep. Leases of this run are known exactly.
+/// Leases of earlier runs are not stored: the claim is accepted unless another worker has named the token since. The
+/// job's identity guarantees that the counts are of the right spans, whatever run granted the lease.
 fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> SpanSet {
     let Held { lease, spans, .. } = held;
     if state.leases().get(*lease).is_some() {
         return SpanSet::default();
     }
     if let Some(granted) = state.take_former(*lease, worker, job) {
-        // What it does not name it will not report.
+        // The worker won't report a span that it does not name.
         return granted.intersection(&spans.iter().copied().collect());
     }
     let is_restored = state.jobs().get(job).is_some_and(Job::is_restored);
@@ -133,20 +133,20 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Span
     spans.iter().copied().filter(is_there).collect()
 }
 
-/// A worker's connection is gone. It keeps its leases for a while, in case it comes back.
+/// Notes that a worker's connection is lost. It keeps its leases for a while, in case it comes back.
 pub(crate) fn disconnect(state: &mut State, now: Duration, worker: WorkerId) {
     state.advance(now);
     state.disconnect(worker);
 }
 
-/// A worker has left for good.
+/// Removes a worker that has left for good.
 pub(crate) fn goodbye(state: &mut State, now: Duration, worker: WorkerId) {
     state.advance(now);
     state.give_up(worker);
     assign(state);
 }
 
-/// Gives up workers that were silent for too long.
+/// Gives up workers that have been silent for too long.
 pub(crate) fn give_up_silent(state: &mut State) -> Vec<WorkerId> {
     let mut silent = Vec::new();
     while let Some(worker) = state.next_silent() {

@@ -1,4 +1,4 @@
-//! Jobs are asked for.
+//! Handles submissions of jobs.
 
 use std::collections::BTreeSet;
 
@@ -11,67 +11,66 @@ use crate::jobs::job::Job;
 use crate::state::State;
 use crate::store::JobEntry;
 
-/// Jobs that may be there to be planned or counted. What is told of them all, several times a second, stays short work,
-/// and what each takes in memory stays within bounds.
+/// The most jobs that may be open. This bounds their memory, and the work of listing them several times a second.
 pub const MOST_OPEN_JOBS: usize = 10_000;
 
-/// A job is refused, because there are too many that are not over.
+/// Refuses a job because too many are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("there are {MOST_OPEN_JOBS} jobs that are not over: wait for some to be done, or cancel some")]
 pub struct TooManyJobs;
 
-/// Why a job is not taken.
+/// Why a job is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SubmissionRefusal {
-    /// There are too many.
+    /// Too many jobs are open.
     #[error(transparent)]
     TooMany(#[from] TooManyJobs),
-    /// It can't be counted a second time like this.
+    /// It can't have this second pass.
     #[error(transparent)]
     Second(#[from] NoSecondPass),
-    /// Nobody has said that it is meant.
+    /// It is expensive, and the submission does not confirm it.
     #[error("{}", price_of_job(*n, *method).unwrap_or_default())]
     Expensive {
-        /// The size of the board.
+        /// The board size.
         n: BoardSize,
-        /// How it was to be counted.
+        /// The counting method.
         method: Method,
     },
     /// Its plan has no such parts.
     #[error("the plan of n = {n} by {method} has {n_parts} crosses, numbered from 0: there are no {crosses}")]
     Crosses {
-        /// The size of the board.
+        /// The board size.
         n: BoardSize,
-        /// How it was to be counted.
+        /// The counting method.
         method: Method,
-        /// The parts of the plan.
+        /// The number of parts of the plan.
         n_parts: usize,
-        /// What was asked for.
+        /// The requested parts.
         crosses: Crosses,
     },
 }
 
-/// Why there can't be such a second pass.
+/// Why a second pass is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoSecondPass {
-    /// It would be the first one again.
+    /// It would repeat the first pass.
     #[error(
         "halves have no other images: a second pass by halves would be the first again; it can be by search"
     )]
     Halves,
-    /// Its parts are others.
+    /// The two methods have different parts.
     #[error(
         "the parts of a plan by {second} are not those of one by {method}: a part of a board can't be counted by both"
     )]
     Part {
-        /// How the first pass is counted.
+        /// The method of the first pass.
         method: Method,
-        /// How the second was to be.
+        /// The method of the second pass.
         second: Method,
     },
 }
 
-/// Whether what is counted by `method` can be counted a second time by `second`.
+/// Checks that a job by `method` can have a second pass by `second`.
 pub(crate) fn check_second(
     method: Method,
     second: Method,
@@ -84,7 +83,7 @@ pub(crate) fn check_second(
     }
 }
 
-/// Takes a job. `seed` is drawn at random.
+/// Submits a job. `seed` is drawn at random.
 pub(crate) fn submit(
     state: &mut State,
     asked: &Submission,
@@ -103,17 +102,17 @@ pub(crate) fn submit(
     Ok(id)
 }
 
-/// How many parties have workers that may be given work.
+/// Returns the number of parties with workers that may get work.
 fn n_parties(state: &State) -> usize {
     let workers = state.workers().iter().filter(|(_, worker)| !worker.is_blocked());
     workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 
-/// A job that counts what another counts a second time, by this method.
+/// Adds the second pass of a job, by this method.
 pub(crate) fn add_second(state: &mut State, first: JobId, method: Method, created_ms: u64) {
     let id = next_id(state);
     let Some(entry) = state.jobs().get(first).map(Job::entry) else { return };
-    // Nothing of it is drawn by chance, but all have a seed.
+    // Nothing of it is drawn by chance, but every job has a seed.
     let seed = entry.terms.seed.rotate_left(u128::BITS / 2);
     let Terms { crosses, recount_by, .. } = entry.terms;
     let terms = Terms { crosses, recount_by, second_of: Some(first), seed, ..Terms::default() };

@@ -1,4 +1,4 @@
-//! Time passes.
+//! Handles the passing of time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Operators have more of a job checked.
+//! Handles operators' requests for more verification.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::schedule::assign::assign;
 use crate::state::State;
 use crate::store::Phase;
 
-/// Raises what is agreed about a job. One that is done is open again until it is checked.
+/// Raises the verification terms of a job. A job that was done is open again until it is verified.
 pub(crate) fn verify_more(
     state: &mut State,
     now: Duration,
@@ -32,7 +32,7 @@ pub(crate) fn verify_more(
     }
     if let Some(method) = more.second_pass {
         check_second(job.method(), method, terms.crosses)?;
-        // One that is damaged will never be done: another takes its place.
+        // A damaged second pass never ends, so another one replaces it.
         if let Some(second) = job.second().filter(|&second| !state.jobs().is_damaged(second)) {
             return Err(JobRefusal::HasSecond { job: id, second });
         }
@@ -58,7 +58,7 @@ pub(crate) fn verify_more(
         add_second(state, id, method, created_ms);
     }
     state.changes().change_entry(id);
-    // There may be nothing to do that was not done before.
+    // The request may need no new work.
     finish_if_complete(state, id);
     assign(state);
     Ok(())

@@ -1,27 +1,27 @@
-//! Whether two passes over a board agree.
+//! Compares the two passes over a board.
 
 use std::fmt;
 
 use crate::jobs::counting::Counting;
 
-/// Crosses that people are told of by their numbers.
+/// The number of differing parts that a message names.
 const MOST_TOLD: usize = 5;
 
-/// In what two complete passes over a board differ.
+/// The difference between two complete passes over a board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PassMismatch {
-    /// In nothing, or they are not both complete.
+    /// None, or at least one pass is incomplete.
     #[default]
     Nothing,
-    /// In the solutions of these crosses.
+    /// The solutions of these parts differ.
     Crosses(Vec<u32>),
-    /// In the solutions of all together, of passes by different methods: nobody knows where.
+    /// The totals of passes by different methods differ; the parts in question are unknown.
     Total,
 }
 
 impl PassMismatch {
-    /// In what these passes differ, of which both are complete. By one method each cross has as many solutions in both;
-    /// by two methods all together have. Looks at all crosses.
+    /// Compares two complete passes. By one method, each part must have equal solutions; by two methods, the totals
+    /// must be equal. Looks at all parts.
     pub(crate) fn between(first: &Counting, second: &Counting) -> Self {
         if first.plan().method() != second.plan().method() {
             let is_equal = first.progress().solutions == second.progress().solutions;
@@ -33,7 +33,7 @@ impl PassMismatch {
         if crosses.is_empty() { Self::Nothing } else { Self::Crosses(crosses) }
     }
 
-    /// The numbers of the crosses in which they differ or, if nobody knows which those are, of all of so many.
+    /// Returns the numbers of the parts that differ; of all `n_parts` if those are unknown.
     pub(crate) fn crosses(&self, n_parts: usize) -> Vec<u32> {
         match self {
             Self::Nothing => Vec::new(),

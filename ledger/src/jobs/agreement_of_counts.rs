@@ -1,15 +1,15 @@
-//! How the counts of one span stand to each other.
+//! Decides which counts of one span agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_model::Party;
 use queens_solver::Count;
 
-/// The count on which two parties agree, of all counts of a span and who made them; `None` if it takes further parties.
+/// Returns the count on which two parties agree; `None` if further parties must count.
 ///
-/// One of them must not be suspect, because two suspects may be one liar. A party that contradicts itself, by whatever
-/// names, speaks for nothing. If parties agree on two counts, which takes four, that of more parties without suspicion
-/// is it. If there is an arbiter, it has to be one of those that agree.
+/// One of the two must not be suspect, because two suspects may be one liar. A party that contradicts itself, under any
+/// names, confirms nothing. If parties agree on two counts, which takes four parties, the count with more unsuspected
+/// parties wins. If there is an arbiter, it must be among the parties that agree.
 pub(crate) fn agreed(
     counts: impl IntoIterator<Item = (Party, Count)>,
     suspects: &BTreeSet<Party>,
@@ -28,7 +28,7 @@ pub(crate) fn agreed(
     (!is_contested).then_some(Count { solutions, nodes })
 }
 
-/// The parties that came to each count and to no other, by its solutions and nodes.
+/// Returns, for each count (solutions and nodes), the parties that made this count and no other.
 pub(crate) fn consistent(
     counts: impl IntoIterator<Item = (Party, Count)>,
 ) -> BTreeMap<(u64, u64), BTreeSet<Party>> {
@@ -43,8 +43,8 @@ pub(crate) fn consistent(
     parties
 }
 
-/// Whether a party may count a record that these may not: the arbiter comes first, if there is one, and others when it has
-/// counted it already.
+/// Whether a party may count a record that the excluded parties may not count. If there is an arbiter, it comes first;
+/// others follow after it has counted.
 pub(crate) fn may_count(excluded_names: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
     let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || excluded_names.contains(&arbiter));
     is_asked && !excluded_names.contains(&party)
@@ -54,7 +54,7 @@ pub(crate) fn may_count(excluded_names: &BTreeSet<Party>, party: Party, arbiter:
 mod tests {
     use super::*;
 
-    /// Who counted how many solutions, who of them is suspect, and what is agreed.
+    /// Takes the counts by name, the suspect names and the expected result.
     #[track_caller]
     fn check(counts: &[(&str, u64)], suspects: &[&str], expected: Option<u64>) {
         let party = |name: &&str| Party::of_name(&name.parse().expect("a name"));

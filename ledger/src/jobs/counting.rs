@@ -1,4 +1,4 @@
-//! What is counted of one job: its plan, what is recorded of it, and what is there to be leased.
+//! The counting state of one job: its plan, its records, and the spans that are free to lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,31 +12,31 @@ use crate::spans::SpanSet;
 use crate::store::{Coverage, CoverageChange};
 use crate::work::{n_subproblems_of, share_of_work, work_of};
 
-/// Free spans that are looked at for such as a party has not counted before.
+/// The most free spans that are searched for one in a part that the party has not counted before.
 const MOST_LOOKS: usize = 256;
 
-/// What there is once the plan is made.
+/// The counting state of a job that has a plan.
 ///
-/// A subproblem is recorded, or free, or failed, or held under a live lease; only a recorded one may be held as well,
-/// if a late report of a lost lease came first.
+/// Each subproblem is recorded, free, failed, or held under a live lease. Only a recorded one may be held as well, if a
+/// late report on a lost lease came first.
 #[derive(Clone, Debug)]
 pub(crate) struct Counting {
     plan: Arc<Plan>,
-    /// The parts of it that are counted.
+    /// The parts of the plan that are counted.
     crosses: Range<u32>,
     coverage: Vec<Coverage>,
-    /// By cross: where ranges of the coverage begin, or began, that have changed since they were last written.
+    /// By part: the starts, current or former, of coverage ranges that have changed since the last write.
     changed: BTreeMap<u32, BTreeSet<u64>>,
     free: SpanSet,
     failed: FailedSpans,
     progress: Progress,
-    /// How often its sums have changed.
+    /// How often the sums have changed.
     n_changes: u64,
-    /// The crosses of which each party has recorded something, as far as that is kept.
+    /// The parts in which each party has a record, as far as known.
     counted: BTreeMap<Party, Arc<BTreeSet<u32>>>,
 }
 
-/// How a reported span lies to what is recorded.
+/// The overlap of a reported span with the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overlap {
     None,
@@ -45,8 +45,8 @@ pub(crate) enum Overlap {
 }
 
 impl Counting {
-    /// A job of which `coverage` is recorded and all else free, but for parts of the plan other than `crosses`, if only
-    /// these are counted.
+    /// Creates the state with this coverage and all other subproblems free. If `crosses` is given, only these parts are
+    /// counted.
     pub(crate) fn new(plan: Arc<Plan>, crosses: Option<Crosses>, coverage: Vec<Coverage>) -> Self {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
         let (changed, progress, counted) = (BTreeMap::new(), Progress::default(), BTreeMap::new());
@@ -76,44 +76,44 @@ impl Counting {
         &self.plan
     }
 
-    /// What is recorded of each cross, in the order of the plan.
+    /// Returns the coverage of each part, in the order of the plan.
     pub(crate) fn coverage(&self) -> &[Coverage] {
         &self.coverage
     }
 
-    /// How often its sums have changed since it was made or restored.
+    /// Returns how often the sums have changed since the state was created or restored.
     pub(crate) fn n_changes(&self) -> u64 {
         self.n_changes
     }
 
-    /// What is recorded of all crosses together.
+    /// Returns the sums over all parts.
     pub(crate) fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// The estimated work that is not recorded, in nodes.
+    /// Returns the estimated work that is not recorded, in work units.
     pub(crate) fn work_left(&self) -> u128 {
         self.progress.work - self.progress.work_recorded
     }
 
-    /// What workers have failed on.
+    /// Returns the spans that workers have failed on.
     pub(crate) fn failed(&self) -> &FailedSpans {
         &self.failed
     }
 
-    /// Whether there is something that nobody holds and nobody has failed on.
+    /// Whether a span is neither held nor failed.
     pub(crate) fn has_free(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Whether the span lies in a cross of the plan that is counted.
+    /// Whether the span lies in a part of the plan that is counted.
     pub(crate) fn has(&self, span: Span) -> bool {
         let is_counted = self.crosses.contains(&span.cross());
         is_counted
             && self.plan.part(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
     }
 
-    /// How `span`, which must lie in the plan, meets what is recorded.
+    /// Returns how `span`, which must lie in the plan, overlaps the recorded spans.
     pub(crate) fn overlap(&self, span: Span) -> Overlap {
         let recorded = &self.coverage[span.cross() as usize].recorded;
         let range = span.from()..span.to();
@@ -126,7 +126,7 @@ impl Counting {
         }
     }
 
-    /// Adds a span of which nothing is recorded yet.
+    /// Adds a span that has no record yet.
     pub(crate) fn record(&mut self, span: Span, count: Count) {
         assert_eq!(self.overlap(span), Overlap::None, "a span is added to a total once");
         let planned = &self.plan.parts()[span.cross() as usize];
@@ -138,7 +138,7 @@ impl Counting {
         let begins = merged.first().map_or(span.from(), |range| range.start.min(span.from()));
         let changed = self.changed.entry(span.cross()).or_default();
         changed.extend(merged.into_iter().map(|range| range.start).chain([begins]));
-        // Sums of 64-bit counts, of which there are fewer than 2^64: none can outgrow 128 bits.
+        // These are sums of fewer than 2^64 counts of 64 bits, so none exceeds 128 bits.
         coverage.solutions += u128::from(count.solutions);
         coverage.nodes += u128::from(count.nodes);
         let progress = &mut self.progress;
@@ -151,7 +151,7 @@ impl Counting {
         self.failed.take(span);
     }
 
-    /// A record is replaced by another count of the same span.
+    /// Replaces a record by another count of the same span.
     pub(crate) fn replace(&mut self, span: Span, before: Count, after: Count) {
         let planned = &self.plan.parts()[span.cross() as usize];
         let coverage = &mut self.coverage[span.cross() as usize];
@@ -168,23 +168,23 @@ impl Counting {
         progress.nodes = replaced(progress.nodes, 1, before.nodes, after.nodes);
     }
 
-    /// A worker of this party has recorded something of a cross.
+    /// Notes that this party has a record in a part.
     pub(crate) fn note_counted(&mut self, party: Party, cross: u32) {
         Arc::make_mut(self.counted.entry(party).or_default()).insert(cross);
     }
 
-    /// The crosses of which this party has recorded something, as far as that is kept.
+    /// Returns the parts in which this party has a record, as far as known.
     pub(crate) fn counted_by(&self, party: Party) -> Option<&Arc<BTreeSet<u32>>> {
         self.counted.get(&party)
     }
 
-    /// Takes what is free of `span`.
+    /// Takes the free subproblems of `span`.
     pub(crate) fn take_free(&mut self, span: Span) -> Vec<Span> {
         self.free.take(span)
     }
 
-    /// Takes about this much work of what is free: at least one subproblem, and `most_spans` at most. It is from the front,
-    /// but for what is of these crosses, if there is something else not far behind.
+    /// Takes about this much free work: at least one subproblem, and at most `most_spans` spans. It takes from the
+    /// front, but skips `avoided` parts if other spans are not far behind.
     pub(crate) fn take_work(
         &mut self,
         work: u128,
@@ -194,7 +194,7 @@ impl Counting {
         let mut taken: Vec<Span> = Vec::new();
         let mut left = work;
         let is_liked = |span: &Span| avoided.is_some_and(|avoided| !avoided.contains(&span.cross()));
-        // Nobody looks behind the front if nothing is avoided.
+        // Without avoided parts, only the front is looked at.
         let n_looks = avoided.map_or(0, |_| most_spans.saturating_add(MOST_LOOKS));
         let mut liked = self.free.iter().take(n_looks).filter(is_liked).collect::<Vec<_>>().into_iter();
         let has_liked = liked.len() > 0;
@@ -209,19 +209,19 @@ impl Counting {
         taken
     }
 
-    /// Takes a span that others have failed on and this worker has not, with those who have.
+    /// Takes a span that others have failed on and this worker has not, with the workers that have.
     pub(crate) fn take_failed(&mut self, worker: WorkerId, party: Party) -> Option<(Span, Tried)> {
         let span = self.failed.to_try(worker, party)?;
         Some((span, self.failed.begin(span)))
     }
 
-    /// What of a cross's coverage is not written yet. It is taken for written then.
+    /// Takes the unwritten changes of a part's coverage. The caller must write them.
     pub(crate) fn take_change(&mut self, cross: u32) -> Option<CoverageChange> {
         let changed = self.changed.remove(&cross).unwrap_or_default();
         Some(self.coverage.get(cross as usize)?.change(changed))
     }
 
-    /// Makes free what of `span` is not recorded. Nobody else may hold any of it.
+    /// Frees the unrecorded subproblems of `span`. Nobody else may hold any of it.
     pub(crate) fn release(&mut self, span: Span) {
         // A span that was released and leased again may come back twice.
         for part in unrecorded(&self.coverage[span.cross() as usize], span) {
@@ -229,7 +229,8 @@ impl Counting {
         }
     }
 
-    /// Sets aside what of `span` is not recorded, for other workers than `tried`. Nobody else may hold any of it.
+    /// Marks the unrecorded subproblems of `span` as failed, for workers other than `tried`. Nobody else may hold any
+    /// of it.
     pub(crate) fn fail(&mut self, span: Span, tried: &Tried) {
         for part in unrecorded(&self.coverage[span.cross() as usize], span) {
             self.free.take(part);
@@ -237,8 +238,8 @@ impl Counting {
         }
     }
 
-    /// Sets aside spans that a worker has failed on, for others than the workers of `tried`. If it has failed on too
-    /// many, that says nothing of the spans: then they become free. Returns whether it has.
+    /// Marks spans as failed, for workers other than `tried`. If the worker has failed on too many, that says nothing
+    /// about the spans, so they become free instead. Returns whether it has.
     pub(crate) fn fail_on(
         &mut self,
         worker: WorkerId,
@@ -254,12 +255,12 @@ impl Counting {
         too_many
     }
 
-    /// What this worker has failed on is as if it had not tried.
+    /// Drops the failures of this worker, as if it had not tried.
     pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
         self.failed.forget_worker(worker).into_iter().for_each(|span| self.release(span));
     }
 
-    /// Forgets who failed on what.
+    /// Drops all failures.
     pub(crate) fn retry_failed(&mut self) {
         let failed = std::mem::take(&mut self.failed);
         failed.spans().for_each(|span| self.release(span));
@@ -270,7 +271,7 @@ impl Counting {
     }
 }
 
-/// What of a span is not recorded of its cross.
+/// Returns the unrecorded parts of a span.
 fn unrecorded(coverage: &Coverage, span: Span) -> impl Iterator<Item = Span> {
     let gaps = coverage.recorded.gaps(span.from()..span.to()).into_iter();
     gaps.filter_map(move |gap| Span::new(span.cross(), gap.start, gap.end).ok())

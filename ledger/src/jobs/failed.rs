@@ -1,46 +1,46 @@
-//! Spans that workers can't count: other workers try them, and they are set aside when nobody is left who should.
+//! The spans that workers failed to count. Other workers try them, until no suitable worker is left.
 //!
-//! Workers of one party may be one person, or run one broken program on many machines. So three parties have to fail on a
-//! span, and each other party that could count it is asked once, before it is set aside; and of one party no more than
-//! three workers are asked.
+//! Workers of one party may be one person, or run one broken program on many machines. So a span is given up only after
+//! three parties have failed on it, and each other party that could count it was asked once. No more than three workers
+//! of a party are asked.
 //!
-//! A failure is a hint like a lease: it is not stored, so that all is tried again after a restart. It counts as long as
-//! the worker that failed is there and not blocked: nobody can keep a span from the others by failing and leaving.
+//! A failure is a hint like a lease: it is not stored, so that everything is tried again after a restart. It counts
+//! while the worker that failed is there and not blocked. So nobody can keep a span from others by failing and leaving.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use queens_model::{Party, WorkerId};
 use queens_solver::Span;
 
-/// Parties that fail on a span before each of the others is asked only once.
+/// After this many parties have failed on a span, each other party is asked only once.
 const FEW_PARTIES: usize = 3;
 
-/// Workers of one party that try a span.
+/// The most workers of a party that try a span.
 const MOST_OF_A_PARTY: usize = 3;
 
-/// Groups of spans that are looked at for one that a worker may try. There is one for each set of parties that may not.
+/// The most groups of spans that are searched for one that a worker may try. Each set of excluded parties has a group.
 const MOST_GROUPS: usize = 256;
 
-/// Spans of one job that a worker has failed on and nobody has counted since, after which it gets no more leases: one
-/// that reports something now and then must not fail on all the rest.
+/// The most uncounted spans of one job that a worker may have failed on; with more it gets no leases. So a worker that
+/// reports something now and then can't fail on all the rest.
 const MOST_OF_A_WORKER: usize = 32;
 
 /// The spans of a job that workers failed to count. Nobody holds them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailedSpans {
     spans: BTreeMap<Key, FailedSpan>,
-    /// The same spans by the parties that may not try them any more.
+    /// The same spans, by the parties that may no longer try them.
     by_closed: BTreeMap<BTreeSet<Party>, BTreeSet<Key>>,
-    /// Those that each worker has tried.
+    /// The spans that each worker has tried.
     by_worker: BTreeMap<WorkerId, BTreeSet<Key>>,
-    /// What the worker that failed last had to say.
+    /// The message of the worker that failed last.
     reason: Option<String>,
 }
 
-/// Workers that have failed on a span, and their parties.
+/// The workers that have failed on a span, with their parties.
 pub(crate) type Tried = BTreeMap<WorkerId, Party>;
 
-/// A span's cross and its first subproblem.
+/// A span's part and first subproblem.
 type Key = (u32, u64);
 
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ struct FailedSpan {
 }
 
 impl FailedSpan {
-    /// The parties that may not try it any more: those with three workers that have failed, and all that have failed if
-    /// they are three.
+    /// Returns the parties that may no longer try the span: those with three workers that have failed and, if three
+    /// parties have failed, all of these.
     fn closed(&self) -> BTreeSet<Party> {
         let mut n_tried: BTreeMap<Party, usize> = BTreeMap::new();
         self.tried.values().for_each(|party| *n_tried.entry(*party).or_default() += 1);
@@ -73,7 +73,8 @@ impl FailedSpans {
         self.spans.len()
     }
 
-    /// How many none of these parties may try any more, which are those that are here.
+    /// Returns the number of spans that no connected party may try. `is_closed_to_all` says this of a set of excluded
+    /// parties.
     pub(crate) fn n_given_up(&self, is_closed_to_all: impl Fn(&BTreeSet<Party>) -> bool) -> usize {
         let given_up =
             self.by_closed.iter().filter(|(closed, _)| !closed.is_empty() && is_closed_to_all(closed));
@@ -84,7 +85,7 @@ impl FailedSpans {
         self.spans.iter().filter_map(|(&(cross, from), failed)| Span::new(cross, from, failed.to).ok())
     }
 
-    /// Adds a span, none of which may be there already.
+    /// Adds a span that is not in the set, not even in part.
     pub(crate) fn insert(&mut self, span: Span, tried: Tried) {
         let key = (span.cross(), span.from());
         for &worker in tried.keys() {
@@ -95,7 +96,7 @@ impl FailedSpans {
         self.spans.insert(key, failed);
     }
 
-    /// Takes out what of `span` is there: it is recorded.
+    /// Removes the subproblems of a span that is recorded.
     pub(crate) fn take(&mut self, span: Span) {
         let key = (span.cross(), span.from());
         let before = self.spans.range((span.cross(), 0)..key).next_back().map(|(&key, _)| key);
@@ -131,7 +132,8 @@ impl FailedSpans {
         }
     }
 
-    /// A span that this worker of this party may still try. A worker has few that it may not, but for its party.
+    /// Returns a span that this worker of this party may still try. Few spans are closed to a worker and not to its
+    /// party.
     pub(crate) fn to_try(&self, worker: WorkerId, party: Party) -> Option<Span> {
         let tried = self.by_worker.get(&worker);
         let may_try = |key: &&Key| tried.is_none_or(|tried| !tried.contains(*key));
@@ -140,12 +142,12 @@ impl FailedSpans {
         Span::new(cross, from, self.spans.get(&(cross, from))?.to).ok()
     }
 
-    /// Takes out a whole span to have it tried again, and returns who has tried before.
+    /// Removes a whole span to retry it, and returns the workers that have tried it.
     pub(crate) fn begin(&mut self, span: Span) -> Tried {
         self.remove((span.cross(), span.from())).map(|failed| failed.tried).unwrap_or_default()
     }
 
-    /// What this worker has failed on is as if it had not tried. Returns spans that nobody has tried then.
+    /// Drops the failures of this worker. Returns the spans that no worker has tried any more.
     pub(crate) fn forget_worker(&mut self, worker: WorkerId) -> Vec<Span> {
         let mut untried = Vec::new();
         for key in self.by_worker.remove(&worker).unwrap_or_default() {
@@ -157,12 +159,12 @@ impl FailedSpans {
         untried
     }
 
-    /// Whether a worker that fails on so many more has failed on too many.
+    /// Whether `n_more` failures of a worker would be too many.
     pub(crate) fn would_be_too_many(&self, worker: WorkerId, n_more: usize) -> bool {
         self.by_worker.get(&worker).map_or(0, BTreeSet::len) + n_more > MOST_OF_A_WORKER
     }
 
-    /// What the worker that failed last had to say.
+    /// Returns the message of the worker that failed last.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }
@@ -184,8 +186,8 @@ mod tests {
         Party::from_bytes([number; 16])
     }
 
-    /// These workers of these parties fail one after the other, and each of them might have counted. Then others may try
-    /// it or not.
+    /// Lets these workers of these parties fail one after the other, which must each be allowed to try. Then checks
+    /// whether the others may try.
     #[track_caller]
     fn check(tried: &[(u64, u8)], others: &[(u64, u8, bool)]) {
         let (mut failed, mut so_far) = (FailedSpans::default(), Tried::new());

@@ -1,4 +1,4 @@
-//! One job: what is said of it as a whole, and what is counted of it once it has a plan.
+//! One job: its entry, and its counting state once it has a plan.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use crate::jobs::counting::Counting;
 use crate::jobs::recounts::Recounts;
 use crate::store::{Coverage, JobEntry, Phase};
 
-/// Jobs are served in this order: higher priority first, and then in the order of submission, a second pass right behind
-/// its first.
+/// The order in which jobs are served: by priority, then by submission. A second pass follows its first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     pub(crate) priority: Reverse<Priority>,
@@ -23,29 +22,29 @@ pub(crate) struct Rank {
 
 /// A job.
 ///
-/// One that waits for its plan has none, and one that is there to be counted has one.
+/// A job that waits for its plan has no counting state; an active one has it.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     entry: JobEntry,
     counting: Option<Counting>,
-    /// What of its records is to be counted again, once everything is recorded.
+    /// The records to recount, once everything is recorded.
     recounts: Recounts,
-    /// Since when it is counted, if it is; the time before that is in `entry`.
+    /// Since when it is being counted; the time before that is in `entry`.
     counted_since: Option<Duration>,
-    /// The job that counts the same a second time, unless that is given up.
+    /// The second pass of this job, unless that is cancelled.
     second: Option<JobId>,
-    /// In what the two differ, when both are complete.
+    /// The difference between the two complete passes.
     doubt: PassMismatch,
-    /// After how many changes of either that was found.
+    /// The numbers of changes of both passes when they were last compared.
     compared: Option<(u64, u64)>,
     /// Whether earlier runs may have leased it.
     is_restored: bool,
-    /// Why what is stored of it can't be true, if it is damaged.
+    /// Why the stored state is invalid, if it is damaged.
     damage: Option<String>,
 }
 
 impl Job {
-    /// A job that nobody counts at present.
+    /// Creates a job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
         let (recounts, second, doubt) = (Recounts::default(), None, PassMismatch::Nothing);
         Self {
@@ -61,22 +60,22 @@ impl Job {
         }
     }
 
-    /// A job that is set aside, as what is stored of it can't be true.
+    /// Creates a job that is set aside, because its stored state is invalid.
     pub(crate) fn damaged(entry: JobEntry, damage: String) -> Self {
         Self { damage: Some(damage), ..Self::new(JobEntry { phase: Phase::Damaged, ..entry }, None) }
     }
 
-    /// What is stored of it can't be true.
+    /// Sets the job aside, because its stored state is invalid.
     pub(crate) fn set_aside(&mut self, damage: String) {
         *self = Self { second: self.second, ..Self::damaged(self.entry.clone(), damage) };
     }
 
-    /// Why what is stored of it can't be true, if it is damaged.
+    /// Returns why the stored state is invalid, if it is damaged.
     pub(crate) fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
 
-    /// What is said of it as a whole, when that was last settled.
+    /// Returns the job's entry, as it was last settled.
     pub(crate) fn entry(&self) -> &JobEntry {
         &self.entry
     }
@@ -89,7 +88,7 @@ impl Job {
         self.entry.identity
     }
 
-    /// How it is counted.
+    /// Returns the counting method.
     pub(crate) fn method(&self) -> Method {
         self.entry.method
     }
@@ -106,17 +105,17 @@ impl Job {
         self.entry.paused
     }
 
-    /// Whether it is there to be counted, paused or not.
+    /// Whether the job can be counted, paused or not.
     pub(crate) fn is_active(&self) -> bool {
         self.entry.phase == Phase::Active
     }
 
-    /// Whether something may still come of it.
+    /// Whether the job may still progress.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.entry.phase, Phase::Planning | Phase::Active)
     }
 
-    /// What is counted of it, if it has a plan.
+    /// Returns the counting state, if the job has a plan.
     pub(crate) fn counting(&self) -> Option<&Counting> {
         self.counting.as_ref()
     }
@@ -125,48 +124,48 @@ impl Job {
         self.counting.as_mut()
     }
 
-    /// What of its records is to be counted again.
+    /// Returns the records to recount.
     pub(crate) fn recounts(&self) -> &Recounts {
         &self.recounts
     }
 
-    /// The same to be changed, with what is counted of the job, if it has a plan.
+    /// Returns the recounts and the counting state for changes, if the job has a plan.
     pub(crate) fn recounting_mut(&mut self) -> Option<(&mut Recounts, &mut Counting)> {
         Some((&mut self.recounts, self.counting.as_mut()?))
     }
 
-    /// Whether everything is recorded and something may still have to be counted again.
+    /// Whether everything is recorded and recounts may be left.
     pub(crate) fn is_verifying(&self) -> bool {
         self.is_active() && self.is_complete()
     }
 
-    /// Its place in the order in which jobs are served.
+    /// Returns the job's place in the order of service.
     pub(crate) fn rank(&self) -> Rank {
         Rank { priority: Reverse(self.entry.priority), first_pass: self.first_pass(), job: self.entry.id }
     }
 
-    /// The job of which this is a pass: itself, or that of which it is the second.
+    /// Returns the first pass: the job itself, or the one that it repeats.
     pub(crate) fn first_pass(&self) -> JobId {
         self.entry.terms.second_of.unwrap_or(self.entry.id)
     }
 
-    /// The job that counts the same a second time, unless that is given up.
+    /// Returns the second pass of this job, unless that is cancelled.
     pub(crate) fn second(&self) -> Option<JobId> {
         self.second
     }
 
-    /// Whoever counts it a second time now, nothing is known of how the two agree.
+    /// Sets the second pass, and forgets earlier comparisons.
     pub(crate) fn set_second(&mut self, second: Option<JobId>) {
         self.second = second;
         (self.doubt, self.compared) = (PassMismatch::Nothing, None);
     }
 
-    /// In what this and the other pass differ, when both are complete.
+    /// Returns the difference between the two complete passes.
     pub(crate) fn doubt(&self) -> &PassMismatch {
         &self.doubt
     }
 
-    /// After how many changes of either pass they were compared.
+    /// Returns the numbers of changes of both passes when they were last compared.
     pub(crate) fn compared(&self) -> Option<(u64, u64)> {
         self.compared
     }
@@ -176,7 +175,7 @@ impl Job {
         self.compared = Some(compared);
     }
 
-    /// It was there when this run began.
+    /// Marks the job as older than this run.
     pub(crate) fn restored(self) -> Self {
         Self { is_restored: true, ..self }
     }
@@ -186,27 +185,27 @@ impl Job {
         self.is_restored
     }
 
-    /// What decides from now on which of its records are counted again.
+    /// Sets the seed that decides which records are recounted.
     pub(crate) fn set_seed(&mut self, seed: u128) {
         self.entry.terms.seed = seed;
     }
 
-    /// So much more of its work is to be counted again.
+    /// Raises the share of the work to recount.
     pub(crate) fn raise_recount(&mut self, share: Share) {
         self.entry.terms.recount = self.entry.terms.recount.max(share);
     }
 
-    /// This party counts it again from now on.
+    /// Sets the party that recounts from now on.
     pub(crate) fn set_recount_by(&mut self, arbiter: Option<Arbiter>) {
         self.entry.terms.recount_by = arbiter;
     }
 
-    /// The party that counts it again, if it is not any other than has counted it.
+    /// Returns the party that must recount; `None` if any other party may.
     pub(crate) fn arbiter(&self) -> Option<Party> {
         self.entry.terms.recount_by.map(|arbiter| arbiter.party)
     }
 
-    /// What is recorded of it.
+    /// Returns the sums of its records.
     pub(crate) fn progress(&self) -> Progress {
         self.counting.as_ref().map(Counting::progress).unwrap_or_default()
     }
@@ -215,17 +214,17 @@ impl Job {
         self.counting.as_ref().is_some_and(Counting::is_complete)
     }
 
-    /// Its plan, if there is one and workers may get leases of it.
+    /// Returns the counting state, if workers may get leases of the job.
     pub(crate) fn servable(&self) -> Option<&Counting> {
         self.counting.as_ref().filter(|_| !self.entry.paused)
     }
 
-    /// For how long it has been counted, restarts left out.
+    /// Returns how long the job has been counted, without restarts.
     pub(crate) fn active(&self, now: Duration) -> Duration {
         self.entry.active + self.counted_since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
     }
 
-    /// Its plan is made: it is there to be counted.
+    /// Starts the job with its plan.
     pub(crate) fn begin(&mut self, plan: Arc<Plan>) -> Vec<Choice> {
         let choices = plan.parts().iter().map(|planned| *planned.choice()).collect();
         let coverage = vec![Coverage::default(); plan.parts().len()];
@@ -234,7 +233,7 @@ impl Job {
         choices
     }
 
-    /// It is over.
+    /// Ends the job.
     pub(crate) fn end(&mut self, phase: Phase, date_ms: Option<u64>) {
         self.entry.phase = phase;
         self.entry.paused = false;
@@ -244,7 +243,7 @@ impl Job {
         }
     }
 
-    /// It was done, and there is more to check.
+    /// Reopens a job that was done, because more is to verify.
     pub(crate) fn reopen(&mut self) {
         self.entry.phase = Phase::Active;
         self.entry.finished_ms = None;
@@ -254,7 +253,7 @@ impl Job {
         self.entry.paused = true;
     }
 
-    /// It goes on, and all workers may try again what failed.
+    /// Resumes the job and retries its failed spans with all workers.
     pub(crate) fn resume(&mut self) {
         self.entry.paused = false;
         self.counting.iter_mut().for_each(Counting::retry_failed);
@@ -265,7 +264,8 @@ impl Job {
         self.entry.priority = priority;
     }
 
-    /// Whether two names agreed on a span and whether they do now: one that comes to contradict itself speaks for nothing.
+    /// Counts a span as verified or not. It can cease to be so when a party contradicts itself and no longer confirms
+    /// it.
     pub(crate) fn note_verified(&mut self, before: bool, now: bool) {
         let verified = &mut self.entry.n_verified;
         *verified = match (before, now) {
@@ -275,23 +275,23 @@ impl Job {
         };
     }
 
-    /// There are different counts of a span.
+    /// Counts a newly disputed span.
     pub(crate) fn note_disputed(&mut self) {
         self.entry.n_disputed = self.entry.n_disputed.saturating_add(1);
     }
 
-    /// A certificate of it is out since this date.
+    /// Notes the date of an exported certificate.
     pub(crate) fn note_exported(&mut self, date_ms: u64) {
         self.entry.terms.exported_ms = Some(date_ms);
     }
 
-    /// Somebody counts it from now on, if it is not paused. Returns whether its entry says so for the first time.
+    /// Starts the active time, unless the job is paused. Returns whether the entry gets its start date by that.
     pub(crate) fn start_counting(&mut self, now: Duration, date_ms: Option<u64>) -> bool {
         if self.entry.paused || self.counted_since.is_some() {
             return false;
         }
         self.counted_since = Some(now);
-        // Of a job of which something is recorded it is too late to say when that began.
+        // If the job has records already, the date of its start is unknown.
         let begins = self.entry.started_ms.is_none() && self.progress().n_recorded == 0 && date_ms.is_some();
         if begins {
             self.entry.started_ms = date_ms;
@@ -299,13 +299,13 @@ impl Job {
         begins
     }
 
-    /// Nobody counts it any more.
+    /// Stops the active time.
     pub(crate) fn stop_counting(&mut self, now: Duration) {
         self.settle_active(now);
         self.counted_since = None;
     }
 
-    /// Makes the time for which it was counted part of what is stored.
+    /// Adds the active time so far to the entry that is stored.
     pub(crate) fn settle_active(&mut self, now: Duration) {
         self.entry.active = self.active(now);
         self.counted_since = self.counted_since.map(|_| now);

@@ -1,4 +1,4 @@
-//! All jobs, and which of them have something to hand out.
+//! All jobs, with indexes of those that have work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,26 +10,26 @@ use crate::jobs::counting::Counting;
 use crate::jobs::job::{Job, Rank};
 use crate::store::Phase;
 
-/// Jobs, with indexes that follow every change, so that nobody has to look through all jobs to find work.
+/// All jobs. Indexes follow every change, so that finding work needs no search through all jobs.
 ///
 /// Finding and changing a job takes time logarithmic in the number of jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     all: BTreeMap<JobId, Job>,
     by_identity: BTreeMap<JobIdentity, JobId>,
-    /// Jobs that are there to be counted, paused ones included, in the order they are served.
+    /// Active jobs, paused ones included, in the order of service.
     active: BTreeSet<Rank>,
-    /// Those of them of each method with free spans that workers may get.
+    /// Active jobs with free spans that workers may get, by method.
     free: ByMethod<BTreeSet<Rank>>,
-    /// Those of them with failed spans, which some worker may still try.
+    /// Active jobs with failed spans that some worker may still try.
     to_retry: BTreeSet<Rank>,
-    /// Those of them with records that are to be counted again and that nobody counts at present.
+    /// Active jobs with records to recount that nobody counts at present.
     to_recount: BTreeSet<Rank>,
-    /// Those of them of which records are yet to be drawn to be counted again.
+    /// Active jobs that still search for records to recount.
     to_draw: BTreeSet<Rank>,
     /// Jobs with failed spans.
     with_failed: BTreeSet<JobId>,
-    /// Jobs that are not over.
+    /// Jobs that have not ended.
     open: BTreeSet<JobId>,
 }
 
@@ -43,7 +43,7 @@ impl Jobs {
         self.get(id).is_some_and(|job| job.phase() == Phase::Damaged)
     }
 
-    /// The job that a worker means.
+    /// Returns the job with the identity that workers use.
     pub(crate) fn identified(&self, identity: JobIdentity) -> Option<&Job> {
         self.all.get(self.by_identity.get(&identity)?)
     }
@@ -67,7 +67,7 @@ impl Jobs {
         self.change(id, |_| ());
     }
 
-    /// Changes a job, and what is said of it in the indexes.
+    /// Changes a job and updates the indexes.
     pub(crate) fn change<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
         let job = self.all.get_mut(&id)?;
         let before = job.rank();
@@ -101,52 +101,53 @@ impl Jobs {
         Some(changed)
     }
 
-    /// How many jobs are not over.
+    /// Returns the number of jobs that have not ended.
     pub(crate) fn n_open(&self) -> usize {
         self.open.len()
     }
 
-    /// How many are there to be counted.
+    /// Returns the number of active jobs.
     pub(crate) fn n_active(&self) -> usize {
         self.active.len()
     }
 
-    /// The highest and the lowest priority of those that are there to be counted.
+    /// Returns the highest and the lowest priority of active jobs.
     pub(crate) fn priorities(&self) -> Option<(Priority, Priority)> {
         Some((self.active.first()?.priority.0, self.active.last()?.priority.0))
     }
 
-    /// The first job of a method with free spans that workers may get.
+    /// Returns the first job of a method with free spans that workers may get.
     pub(crate) fn first_free(&self, method: Method) -> Option<Rank> {
         self.free.of(method).first().copied()
     }
 
-    /// Jobs with failed spans, which some worker may still try, in the order they are served.
+    /// Returns jobs with failed spans that some worker may still try, in the order of service.
     pub(crate) fn to_retry(&self) -> impl Iterator<Item = (Rank, &Job)> {
         self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
-    /// Jobs with records that are to be counted again and that nobody counts, in the order they are served.
+    /// Returns jobs with records to recount that nobody counts, in the order of service.
     pub(crate) fn to_recount(&self) -> impl Iterator<Item = (Rank, &Job)> {
         self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
-    /// The first job of which records are yet to be drawn to be counted again.
+    /// Returns the first job that still searches for records to recount.
     pub(crate) fn first_to_draw(&self) -> Option<&Job> {
         self.all.get(&self.to_draw.first()?.job)
     }
 
-    /// The images that a job is counted on: others than in the first pass, if it is the second by the same method.
+    /// Returns the pass of a job, which decides the images that are counted: a second pass by the same method uses
+    /// others.
     pub(crate) fn pass(&self, job: &Job) -> Pass {
         let first = job.entry().terms.second_of.and_then(|first| self.get(first));
         if first.is_some_and(|first| first.method() == job.method()) { Pass::Second } else { Pass::First }
     }
 
-    /// A job and the one that counts the same a second or a first time, unless that is given up: first the first.
+    /// Returns a job's passes, the first one first. A cancelled second pass is not among them.
     pub(crate) fn passes(&self, id: JobId) -> Vec<JobId> {
         let Some(first) = self.get(id).map(Job::first_pass) else { return Vec::new() };
         let second = self.get(first).and_then(Job::second);
-        // The second pass that is asked for may be one that was given up.
+        // The job itself may be a cancelled second pass.
         if second == Some(id) || first == id {
             [Some(first), second].into_iter().flatten().collect()
         } else {
@@ -154,7 +155,7 @@ impl Jobs {
         }
     }
 
-    /// Jobs with failed spans, whether or not somebody may still try them.
+    /// Returns jobs with failed spans, whether or not a worker may still try them.
     pub(crate) fn with_failed(&self) -> impl Iterator<Item = JobId> {
         self.with_failed.iter().copied()
     }

@@ -1,7 +1,7 @@
-//! Records of one job that are to be counted again, by parties that have not counted them yet.
+//! The records of one job that are to be recounted, by parties that have not counted them yet.
 //!
-//! There may be many more than are kept here: the next are asked for when few are left. What is kept is a hint like a
-//! lease. The truth, who has counted what, is in the store.
+//! Only some are kept here: the store is asked for more when few are left. They are hints like leases. The store has
+//! the truth about who has counted each record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,51 +14,51 @@ use crate::store::draw::{MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
 use crate::work::work_of;
 
-/// No more are asked for while so many are there.
+/// With this many records at hand, no more are asked for.
 const ENOUGH: usize = MOST_SEEN;
 
-/// Groups of records that are looked at for those that suit a worker best.
+/// The most groups of records that are searched for those that suit a worker best.
 const MOST_LOOKS: usize = 64;
 
-/// A span's cross and its first subproblem.
+/// A span's part and first subproblem.
 pub(crate) type Key = (u32, u64);
 
-/// The records of a job that are to be counted again.
+/// The records of a job that are to be recounted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
-    /// Those that nobody counts at present, by the parties that may not count them.
+    /// The records that nobody counts at present, by the parties that may not count them.
     waiting: BTreeMap<BTreeSet<Party>, BTreeSet<Key>>,
-    /// Those of which there are different counts.
+    /// The records with different counts.
     cases: BTreeSet<Key>,
     /// The estimated work of all of them.
     work: u128,
     search: Search,
-    /// Records that were looked at, since they are looked through from the first on.
+    /// The number of records that this search has looked at.
     n_seen: u64,
-    /// Crosses of which all records are to be counted again.
+    /// Parts whose records are all recounted.
     doubted: BTreeSet<u32>,
     /// Whether there are second counts, which may contradict their records.
     has_second_counts: bool,
 }
 
-/// How far all records of the job have been looked through for those to be counted again.
+/// The progress of the search through all records of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Search {
     /// Not begun.
     #[default]
     Idle,
-    /// It goes on behind this record, or at the first.
+    /// It continues behind this record, or at the first.
     After(Option<Key>),
-    /// All were looked at.
+    /// All records were looked at.
     Ended,
 }
 
-/// A record that is to be counted again.
+/// A record to recount.
 #[derive(Clone, Debug)]
 pub(crate) struct Recount {
     recorded: Recorded,
-    /// Parties of workers that have failed to count it.
+    /// The parties of workers that have failed to count it.
     failed: BTreeSet<Party>,
     is_leased: bool,
     /// How often a lease of it ended without a count.
@@ -74,28 +74,28 @@ impl Recount {
         self.recorded.record.span
     }
 
-    /// How many different counts of it there are.
+    /// Returns the number of different counts.
     pub(crate) fn n_different(&self) -> usize {
         n_different(&self.recorded)
     }
 
-    /// The parties that may not count it: they have done so, or failed.
+    /// Returns the parties that may not count it, because they have done so or failed.
     pub(crate) fn excluded_names(&self) -> BTreeSet<Party> {
         let counted = counts(&self.recorded).map(|(source, _)| source.party);
         counted.chain(self.failed.iter().copied()).collect()
     }
 
-    /// The names that have counted it.
+    /// Returns the names that have counted it.
     pub(crate) fn names(&self) -> BTreeSet<&Name> {
         counts(&self.recorded).map(|(source, _)| &source.name).collect()
     }
 }
 
-/// All counts of a record's span, with those who made them. Some may come more than once: what has taken the record's
-/// place is a second count as well.
+/// Returns all counts of a record's span with their sources. Some may come twice: a count that has replaced the record
+/// is a second count as well.
 fn counts(recorded: &Recorded) -> impl Iterator<Item = (&Source, Count)> {
     let span = recorded.record.span;
-    // A record may have been longer when it was repeated, or may have grown since.
+    // The record may have been longer when it was repeated, or may have grown since.
     let again = recorded.again.iter().filter(move |again| again.span == span);
     let lost = recorded.verdicts.iter().filter(move |verdict| verdict.span == span);
     let again = again.map(|again| (&*again.source, again.count));
@@ -103,12 +103,12 @@ fn counts(recorded: &Recorded) -> impl Iterator<Item = (&Source, Count)> {
     [(&*recorded.record.source, recorded.count())].into_iter().chain(again).chain(lost)
 }
 
-/// The same with the parties alone: names of one party neither confirm nor outvote each other.
+/// Returns the counts by party: names of one party neither confirm nor outvote each other.
 fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)> {
     counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// The count on which two parties agree, if they do; one of them is the arbiter, if there is one.
+/// Returns the count on which two parties agree. If there is an arbiter, it is one of them.
 pub(crate) fn settled(
     recorded: &Recorded,
     suspects: &BTreeSet<Party>,
@@ -117,12 +117,12 @@ pub(crate) fn settled(
     agreed(counts_of_parties(recorded), suspects, arbiter)
 }
 
-/// The parties that came to this count and to no other.
+/// Returns the parties that made this count and no other.
 fn agreeing(recorded: &Recorded, agreed: Count) -> BTreeSet<Party> {
     consistent(counts_of_parties(recorded)).remove(&(agreed.solutions, agreed.nodes)).unwrap_or_default()
 }
 
-/// A name of each party that came to this count and to no other.
+/// Returns one name of each party that made this count and no other.
 pub(crate) fn agreeing_names(recorded: &Recorded, agreed: Count) -> Vec<&Name> {
     let parties = agreeing(recorded, agreed);
     let agreeing = counts(recorded).filter(|(source, _)| parties.contains(&source.party));
@@ -132,7 +132,7 @@ pub(crate) fn agreeing_names(recorded: &Recorded, agreed: Count) -> Vec<&Name> {
     names
 }
 
-/// Whether two parties agree on one of its counts, suspect or not.
+/// Whether two parties, suspect or not, agree on one of the counts.
 pub(crate) fn is_confirmed(recorded: &Recorded) -> bool {
     consistent(counts_of_parties(recorded)).values().any(|parties| parties.len() > 1)
 }
@@ -146,14 +146,14 @@ fn n_different(recorded: &Recorded) -> usize {
     counts(recorded).map(|(_, count)| (count.solutions, count.nodes)).collect::<BTreeSet<_>>().len()
 }
 
-/// Looking.
+/// Queries.
 impl Recounts {
-    /// Whether nothing is left to be counted again, and all records were looked at.
+    /// Whether all records were looked at and none is left to recount.
     pub(crate) fn are_done(&self) -> bool {
         self.search == Search::Ended && self.all.is_empty()
     }
 
-    /// Behind which record to look for more, if more are wanted.
+    /// Returns the record behind which to look for more, if more are wanted.
     pub(crate) fn wanted(&self) -> Option<Option<Key>> {
         match self.search {
             Search::After(after) if self.all.len() < ENOUGH => Some(after),
@@ -161,12 +161,12 @@ impl Recounts {
         }
     }
 
-    /// Whether all were looked at, so that no more are going to be drawn.
+    /// Whether all records were looked at, so that no more will be drawn.
     pub(crate) fn are_known(&self) -> bool {
         self.search == Search::Ended
     }
 
-    /// How many records were looked at.
+    /// Returns the number of records that were looked at.
     pub(crate) fn n_seen(&self) -> u64 {
         self.n_seen
     }
@@ -175,7 +175,7 @@ impl Recounts {
         self.search != Search::Idle
     }
 
-    /// Crosses of which all records are to be counted again.
+    /// Returns the parts whose records are all recounted.
     pub(crate) fn doubted(&self) -> &BTreeSet<u32> {
         &self.doubted
     }
@@ -189,7 +189,7 @@ impl Recounts {
         self.all.keys().copied().collect()
     }
 
-    /// Whether nobody counts some of them at present.
+    /// Whether nobody counts some of the records at present.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -198,7 +198,7 @@ impl Recounts {
         self.all.len()
     }
 
-    /// The estimated work of all that are kept here.
+    /// Returns the estimated work of the records that are kept here.
     pub(crate) fn work(&self) -> u128 {
         self.work
     }
@@ -207,7 +207,7 @@ impl Recounts {
         self.all.get(&key)
     }
 
-    /// Those of which there are different counts.
+    /// Returns the records with different counts.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &Recount> {
         self.cases.iter().filter_map(|key| self.all.get(key))
     }
@@ -216,19 +216,19 @@ impl Recounts {
         self.cases.len()
     }
 
-    /// Groups of parties that may not count some of those that wait, with one of those.
+    /// Returns the groups of excluded parties of waiting records, with one record of each.
     pub(crate) fn excluded_names(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
         self.waiting
             .iter()
             .map(|(excluded_names, keys)| (excluded_names, keys.first().and_then(|key| self.all.get(key))))
     }
 
-    /// The parties that have counted what this party may count next.
+    /// Returns the parties that have counted the records that this party may count next.
     pub(crate) fn others(&self, party: Party, arbiter: Option<Party>) -> BTreeSet<Party> {
         self.groups_for(party, arbiter).flat_map(|(excluded_names, _)| excluded_names).copied().collect()
     }
 
-    /// The first groups of those that wait and that this party may count.
+    /// Returns the first groups of waiting records that this party may count.
     fn groups_for(
         &self,
         party: Party,
@@ -241,31 +241,31 @@ impl Recounts {
     }
 }
 
-/// Changing.
+/// Changes.
 impl Recounts {
-    /// Looks through all records, from the first one on.
+    /// Searches all records from the first one.
     pub(crate) fn search(&mut self) {
         self.search = Search::After(None);
         self.n_seen = 0;
     }
 
-    /// All records of a cross are to be counted again. Returns whether that is new.
+    /// Recounts all records of a part. Returns whether that is new.
     pub(crate) fn doubt(&mut self, cross: u32) -> bool {
         self.doubted.insert(cross)
     }
 
-    /// There are second counts, which may contradict their records.
+    /// Notes that there are second counts, which may contradict their records.
     pub(crate) fn note_second_count(&mut self) {
         self.has_second_counts = true;
     }
 
-    /// Nothing is to be counted again.
+    /// Ends the search, because nothing is to be recounted.
     pub(crate) fn end_search(&mut self) {
         self.search = Search::Ended;
     }
 
-    /// Records behind `after` were looked at, and there are more if `next` says so. What was asked for before something
-    /// changed is looked for again.
+    /// Continues the search behind `next`, or ends it. An answer to an outdated draw has no effect, so it is drawn
+    /// again.
     pub(crate) fn searched(&mut self, after: Option<Key>, next: Option<Key>, n_seen: u64) {
         if self.search == Search::After(after) {
             self.n_seen += n_seen;
@@ -287,7 +287,7 @@ impl Recounts {
         self.wait(key);
     }
 
-    /// Takes out a record: it need not be counted again any more.
+    /// Removes a record that needs no recount.
     pub(crate) fn remove(&mut self, plan: &Plan, key: Key) -> Option<Recorded> {
         self.unwait(key);
         self.cases.remove(&key);
@@ -296,7 +296,7 @@ impl Recounts {
         Some(removed.recorded)
     }
 
-    /// Forgets what is not in dispute and nobody counts.
+    /// Drops records that are undisputed and that nobody counts.
     pub(crate) fn forget_undisputed(&mut self, plan: &Plan) {
         let is_idle = |(key, it): &(&Key, &Recount)| !it.is_leased && !self.cases.contains(key);
         let idle: Vec<Key> = self.all.iter().filter(is_idle).map(|(key, _)| *key).collect();
@@ -305,8 +305,8 @@ impl Recounts {
         }
     }
 
-    /// Takes records that this party may count, for one lease: as many as come to about this much work, at least one. No
-    /// two of them touch, so that what is reported can be told apart. Those are preferred of which `likes` says less.
+    /// Takes records that this party may count, for one lease: about this much work, at least one record. No two of
+    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
@@ -342,7 +342,7 @@ impl Recounts {
         taken
     }
 
-    /// Nobody counts a record any more.
+    /// Puts back a record that nobody counts any more.
     pub(crate) fn put_back(&mut self, key: Key) {
         self.unwait(key);
         if let Some(recount) = self.all.get_mut(&key) {
@@ -351,7 +351,7 @@ impl Recounts {
         }
     }
 
-    /// A worker of this party can't count a record.
+    /// Notes that a worker of this party can't count a record.
     pub(crate) fn fail(&mut self, key: Key, party: Party) {
         self.unwait(key);
         if let Some(recount) = self.all.get_mut(&key) {
@@ -361,7 +361,7 @@ impl Recounts {
         }
     }
 
-    /// What workers have failed to count may be tried by them again.
+    /// Lets the parties that have failed try again.
     pub(crate) fn retry_failed(&mut self) {
         let failed: Vec<Key> =
             self.all.iter().filter(|(_, it)| !it.failed.is_empty()).map(|(key, _)| *key).collect();
@@ -377,7 +377,7 @@ impl Recounts {
         }
     }
 
-    /// A record was counted again. Returns whether there are different counts now and were not before.
+    /// Adds a count of a record. Returns whether the record is newly disputed.
     pub(crate) fn add(&mut self, key: Key, count: SecondCount) -> bool {
         let Some(recount) = self.all.get_mut(&key) else { return false };
         let is_leased = recount.is_leased;
@@ -410,15 +410,15 @@ impl Recounts {
     }
 }
 
-/// The second count that is to be recorded in place of a record that has lost: of a party that does not contradict itself.
+/// Returns the second count that replaces a record that has lost, from a party that does not contradict itself.
 pub(crate) fn winner(recorded: &Recorded, agreed: Count) -> Option<&SecondCount> {
     let (span, agreeing) = (recorded.record.span, agreeing(recorded, agreed));
     let mut again = recorded.again.iter();
     again.find(|it| it.span == span && it.count == agreed && agreeing.contains(&it.source.party))
 }
 
-/// The verdicts that follow from what two parties agree on: one for each count that lost, unless it has lost before and
-/// has not won since.
+/// Returns the verdicts that follow from the agreed count: one for each count that lost, unless it has lost before and
+/// not won since.
 pub(crate) fn verdicts(recorded: &Recorded, agreed: Count, at_ms: u64) -> Vec<Verdict> {
     let span = recorded.record.span;
     let is_right = recorded.count() == agreed && agreeing(recorded, agreed).contains(&recorded.party());

@@ -1,4 +1,4 @@
-//! Restores jobs from what is stored, and sets those aside that contradict themselves.
+//! Restores jobs from the store and sets aside those that contradict themselves.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::jobs::job::Job;
 use crate::run::Run;
 use crate::store::{Coverage, Phase, StoredJob};
 
-/// Work, solutions and nodes of a part stay below this on all boards, and its subproblems below that: no sum of the one
-/// and no product of both reaches 2^128.
+/// Upper bounds, on all boards, for a part's work, solutions and nodes, and for its subproblems. No sum and no product
+/// of the two reaches 2^128.
 const MOST_WORK: u128 = 1 << 80;
 const MOST_SUBPROBLEMS: u64 = 1 << 48;
 
-/// A stored job that this program can't go on with.
+/// A stored job that this program can't continue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "job {job} was counted with decomposition version {found} of the method {method}, this program has version {}: use \
@@ -26,28 +26,28 @@ const MOST_SUBPROBLEMS: u64 = 1 << 48;
 pub struct RestoreError {
     /// The job.
     pub job: JobId,
-    /// How it was counted.
+    /// The counting method.
     pub method: Method,
-    /// The version it was counted with.
+    /// The version that it was counted with.
     pub found: u32,
 }
 
-/// Why what is stored of a job can't be true.
+/// Why a job's stored state is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum Contradiction {
-    /// The store says so.
+    /// The store reports it.
     #[error("{0}")]
     Stored(String),
     #[error("its plan is not this program's: {0}")]
     Plan(#[from] WrongParts),
     #[error("it is done, but not all of it is recorded")]
     Incomplete,
-    /// It waits for a plan that it has, or is counted without one.
+    /// It waits for a plan that it has, or is active without one.
     #[error("it is {}, which does not go with its plan", .0.name())]
     Phase(Phase),
     #[error("it counts crosses {crosses} of a plan with {n_parts}")]
     Crosses { crosses: Crosses, n_parts: usize },
-    /// Its numbers would not fit where they are added up.
+    /// Its numbers would overflow the sums.
     #[error("it has numbers in cross {0} that no board comes to")]
     Numbers(u32),
     #[error("it has records outside cross {0} of its plan")]
@@ -56,8 +56,7 @@ pub(crate) enum Contradiction {
     Second(JobId),
 }
 
-/// A job that goes on where it was left, with a new seed if it is open; or one that is set aside, if what is stored of it
-/// can't be true.
+/// Restores a job, with a new seed if it is open. Sets it aside if its stored state is invalid.
 ///
 /// # Errors
 /// If it was made under another decomposition.

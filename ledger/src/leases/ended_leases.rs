@@ -1,4 +1,4 @@
-//! Leases that have ended, and what their workers may still report of them.
+//! Leases that have ended and may still be reported on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use queens_solver::Span;
 use crate::spans::SpanSet;
 use crate::store::Source;
 
-/// How long a worker may still report what it was granted under a lease that has ended. If it is cut off from its
-/// coordinator for longer, its leases are counted again.
+/// How long a worker may still report on a lease that has ended. If its connection is down for longer, its leases are
+/// counted again.
 pub const REMEMBERED: Duration = Duration::from_secs(600);
 
-/// Spans that are remembered in all. If there are more, the oldest are forgotten first.
+/// The most spans that are remembered in all. Beyond that, the oldest leases are forgotten first.
 const MOST_SPANS: usize = 1_000_000;
 
-/// What workers may still report of leases that have ended. Nobody holds any of it.
+/// Leases that have ended and may still be reported on. Nobody holds their spans.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FormerLeases {
     leases: BTreeMap<LeaseId, FormerLease>,
@@ -26,11 +26,11 @@ pub(crate) struct FormerLeases {
     n_spans: usize,
 }
 
-/// What one worker may still report of a lease.
+/// The spans of an ended lease that its worker may still report.
 #[derive(Clone, Debug)]
 struct FormerLease {
     worker: WorkerId,
-    /// Who that is, whatever number it has.
+    /// The worker's identity, independent of its number.
     source: Arc<Source>,
     job: JobId,
     spans: SpanSet,
@@ -38,7 +38,7 @@ struct FormerLease {
 }
 
 impl FormerLease {
-    /// Whether this worker held it, and no other that has its number now.
+    /// Whether this worker held it, and not another that has taken its number.
     fn is_of(&self, (worker, source): (WorkerId, &Source)) -> bool {
         self.worker == worker && self.source.is_same_worker(source)
     }
@@ -67,7 +67,7 @@ impl FormerLeases {
         }
     }
 
-    /// Forgets what has ended long ago.
+    /// Forgets leases that ended long ago.
     pub(crate) fn forget_old(&mut self, now: Duration) {
         while let Some(&(ended, id)) = self.ended.first()
             && now.saturating_sub(ended) > REMEMBERED
@@ -83,30 +83,30 @@ impl FormerLeases {
         Some(lease)
     }
 
-    /// Whether there is a lease of this token, of whichever worker.
+    /// Whether there is a lease with this token, of any worker.
     pub(crate) fn has(&self, id: LeaseId) -> bool {
         self.leases.contains_key(&id)
     }
 
-    /// The number of the worker that held a lease, and who that is.
+    /// Returns the number and identity of the worker that held a lease.
     pub(crate) fn holder(&self, id: LeaseId) -> Option<(WorkerId, &Source)> {
         self.leases.get(&id).map(|lease| (lease.worker, &*lease.source))
     }
 
-    /// Takes out a lease, if it is of this job, and returns what may be reported of it.
+    /// Removes a lease of this job, and returns the spans that may be reported.
     pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
         self.leases.get(&id).filter(|lease| lease.job == job)?;
         self.forget(id).map(|lease| lease.spans)
     }
 
-    /// A worker says that it is done with a lease.
+    /// Forgets a lease that its worker has finished.
     pub(crate) fn finish(&mut self, id: LeaseId, worker: (WorkerId, &Source)) {
         if self.leases.get(&id).is_some_and(|lease| lease.is_of(worker)) {
             self.forget(id);
         }
     }
 
-    /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
+    /// Removes a reported span. Returns `false`, and removes nothing, if not all of it may be reported.
     pub(crate) fn report(
         &mut self,
         id: LeaseId,

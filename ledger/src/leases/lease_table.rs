@@ -1,6 +1,6 @@
-//! All leases: those that are held, when each should end, and what may still be reported of those that have ended.
+//! All leases: live ones, indexed by their expected end and deadline, and ended ones that may still be reported on.
 //!
-//! No token is that of a live lease and of a former one.
+//! A live lease and an ended one never share a token.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::leases::tokens::Tokens;
 use crate::spans::SpanSet;
 use crate::store::Source;
 
-/// A running lease is overdue this long and four times what it should take after it was last heard of, or after it was
-/// begun: then its worker counts slower than the others need, or not at all.
+/// A running lease is overdue at 10 seconds plus four times its expected duration, since it was last heard of or begun.
+/// By then its worker is slower than the others need, or hangs.
 const OVERDUE_SECONDS: f64 = 10.0;
 const OVERDUE_FACTOR: f64 = 4.0;
 
-/// Leases, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
+/// All leases, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]
 pub(crate) struct Leases {
     live: BTreeMap<LeaseId, LiveLease>,
     former: FormerLeases,
     tokens: Tokens,
-    /// Running leases of each method that may be cut, by when they should end.
+    /// Running leases that may be cut, by method and expected end.
     ends: ByMethod<BTreeSet<(Duration, LeaseId)>>,
-    /// Running leases, by when they are overdue.
+    /// Running leases, by deadline.
     deadlines: BTreeSet<(Duration, LeaseId)>,
-    /// Where each is in the indexes above, as their keys change with time and speed.
+    /// The current index keys of each lease, which change with time and speed.
     keys: BTreeMap<LeaseId, Keys>,
 }
 
@@ -43,7 +43,7 @@ struct Keys {
     deadline: Option<Duration>,
 }
 
-/// Looking.
+/// Queries.
 impl Leases {
     pub(crate) fn get(&self, id: LeaseId) -> Option<&LiveLease> {
         self.live.get(&id)
@@ -57,22 +57,22 @@ impl Leases {
         &self.tokens
     }
 
-    /// Whether something may still be reported of a lease that has ended, by whichever worker.
+    /// Whether a worker may still report on an ended lease with this token.
     pub(crate) fn has_former(&self, id: LeaseId) -> bool {
         self.former.has(id)
     }
 
-    /// The running lease of a method that should end last, of those that may be cut.
+    /// Returns the running lease of a method that is expected to end last, of those that may be cut.
     pub(crate) fn last_end(&self, method: Method) -> Option<(Duration, LeaseId)> {
         self.ends.of(method).last().copied()
     }
 
-    /// The lease that is overdue first.
+    /// Returns the lease that is overdue first.
     pub(crate) fn first_deadline(&self) -> Option<(Duration, LeaseId)> {
         self.deadlines.first().copied()
     }
 
-    /// When a lease is overdue, if it runs.
+    /// Returns when a running lease is overdue.
     pub(crate) fn deadline(&self, id: LeaseId) -> Option<Duration> {
         self.keys.get(&id)?.deadline
     }
@@ -91,7 +91,7 @@ impl Leases {
         }
     }
 
-    /// A token that nobody has had.
+    /// Returns a token that was never used.
     pub(crate) fn draw_token(&mut self) -> LeaseId {
         self.tokens.draw()
     }
@@ -100,12 +100,12 @@ impl Leases {
         self.live.insert(lease.id(), lease);
     }
 
-    /// Changes a lease. When it should end is another matter: say that by [`Self::expect_end`] afterwards.
+    /// Changes a lease. The caller must call [`Self::expect_end`] afterwards.
     pub(crate) fn change<T>(&mut self, id: LeaseId, change: impl FnOnce(&mut LiveLease) -> T) -> Option<T> {
         self.live.get_mut(&id).map(change)
     }
 
-    /// Says how fast a lease is counted, and how fast it is to be; `None` if it waits.
+    /// Updates the expected end and deadline of a lease from its speed; `None` if it waits.
     pub(crate) fn expect_end(&mut self, id: LeaseId, pace: Option<LeasePace>) {
         self.forget_keys(id);
         let (Some(lease), Some(pace)) = (self.live.get(&id), pace) else { return };
@@ -121,7 +121,7 @@ impl Leases {
         self.keys.insert(id, keys);
     }
 
-    /// Says of a lease that looked overdue when that is to be looked at again.
+    /// Sets the time at which to look again at a lease that looked overdue.
     pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
         if let Some(keys) = self.keys.get_mut(&id) {
             keys.deadline.map(|deadline| self.deadlines.remove(&(deadline, id)));
@@ -130,8 +130,7 @@ impl Leases {
         }
     }
 
-    /// Ends a lease. What was granted under it and is not reported may be reported for a while yet, by its worker, which
-    /// is this one.
+    /// Ends a lease. Its worker, `source`, may report the unreported spans for a while yet.
     pub(crate) fn end(&mut self, now: Duration, id: LeaseId, source: Arc<Source>) -> Option<EndedLease> {
         let lease = self.live.remove(&id)?;
         self.forget_keys(id);
@@ -148,8 +147,8 @@ impl Leases {
     }
 }
 
-/// When a lease is overdue. A worker that says that it is slow has no more time than others would need: what it holds is
-/// somebody else's then. One that reports a little now and then has to end all of it in this time.
+/// Returns when a lease is overdue. A worker that claims to be slow gets no more time than others would need. A worker
+/// that reports a little now and then must still finish the whole lease in this time.
 fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
     let after =
         |time, work: u128, speed: f64| later(time, OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed));
@@ -159,9 +158,9 @@ fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Durat
     since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
 }
 
-/// Leases that have ended.
+/// Ended leases.
 impl Leases {
-    /// What this worker may report of a token that nobody holds.
+    /// Remembers spans that this worker may report under a token that nobody holds.
     pub(crate) fn remember(
         &mut self,
         now: Duration,
@@ -173,17 +172,17 @@ impl Leases {
         self.former.add(now, id, worker, job, spans);
     }
 
-    /// The number of the worker that held a lease of which something may still be reported, and who that is.
+    /// Returns the number and identity of the worker that held an ended lease.
     pub(crate) fn former_holder(&self, id: LeaseId) -> Option<(WorkerId, &Source)> {
         self.former.holder(id)
     }
 
-    /// Takes out what may still be reported of a lease of this job.
+    /// Removes an ended lease of this job, and returns the spans that may still be reported.
     pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
         self.former.take(id, job)
     }
 
-    /// Takes out a reported span; `false`, and nothing is taken, if not all of it may be reported.
+    /// Removes a reported span. Returns `false`, and removes nothing, if not all of it may be reported.
     pub(crate) fn report_former(
         &mut self,
         id: LeaseId,
@@ -194,12 +193,12 @@ impl Leases {
         self.former.report(id, worker, job, span)
     }
 
-    /// A worker says that it is done with a lease: all that was counted of it is reported.
+    /// Forgets an ended lease whose worker has reported all that it counted.
     pub(crate) fn finish_former(&mut self, id: LeaseId, worker: (WorkerId, &Source)) {
         self.former.finish(id, worker);
     }
 
-    /// Forgets what has ended long ago.
+    /// Forgets leases that ended long ago.
     pub(crate) fn forget_old(&mut self, now: Duration) {
         self.former.forget_old(now);
     }

@@ -1,4 +1,4 @@
-//! A live lease: what a worker holds and has not reported yet.
+//! A live lease: the spans that a worker holds and has not reported yet.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,63 +13,63 @@ use crate::spans::SpanSet;
 use crate::store::Record;
 use crate::work::{n_subproblems_of, work_of};
 
-/// A lease that is being counted or waits at its worker to be counted.
+/// A lease that is being counted, or waits at its worker.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveLease {
     id: LeaseId,
     job: JobId,
     method: Method,
     worker: WorkerId,
-    /// What is not reported yet. It is counted in this order.
+    /// The unreported spans, in the order of counting.
     spans: SpanSet,
-    /// What was taken off the lease: its worker may have begun it, and may report it still.
+    /// Spans that were cut off: the worker may have begun them, and may still report them.
     cut: SpanSet,
     /// The estimated work of `spans`.
     work: u128,
-    /// The record its next report extends, if that goes on where the last one ended.
+    /// The record that the next report extends if it continues the last one.
     open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
     tried: BTreeSet<WorkerId>,
-    /// What has come of it so far, if it counts records again.
+    /// The sums of its records, if it is a recount.
     again: Option<Box<Sums>>,
-    /// Whether its worker was told to give back all that it has not begun.
+    /// Whether its worker was told to return everything that it has not begun.
     recalled: bool,
-    /// When its last report came, or else when it was granted or, if it had to wait, begun.
+    /// When it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
     heard: Duration,
     /// When it was granted or, if it had to wait, begun, and its estimated work then.
     begun: Duration,
     begun_work: u128,
-    /// Whether something was reported of it.
+    /// Whether something was reported on it.
     has_reported: bool,
     /// Whether its tail could not be cut since it was last heard of.
     indivisible: bool,
 }
 
-/// What is left of a lease that has ended.
+/// The remains of a lease that has ended.
 #[derive(Debug)]
 pub(crate) struct EndedLease {
-    /// What nobody holds now.
+    /// The spans that nobody holds now.
     pub(crate) spans: SpanSet,
     /// Workers that have failed on it before.
     pub(crate) tried: BTreeSet<WorkerId>,
-    /// Records that it was to count again and has not, by their crosses and first subproblems.
+    /// Records that it was to recount and has not, by part and first subproblem.
     pub(crate) again: Vec<(u32, u64)>,
 }
 
-/// What a lease is for. Its worker can't tell.
+/// The purpose of a lease, which its worker does not learn.
 #[derive(Clone, Debug)]
 pub(crate) enum Purpose {
-    /// To count what is not recorded. These workers have failed on it before.
+    /// Counts unrecorded spans.
     First {
-        /// The workers.
+        /// Workers that have failed on them before.
         tried: BTreeSet<WorkerId>,
     },
-    /// To count records again.
+    /// Recounts records.
     Again,
 }
 
 impl LiveLease {
-    /// A lease of `spans`, which are in the plan.
+    /// Creates a lease of `spans`, which lie in the plan.
     pub(crate) fn new(
         id: LeaseId,
         worker: WorkerId,
@@ -99,7 +99,7 @@ impl LiveLease {
         }
     }
 
-    /// The same lease for this purpose.
+    /// Returns the lease with this purpose.
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         match purpose {
             Purpose::First { tried } => Self { tried, ..self },
@@ -107,7 +107,7 @@ impl LiveLease {
         }
     }
 
-    /// The same lease, of which this was taken off: its worker may still report it.
+    /// Returns the lease without the spans `cut`, which its worker may still report.
     pub(crate) fn without(self, cut: SpanSet) -> Self {
         Self { cut, ..self }
     }
@@ -128,37 +128,37 @@ impl LiveLease {
         self.worker
     }
 
-    /// What is not reported yet.
+    /// Returns the unreported spans.
     pub(crate) fn spans(&self) -> &SpanSet {
         &self.spans
     }
 
-    /// The estimated work of that.
+    /// Returns the estimated work of the unreported spans.
     pub(crate) fn work(&self) -> u128 {
         self.work
     }
 
-    /// When its last report came, or else when it was granted or, if it had to wait, begun.
+    /// Returns when it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
     pub(crate) fn heard(&self) -> Duration {
         self.heard
     }
 
-    /// When a thread of its worker began it, as far as is known, and its estimated work then.
+    /// Returns when a thread of its worker began it, as far as known, and its estimated work then.
     pub(crate) fn begun(&self) -> (Duration, u128) {
         (self.begun, self.begun_work)
     }
 
-    /// Whether something was reported of it.
+    /// Whether something was reported on it.
     pub(crate) fn has_reported(&self) -> bool {
         self.has_reported
     }
 
-    /// Workers that have failed on its spans before.
+    /// Returns the workers that have failed on its spans before.
     pub(crate) fn tried(&self) -> &BTreeSet<WorkerId> {
         &self.tried
     }
 
-    /// Whether it counts records again.
+    /// Whether it is a recount.
     pub(crate) fn counts_again(&self) -> bool {
         self.again.is_some()
     }
@@ -167,20 +167,20 @@ impl LiveLease {
         self.recalled
     }
 
-    /// What it adds to the load of its worker and of its job.
+    /// Returns the load that it adds to its worker and its job.
     pub(crate) fn load(&self) -> Load {
         let Self { method, work, heard, recalled, .. } = *self;
         Load { method, work, heard, recalled, can_be_cut: self.can_be_cut() }
     }
 
-    /// Whether a report of this worker on this job can be about this lease.
+    /// Whether a report of this worker on this job can belong to this lease.
     pub(crate) fn is_of(&self, worker: WorkerId, job: JobId) -> bool {
         self.worker == worker && self.job == job
     }
 
     /// Whether all of `span` was granted under this lease and is not reported yet.
     pub(crate) fn may_report(&self, span: Span) -> bool {
-        // A chunk that was begun before its end was taken off lies in both.
+        // A chunk that was begun before its end was cut off lies in both sets.
         let mut at = span.from();
         while at < span.to() {
             let end = self.spans.end_of(span.cross(), at).or_else(|| self.cut.end_of(span.cross(), at));
@@ -190,18 +190,19 @@ impl LiveLease {
         true
     }
 
-    /// Whether its tail may go to somebody else. What is on its way back needs no cutting, what has failed may only be
-    /// tried by few, and a record is counted again as a whole.
+    /// Whether its tail may go to another worker. A recalled lease needs no cutting, few may try a failed span, and a
+    /// record is recounted as a whole.
     fn can_be_cut(&self) -> bool {
         !self.recalled && self.tried.is_empty() && self.again.is_none() && !self.indivisible
     }
 
-    /// A thread begins it.
+    /// Notes that a thread begins it.
     pub(crate) fn begin(&mut self, now: Duration) {
         (self.heard, self.begun, self.begun_work) = (now, now, self.work);
     }
 
-    /// A span of this estimated work is reported. Returns what the lease held of it, without what was cut off.
+    /// Removes a reported span of this estimated work. Returns the part that the lease held, without spans that were
+    /// cut off.
     pub(crate) fn report(&mut self, now: Duration, span: Span, work: u128) -> Vec<Span> {
         self.cut.take(span);
         self.work = self.work.saturating_sub(work);
@@ -211,17 +212,17 @@ impl LiveLease {
         self.spans.take(span)
     }
 
-    /// Adds what was reported to the sum of the record that is counted again. Returns that if it is whole.
+    /// Adds a report to the sum of its record. Returns the sum if it is complete.
     pub(crate) fn add_again(&mut self, delta: &Delta) -> Option<WholeCount> {
         self.again.as_mut()?.add(delta.span, delta.count, delta.duration)
     }
 
-    /// The record that a span is of is not going to be counted again under this lease.
+    /// Gives up the recount of the record that contains a span.
     pub(crate) fn give_up_again(&mut self, span: Span) -> Option<(u32, u64)> {
         self.again.as_mut()?.give_up(span)
     }
 
-    /// The record to write for what a worker has told: it extends the last record if it goes on where that ended.
+    /// Returns the record to write for a report. It extends the last record if it continues that.
     pub(crate) fn extend(&mut self, told: &Record) -> Record {
         let extended = self.open.take().and_then(|open| merged(&open, told));
         let record = extended.unwrap_or_else(|| told.clone());
@@ -229,7 +230,7 @@ impl LiveLease {
         record
     }
 
-    /// A span can't be counted. Takes off what is held of it; the worker may report it still.
+    /// Moves a span that can't be counted off the lease; the worker may still report it.
     pub(crate) fn fail(&mut self, now: Duration, plan: &Plan, span: Span) -> Vec<Span> {
         let failed = self.spans.take(span);
         let work = failed.iter().map(|&span| work_of(plan, span)).sum();
@@ -239,12 +240,12 @@ impl LiveLease {
         failed
     }
 
-    /// Its worker is to give back all that it has not begun.
+    /// Marks the lease as recalled: its worker must return everything that it has not begun.
     pub(crate) fn recall(&mut self) {
         self.recalled = true;
     }
 
-    /// Takes whole subproblems that come to at most `work` off the end. The worker may report them still.
+    /// Cuts whole subproblems of at most `work` off the end. The worker may still report them.
     pub(crate) fn cut_tail(&mut self, plan: &Plan, work: u128) -> Vec<Span> {
         let tail = self.cut_off(plan, work);
         tail.iter().for_each(|&span| self.cut.insert(span));
@@ -253,7 +254,7 @@ impl LiveLease {
         tail
     }
 
-    /// Takes all of it. The worker may report it still.
+    /// Cuts off all spans. The worker may still report them.
     pub(crate) fn cut_all(&mut self) -> Vec<Span> {
         let all = std::mem::take(&mut self.spans);
         all.iter().for_each(|span| self.cut.insert(span));
@@ -277,7 +278,7 @@ impl LiveLease {
         tail
     }
 
-    /// Ends it: what is left, and all that its worker may still report.
+    /// Ends it. Returns its remains, and the spans that its worker may still report.
     pub(crate) fn end(self) -> (EndedLease, SpanSet) {
         let Self { spans, mut cut, tried, again, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));

@@ -1,7 +1,7 @@
-//! What has come of a lease that counts records again.
+//! The sums of a recount lease.
 //!
-//! A record is counted again as a whole or not at all: what is reported of it is added up until nothing is missing.
-//! What is missing when the lease ends is counted again by somebody else, from the beginning.
+//! A record is recounted as a whole or not at all, so its reports are added up until nothing is missing. If the lease
+//! ends before that, another worker recounts the record from the beginning.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use queens_solver::{Count, Span};
 use crate::spans::SpanSet;
 use crate::store::{MAX_COUNT, MAX_DURATION};
 
-/// The records of one lease, none of which touch, and what is counted of each.
+/// The records of one lease, no two of which touch, with the sums of their reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums(BTreeMap<(u32, u64), Sum>);
 
 #[derive(Clone, Copy, Debug)]
 struct Sum {
     to: u64,
-    /// Its subproblems that are not reported.
+    /// The subproblems that are not reported.
     n_missing: u64,
     count: Count,
     duration: Duration,
 }
 
-/// A record that was counted again as a whole.
+/// A complete recount of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WholeCount {
     pub(crate) span: Span,
@@ -33,7 +33,7 @@ pub(crate) struct WholeCount {
 }
 
 impl Sums {
-    /// Nothing is counted of these records.
+    /// Creates empty sums for these records.
     pub(crate) fn of(records: &SpanSet) -> Self {
         let sum = |span: Span| Sum {
             to: span.to(),
@@ -44,12 +44,12 @@ impl Sums {
         Self(records.iter().map(|span| ((span.cross(), span.from()), sum(span))).collect())
     }
 
-    /// A span was counted, none of which was reported before. Returns its record if that is all of it.
+    /// Adds a span that was not reported before. Returns its record's count if it is complete.
     pub(crate) fn add(&mut self, span: Span, count: Count, duration: Duration) -> Option<WholeCount> {
         let key = self.key_of(span)?;
         let sum = self.0.get_mut(&key)?;
         sum.n_missing = sum.n_missing.saturating_sub(span.n_subproblems());
-        // What no record can hold is no honest count: as the largest number it differs from any.
+        // A sum that no record can hold is no honest count. As the largest number, it differs from any honest one.
         let plus = |before: u64, more: u64| before.saturating_add(more).min(MAX_COUNT);
         sum.count.solutions = plus(sum.count.solutions, count.solutions);
         sum.count.nodes = plus(sum.count.nodes, count.nodes);
@@ -61,13 +61,13 @@ impl Sums {
         Span::new(key.0, key.1, to).ok().map(|span| WholeCount { span, count, duration })
     }
 
-    /// Takes out the record that a span is of: it is not going to be counted under this lease.
+    /// Removes the record that contains a span: it won't be counted under this lease.
     pub(crate) fn give_up(&mut self, span: Span) -> Option<(u32, u64)> {
         let key = self.key_of(span)?;
         self.0.remove(&key).map(|_| key)
     }
 
-    /// The records that are not counted as a whole.
+    /// Returns the records that are incomplete.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (u32, u64)> {
         self.0.keys().copied()
     }

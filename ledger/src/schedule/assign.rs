@@ -1,6 +1,6 @@
-//! Work for workers that may hold more.
+//! Assigns leases to workers that have capacity.
 //!
-//! Each worker holds one more lease for each thread than it counts, so that no thread waits for an answer.
+//! Each worker holds one more lease per thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
 use std::hash::Hasher;
@@ -19,26 +19,26 @@ use crate::state::State;
 use crate::store::draw::Recorded;
 use crate::workers::worker::Worker;
 
-/// Spans in a lease, which keeps its message far below what gRPC accepts.
+/// The most spans in a lease, which keeps its message far below the limit of gRPC.
 const MOST_SPANS: usize = 4096;
 
-/// Leases granted at a time: what is left comes with the next tick, so that nothing that happens takes long.
+/// The most leases granted at a time. The next tick grants the rest, so that no event takes long.
 const MOST_GRANTS: usize = 4096;
 
-/// Jobs that are looked at for records that somebody here may count again.
+/// The most jobs that are searched for records that a connected worker may recount.
 const MOST_JOBS: usize = 256;
 
-/// Groups of workers that are looked at for one that may try what others have failed on.
+/// The most groups of workers that are searched for one that may try a failed span.
 const MOST_GROUPS: usize = 64;
 
-/// Parties that are looked at for one that counts a record again.
+/// The most parties that are considered for a recount.
 const MOST_PARTIES: usize = 64;
 
-/// Workers of a party that are looked at for one on the same machine.
+/// The most workers of a party that are checked for running on the same machine.
 const MOST_NEAR: usize = 8;
 
-/// Hands out leases, one to each worker in turn, as long as there is work and a worker that may hold more. What is to
-/// be counted again is the least urgent of its job, and comes before jobs that are less urgent.
+/// Assigns leases, one to each worker in turn, while there is work and a worker with capacity. A job's recounts come
+/// after its other work, and before less urgent jobs.
 pub(crate) fn assign(state: &mut State) {
     for _ in 0..MOST_GRANTS {
         let first = next_to_feed(state);
@@ -59,7 +59,7 @@ pub(crate) fn assign(state: &mut State) {
     }
 }
 
-/// A hungry worker and the first job with records that it may count again.
+/// Returns a worker with capacity and the first job with records that it may recount.
 fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
     state.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
         let recounters =
@@ -71,8 +71,8 @@ fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
                 None => {
                     let (seed, first) = (job.entry().terms.seed, first?);
                     let others = recounters.iter().filter(|(party, _)| !excluded_names.contains(*party));
-                    // Whoever is free is asked with the same chance, and nobody knows who: by the order of the parties,
-                    // one would count most of it again. After each lease that comes to nothing others may be.
+                    // Each free party has the same chance, in an order that nobody can predict. In the order of their
+                    // identifiers, one party would recount most. Each lease without a count changes the order.
                     let asked =
                         others.take(MOST_PARTIES).min_by_key(|(party, _)| chance(seed, first, **party));
                     asked.map(|(_, workers)| workers)
@@ -84,7 +84,7 @@ fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
     })
 }
 
-/// What decides which of several parties counts a record again: the least is asked.
+/// Returns the random rank of a party for a recount: the lowest rank counts.
 fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
     let (mut hasher, span) = (SipHasher24::new_with_key(&seed.to_le_bytes()), recount.span());
     hasher.write(&recount.n_returned.to_le_bytes());
@@ -94,8 +94,7 @@ fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
     hasher.finish()
 }
 
-/// Gives a hungry worker records of a job to count again: if it can be, such as were counted on another machine and by
-/// another kernel.
+/// Leases records of a job to a worker with capacity for a recount. It prefers records of another machine and kernel.
 fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let Some(method) = state.method(job) else { return };
     let Some(worker) = state.workers().get(id) else { return };
@@ -127,9 +126,9 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     }
 }
 
-/// The next worker that may hold more, after the one that was fed last, and the job it gets some of.
+/// Returns the next worker with capacity, after the one that was served last, and the job it gets a lease of.
 ///
-/// It gets the first job in order that it can count: one that nobody here can count keeps nobody waiting.
+/// It gets the first job that it can count, so that a job that nobody here can count blocks no other.
 fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
     let first_free = |method: &Method| state.jobs().first_free(*method);
     let methods: Vec<Method> =
@@ -147,7 +146,8 @@ fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
             failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker, party).is_some());
         return Some((worker, to_try.map_or(free.job, |(rank, ..)| rank.job)));
     }
-    // What a party may still try has failed on two of its workers at most: of three workers one may try it.
+    // At most two workers of a party have failed on a span that the party may still try. So one of three workers may
+    // try.
     failed().find_map(|(rank, method, failed)| {
         let mut groups = state.workers().readiness(method).recounters().values().take(MOST_GROUPS);
         let worker = groups.find_map(|has_capacity| {
@@ -161,7 +161,7 @@ fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
     })
 }
 
-/// Gives one lease to a hungry worker.
+/// Gives one lease to a worker with capacity.
 fn feed_worker(state: &mut State, worker: WorkerId, job: JobId) {
     let Some(method) = state.method(job) else { return };
     let Some(speed) = state.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
@@ -181,15 +181,15 @@ fn feed_worker(state: &mut State, worker: WorkerId, job: JobId) {
     }
 }
 
-/// Of a second pass on other images, the crosses that workers of this one's party have counted in the first, as far as that
-/// is known: it should rather get others.
+/// Returns the parts that the worker's party has counted in the first pass, as far as known, if the job is a second
+/// pass on other images. The worker should rather get other parts.
 fn counted_in_first_pass(state: &State, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
     let job = state.jobs().get(id).filter(|job| state.jobs().pass(job) == Pass::Second)?;
     let (first, party) = (state.counting(job.first_pass())?, state.workers().get(worker)?.party());
     first.counted_by(party).cloned()
 }
 
-/// Makes a lease of spans that nobody holds. If the lease has to wait, what is less urgent is recalled.
+/// Grants a lease of spans that nobody holds. If the lease must wait, less urgent ones are recalled.
 pub(crate) fn grant(state: &mut State, worker: WorkerId, job: JobId, spans: Vec<Span>, purpose: Purpose) {
     let Some(priority) = state.jobs().get(job).map(|job| job.priority()) else { return };
     let Some(lease) = state.grant(worker, job, spans, purpose) else { return };

@@ -1,19 +1,19 @@
-//! Leases of which nothing comes.
+//! Takes back leases that are overdue.
 
 use std::time::Duration;
 
 use crate::state::State;
 use crate::workers::worker::Worker;
 
-/// Leases that one tick looks at: what is left comes with the next tick.
+/// The most leases that one tick looks at. The next tick looks at the rest.
 const MOST_LOOKS: usize = 256;
 
-/// How long what can't be taken back yet is left alone.
+/// How long an overdue lease that can't be taken back is left alone.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// When a lease is overdue and its job has nothing else left for others, takes back all leases of its worker, for others
-/// to count. It may still report them: the first count is recorded, and the other compared with it. The worker gets no
-/// other until it has reported something: one whose threads hang, or that says that it is slow, must not hold up a job.
+/// Takes back all leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
+/// may still report them: the first count is recorded, and the other is compared with it. It gets no new lease until it
+/// has reported something. So a worker that hangs, or claims to be slow, can't hold up a job.
 pub(crate) fn take_back_overdue(state: &mut State) {
     let now = state.now();
     for _ in 0..MOST_LOOKS {
@@ -21,13 +21,13 @@ pub(crate) fn take_back_overdue(state: &mut State) {
         if deadline > now {
             return;
         }
-        // Its worker's speed may be another by now.
+        // The worker's speed may have changed.
         if state.refresh_deadline(id).is_none_or(|deadline| deadline > now) {
             continue;
         }
         let Some(lease) = state.leases().get(id) else { return };
         let (worker, job) = (lease.worker(), lease.job());
-        // One that reports seldom may be longer at it than was expected, and has not had to say so.
+        // A worker with a long report interval may take longer than expected without having to report it.
         let extra = state.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
         let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
         let is_all_there_is = state.counting(job).is_some_and(|counting| !counting.has_free());

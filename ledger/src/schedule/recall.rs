@@ -1,4 +1,4 @@
-//! What workers are to give back because something is more urgent.
+//! Recalls leases in favour of more urgent jobs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -21,8 +21,8 @@ pub(crate) fn recall_less_urgent(state: &mut State, worker: WorkerId, urgent: Pr
     !leases.is_empty()
 }
 
-/// Recalls leases of a worker that keep more urgent ones of its waiting. Takes longer the more jobs a worker holds
-/// leases of, not the more leases.
+/// Recalls leases of a worker that keep its more urgent ones waiting. Its cost grows with the number of jobs that the
+/// worker holds leases of, not with the number of leases.
 pub(crate) fn recall_what_is_in_the_way(state: &mut State, worker: WorkerId) {
     let Some(held_leases) = state.workers().get(worker).map(Worker::held_leases) else { return };
     let priority_of = |job: JobId| state.jobs().get(job).map(|job| job.priority());
@@ -56,7 +56,7 @@ pub(crate) fn preempt(state: &mut State) {
     }
 }
 
-/// Recalls leases from workers that this job could use, which is the first of its method.
+/// Recalls leases from workers that this job, the first of its method, could use.
 fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
     let mut work_left = work_nobody_holds(state, job);
     let shortest = shortest_seconds(state.workers().readiness(method).power());
@@ -72,14 +72,14 @@ fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: R
             let useful = state.workers().get(worker).filter(|worker| worker.is_of_use());
             let Some(speed) = useful.and_then(|worker| worker.whole_speed(method)) else { continue };
             if recall_less_urgent(state, worker, urgent) {
-                // A job that is almost done is not worth the disturbance of all.
+                // A job that is almost done is not worth disturbing all workers.
                 work_left -= speed * shortest;
             }
         }
     }
 }
 
-/// The estimated work of a job that is neither recorded nor leased, in nodes.
+/// Returns the estimated work of a job that is neither recorded nor leased, in work units.
 fn work_nobody_holds(state: &State, job: JobId) -> f64 {
     let Some(counting) = state.counting(job) else { return 0.0 };
     let held = state.workers().holding(job).map_or(0, |holding| holding.work());

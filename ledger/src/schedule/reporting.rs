@@ -1,8 +1,8 @@
-//! Workers are told how often to report.
+//! Tells workers how often to report.
 //!
-//! Each is told when it connects and, if there are more or fewer workers by then, with the acknowledgement of a report:
-//! that costs no message at a time when there are many. When tails are about to be cut off, those that count are told at
-//! once, some at a time.
+//! A worker is told when it connects. If the number of workers has changed, it is told with the acknowledgement of a
+//! report, which saves a message when there are many workers. Before tails are cut off, the workers that count are told
+//! directly, some at a time.
 
 use queens_model::{ReportInterval, ToWorker, WorkerId};
 use queens_solver::Method;
@@ -10,13 +10,13 @@ use queens_solver::Method;
 use crate::state::State;
 use crate::workers::worker::Worker;
 
-/// Workers that one tick looks at. All of a large cluster are told within seconds.
+/// The most workers that one tick looks at. Even a large cluster is told within seconds.
 const MOST_LOOKS: usize = 512;
 
-/// An interval is not worth a message unless it is longer or shorter by this factor.
+/// A new interval is sent only if it is longer or shorter by this factor.
 const WORTH_IT: f64 = 1.25;
 
-/// Tells a worker how often to report, if that is not what it was told.
+/// Tells a worker its report interval, if that has changed.
 pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
     let Some(worker) = state.workers().get(id).filter(|worker| worker.is_connected()) else { return };
     let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(state, worker, method));
@@ -27,8 +27,8 @@ pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
     }
 }
 
-/// When no work of a method is free, has those who count by it report more often: tails are cut off where leases should
-/// be by then, and a worker that is slower than expected should not be taken for one that hangs.
+/// When no work of a method is free, makes the workers that count by it report more often. Tails are cut where leases
+/// are expected to be, and a slow worker must not look as if it hangs.
 pub(crate) fn hurry_for_tails(state: &mut State) {
     for method in Method::ALL {
         let is_tail = state.jobs().first_free(method).is_none() && !state.leases().is_empty();
@@ -40,7 +40,7 @@ pub(crate) fn hurry_for_tails(state: &mut State) {
     }
 }
 
-/// Whether a worker counts what nobody else can begin, as all of it is held.
+/// Whether a worker counts by a method of which all work is held.
 fn is_tail_of(state: &State, worker: &Worker, method: Method) -> bool {
     worker.held_leases().n_running_by(method) > 0 && state.jobs().first_free(method).is_none()
 }

@@ -1,4 +1,4 @@
-//! The tails of leases, for threads that have nothing to do when no work is free.
+//! Gives the tails of leases to idle threads when no work is free.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::schedule::assign::grant;
 use crate::schedule::lease_size::{shortest_seconds, whole_nodes};
 use crate::state::State;
 
-/// Tails handed over in one tick, and leases or workers that one tick looks at in vain: what is left comes with the
-/// next tick, so that nothing that happens takes long.
+/// The most tails that one tick hands over, and the most leases or workers that it looks at in vain. The next tick does
+/// the rest, so that no event takes long.
 const MOST_TAILS: usize = 64;
 const MOST_LOOKS: usize = 256;
 
-/// When no work of a method is free, shares what its leases have left.
+/// Shares the rest of the leases of each method that has no free work.
 pub(crate) fn share_tails(state: &mut State) {
     for method in Method::ALL {
         if state.jobs().first_free(method).is_none() {
@@ -26,8 +26,8 @@ pub(crate) fn share_tails(state: &mut State) {
     }
 }
 
-/// Cuts off the later half of what the slowest leases have left and gives it to threads that have nothing to do: the
-/// fastest first, as a tail should not go back to the worker that was too slow for it.
+/// Cuts off the later half of the slowest leases and gives it to idle threads. The fastest threads come first, so that
+/// a tail does not go back to a worker that was too slow for it.
 fn share_tails_of(state: &mut State, method: Method) {
     if state.workers().readiness(method).first_idle().is_none() {
         return;
@@ -55,7 +55,7 @@ fn share_tails_of(state: &mut State, method: Method) {
     }
 }
 
-/// Workers whose waiting leases should have ended by `soon` are late, if they wait still: they end later.
+/// Postpones the queue ends of workers whose waiting leases should have ended by `soon` and still wait.
 fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
     for _ in 0..MOST_LOOKS {
         let Some((end, worker)) = state.workers().readiness(method).first_queue_end() else { return };
@@ -70,7 +70,7 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
     }
 }
 
-/// Takes the later half of what a running lease should have left off it.
+/// Cuts the later half of the expected rest off a running lease.
 fn cut_running(state: &mut State, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
     let lease = state.leases().get(id)?;
     let (job, worker) = (lease.job(), state.workers().get(lease.worker())?);
@@ -82,7 +82,7 @@ fn cut_running(state: &mut State, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
     tell_cut(state, id, tail).map(|tail| (job, tail))
 }
 
-/// Takes the largest of a worker's leases of a method that wait.
+/// Takes the largest waiting lease of a method from a worker.
 fn take_waiting(
     state: &mut State,
     id: WorkerId,
@@ -102,7 +102,7 @@ fn take_waiting(
     tell_cut(state, lease, tail).map(|tail| (job, tail))
 }
 
-/// Tells a worker what was taken off its lease, if anything was.
+/// Tells a worker which spans were cut off its lease, if any were.
 fn tell_cut(state: &mut State, id: LeaseId, tail: Vec<Span>) -> Option<Vec<Span>> {
     let lease = state.leases().get(id).filter(|_| !tail.is_empty())?;
     let (worker, is_over) = (lease.worker(), lease.spans().is_empty());

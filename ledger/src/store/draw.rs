@@ -1,4 +1,4 @@
-//! Records that are to be counted again, as a store is asked for them: a few at a time.
+//! The query for records to recount, a few at a time.
 
 use std::collections::BTreeSet;
 use std::hash::Hasher;
@@ -10,65 +10,65 @@ use siphasher::sip::SipHasher24;
 
 use crate::store::record::{Record, SecondCount, Verdict};
 
-/// Records that a store looks at for one [`Draw`].
+/// The number of records that a store looks at for one [`Draw`].
 pub const MOST_SEEN: usize = 4096;
 
-/// A request for records of a job that are to be counted again.
+/// A request for records of a job that are to be recounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// The job.
     pub job: JobId,
-    /// Where the last answer ended: the cross and the first subproblem of the last record that was looked at.
+    /// The end of the last answer: part and first subproblem of the last record that was looked at.
     pub after: Option<(u32, u64)>,
-    /// What decides by chance.
+    /// The seed of the random choice.
     pub seed: u128,
-    /// With what probability a record is drawn.
+    /// The probability that a record is drawn.
     pub share: Share,
     /// Parties whose records are all wanted.
     pub suspects: Arc<BTreeSet<Party>>,
-    /// Crosses of which all records are wanted.
+    /// Parts whose records are all wanted.
     pub doubted: BTreeSet<u32>,
-    /// The first pass, complete, if the job is the second by the same method. Wanted is what a party has recorded of a cross of
-    /// which it recorded something there: one that is wrong in both may be so in the same way.
+    /// The complete first pass, if the job is the second by the same method. A record is wanted if its party also has a
+    /// record of that part in the first pass: a party that is wrong in both may be wrong in the same way.
     pub first_pass: Option<JobId>,
 }
 
 /// The answer to a [`Draw`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drawn {
-    /// What is wanted, in the order of the spans.
+    /// The wanted records, in the order of their spans.
     pub records: Vec<Recorded>,
-    /// How many records were looked at.
+    /// The number of records that were looked at.
     pub n_seen: u64,
-    /// Where to go on; `None` if there are no more.
+    /// Where to continue; `None` if there are no more.
     pub next: Option<(u32, u64)>,
 }
 
-/// A record, and all that is known against it or for it.
+/// A record with its other counts and verdicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The record.
     pub record: Record,
     /// Further counts that begin with the same subproblem.
     pub again: Vec<SecondCount>,
-    /// What was decided about it, in the order of the numbers.
+    /// The verdicts, in the order of their numbers.
     pub verdicts: Vec<Verdict>,
 }
 
 impl Recorded {
-    /// What is recorded.
+    /// Returns the recorded count.
     #[must_use]
     pub fn count(&self) -> Count {
         self.record.count
     }
 
-    /// The name of the worker that counted what is recorded.
+    /// Returns the name of the worker that made the record.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.record.source.name
     }
 
-    /// The party that counted what is recorded.
+    /// Returns the party that made the record.
     #[must_use]
     pub fn party(&self) -> Party {
         self.record.source.party
@@ -76,8 +76,8 @@ impl Recorded {
 }
 
 impl Draw {
-    /// Whether a record is wanted that nobody has counted again, if these parties recorded its cross in the first pass. One
-    /// that somebody has counted again is wanted anyway: it may be in dispute.
+    /// Whether a record without second counts is wanted, given the parties that recorded its part in the first pass. A
+    /// record with second counts is always wanted: it may be in dispute.
     #[must_use]
     pub fn wants(&self, record: &Record, before: &BTreeSet<Party>) -> bool {
         let (cross, first) = (record.span.cross(), record.span.from());
@@ -91,10 +91,10 @@ impl Draw {
 
 /// Whether the record of a job that begins with this subproblem is drawn.
 ///
-/// Each is drawn with the same probability, whatever becomes of the others, so that k of them all go undrawn with
-/// probability (1 − p)^k. Who does not know the seed can't tell which are drawn; who does can check that they were.
+/// All records have the same probability p, independently: k of them all go undrawn with probability (1 − p)^k. Without
+/// the seed nobody can predict the drawn records; with it, anybody can check them.
 ///
-/// The hash is SipHash-2-4 of the job, the cross and the first subproblem as 8, 4 and 8 bytes, with the 16 bytes of the
+/// The hash is SipHash-2-4 of the job, the part and the first subproblem as 8, 4 and 8 bytes, with the 16 bytes of the
 /// seed as its key, all of them little-endian. A record is drawn if hash / 2^64 is below the share.
 #[must_use]
 pub fn is_drawn(seed: u128, share: Share, job: JobId, cross: u32, first: u64) -> bool {
@@ -131,7 +131,7 @@ mod tests {
         assert!(drawn(7, 10_000).iter().all(|first| larger.contains(first)));
     }
 
-    /// What a certificate says to be drawn has to be found again by other programs.
+    /// Other programs must find the drawn records of a certificate again.
     #[test]
     fn what_is_drawn_stays_drawn_in_all_versions() {
         assert_eq!(drawn(0x0123_4567_89ab_cdef, 1_000), [98, 3323, 6435, 6953, 8341, 9102]);

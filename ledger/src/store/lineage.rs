@@ -1,8 +1,8 @@
-//! Whether a store is still in the state in which its coordinator left it.
+//! Detects whether a store is still in the state in which its coordinator left it.
 //!
-//! Each state has a number, drawn at random by the transaction that makes it. A coordinator knows the number of the state
-//! that its last transaction made, and each transaction compares it and sets the next. So a store that was put back to an
-//! earlier state, or taken over by another, is found out before anything is written to it.
+//! Each state has a number, which the transaction that makes it draws at random. Each transaction of a coordinator
+//! compares the current number with that of its last transaction, and sets the next. So it detects, before any write, a
+//! store that was put back to an earlier state or taken over by another coordinator.
 
 use thiserror::Error;
 
@@ -10,11 +10,11 @@ use thiserror::Error;
 #[derive(Clone, Debug, Default)]
 pub struct Lineage {
     known: Option<i64>,
-    /// That of a transaction whose answer is missing: it may have happened.
+    /// The state of a transaction whose answer is missing: it may have happened.
     attempted: Option<i64>,
 }
 
-/// A store is in a state that its coordinator has not made.
+/// The error for a store in a state that its coordinator has not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "the database is not as this coordinator left it: an earlier state was put back, or another took its place"
@@ -22,27 +22,27 @@ pub struct Lineage {
 pub struct OtherState;
 
 impl Lineage {
-    /// The number of the state that the next transaction has to find; `None` if that is not settled: the store has to be
-    /// asked, and the answer given to [`settle`](Self::settle).
+    /// Returns the number of the state that the next transaction must find. Returns `None` if it is uncertain: the
+    /// caller must ask the store and pass the answer to [`settle`](Self::settle).
     #[must_use]
     pub fn known(&self) -> Option<i64> {
         self.known.filter(|_| self.attempted.is_none())
     }
 
-    /// A transaction is about to make this state of the known one.
+    /// Notes that a transaction is about to replace the known state by this one.
     pub fn attempt(&mut self, next: i64) {
         self.attempted = Some(next);
     }
 
-    /// It has.
+    /// Notes that the transaction succeeded.
     pub fn succeed(&mut self) {
         self.known = self.attempted.take().or(self.known);
     }
 
-    /// No transaction is on its way any more, and the store is in this state.
+    /// Sets the state in which the store was found, with no transaction in flight.
     ///
     /// # Errors
-    /// If that is neither the state it was in nor what the last transaction was to make of it.
+    /// If it is neither the known state nor that of the last transaction.
     pub fn settle(&mut self, found: i64) -> Result<(), OtherState> {
         let is_ours = self.known.is_none_or(|known| known == found) || self.attempted == Some(found);
         if !is_ours {
@@ -52,7 +52,7 @@ impl Lineage {
         Ok(())
     }
 
-    /// Everything was read anew, in this state.
+    /// Starts from this state, after everything was read anew.
     pub fn begin(&mut self, found: i64) {
         *self = Self { known: Some(found), attempted: None };
     }

@@ -1,4 +1,4 @@
-//! A store that forgets everything with its process.
+//! A store in memory, which is lost with its process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,7 +11,7 @@ use crate::store::{
     Block, Coverage, JobEntry, Record, SecondCount, Store, StoreError, Stored, StoredJob, Verdict, Write,
 };
 
-/// Keeps jobs in memory: for counts that are not meant to outlive the process, and as the model of a store in tests.
+/// Keeps jobs in memory, for counts that need not outlive the process, and as a reference store in tests.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     blocked: BTreeMap<Block, String>,
@@ -29,17 +29,17 @@ struct MemoryJob {
 }
 
 impl MemoryStore {
-    /// All records of a job, in the order of their spans.
+    /// Returns all records of a job, in the order of their spans.
     pub fn records(&self, job: JobId) -> impl Iterator<Item = &Record> {
         self.jobs.get(&job).into_iter().flat_map(|job| job.records.values())
     }
 
-    /// Further counts of its records, in the order of their spans and parties.
+    /// Returns the second counts of a job, in the order of their spans and parties.
     pub fn second_counts(&self, job: JobId) -> impl Iterator<Item = &SecondCount> {
         self.jobs.get(&job).into_iter().flat_map(|job| job.second_counts.values())
     }
 
-    /// What was decided about its spans, in their order.
+    /// Returns the verdicts of a job, in the order of their spans.
     pub fn verdicts(&self, job: JobId) -> impl Iterator<Item = &Verdict> {
         self.jobs.get(&job).into_iter().flat_map(|job| job.verdicts.values())
     }
@@ -50,13 +50,13 @@ impl MemoryStore {
 }
 
 impl MemoryJob {
-    /// Who recorded something of a cross.
+    /// Returns the parties with records in a part.
     fn parties(&self, cross: u32) -> BTreeSet<Party> {
         let records = self.records.range((cross, 0)..=(cross, u64::MAX));
         records.map(|(_, record)| record.source.party).collect()
     }
 
-    /// A record, and all that is known against it or for it.
+    /// Returns a record with its other counts and verdicts.
     fn recorded(&self, record: &Record) -> Recorded {
         let (cross, first) = (record.span.cross(), record.span.from());
         let again = self.second_counts.range((cross, first, Party::from_bytes([0; 16]))..);

@@ -1,9 +1,9 @@
-//! How often one worker has failed lately.
+//! The recent failures of one worker.
 
-/// Failures of a worker in a row, after which it gets no more leases.
+/// A worker with this many failures in a row gets no more leases.
 const MOST_IN_A_ROW: u32 = 8;
 
-/// How often a worker has failed since it last reported anything, and what it had to say.
+/// The failures of a worker since its last successful report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Failures {
     in_a_row: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// It has failed once more, and on too many spans of one job or not.
+    /// Adds a failure. `too_many_spans` says whether the worker has failed on too many spans of one job.
     pub(crate) fn add(&mut self, reason: String, too_many_spans: bool) {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.too_many_spans |= too_many_spans;
@@ -24,7 +24,7 @@ impl Failures {
         self.in_a_row >= MOST_IN_A_ROW || self.too_many_spans
     }
 
-    /// What it had to say the last time.
+    /// Returns the message of the last failure.
     pub(crate) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
     }

@@ -1,4 +1,4 @@
-//! What one worker holds.
+//! The leases that one worker holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,41 +11,41 @@ use crate::lease_load::Load;
 
 /// The leases that a worker holds. As many run as it has threads; the others wait.
 ///
-/// All sums are of the loads that were told: whoever changes a lease tells the load it had and the load it has.
+/// All sums are of loads that the callers pass: a change of a lease passes its load before and after.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldLeases {
-    /// What is counted now.
+    /// The running leases.
     running: BTreeSet<LeaseId>,
-    /// What is held of each job, and nothing of jobs of which nothing is held.
+    /// The shares of the jobs that it holds leases of, and of no others.
     shares: BTreeMap<JobId, Share>,
-    /// What is held by each method.
+    /// The sums by method.
     of_methods: ByMethod<OfMethod>,
 }
 
-/// What a worker holds of all jobs that are counted by one method.
+/// A worker's leases of all jobs of one method.
 #[derive(Clone, Debug, Default)]
 struct OfMethod {
-    /// Leases that wait and may be cut, by their work.
+    /// Waiting leases that may be cut, by their work.
     tails: BTreeSet<(u128, LeaseId)>,
     n_running: u32,
-    /// The work of the leases that run, and of those that wait.
+    /// The work of running leases, and of waiting ones.
     running_work: u128,
     waiting_work: u128,
 }
 
-/// What a worker holds of one job.
+/// A worker's leases of one job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Share {
     waiting: BTreeSet<LeaseId>,
-    /// Those, running or waiting, that it was not told to give back.
+    /// Leases, running or waiting, that were not recalled.
     unrecalled: BTreeSet<LeaseId>,
-    /// How many run, their work, and the sum of the times at which they were heard of.
+    /// The number of running leases, their work, and the sum of the times when they were last heard of.
     n_running: u32,
     running_work: u128,
     heard_nanos: u128,
 }
 
-/// Looking.
+/// Queries.
 impl HeldLeases {
     pub(crate) fn n_leases(&self) -> usize {
         self.running.len() + self.shares.values().map(|share| share.waiting.len()).sum::<usize>()
@@ -59,12 +59,12 @@ impl HeldLeases {
         self.running.contains(&lease)
     }
 
-    /// Leases that are counted now, of all jobs.
+    /// Returns the running leases of all jobs.
     pub(crate) fn running(&self) -> impl Iterator<Item = LeaseId> {
         self.running.iter().copied()
     }
 
-    /// All leases, in the order they are counted.
+    /// Returns all leases, in the order of counting.
     pub(crate) fn leases(&self) -> Vec<LeaseId> {
         let waiting = self.shares.values().flat_map(|share| &share.waiting);
         let mut leases: Vec<LeaseId> = self.running.iter().chain(waiting).copied().collect();
@@ -72,27 +72,27 @@ impl HeldLeases {
         leases
     }
 
-    /// What is held of each job.
+    /// Returns the share of each job.
     pub(crate) fn shares(&self) -> impl Iterator<Item = (JobId, &Share)> {
         self.shares.iter().map(|(&job, share)| (job, share))
     }
 
-    /// What is held of a job, if anything is.
+    /// Returns the share of a job, if any lease of it is held.
     pub(crate) fn share(&self, job: JobId) -> Option<&Share> {
         self.shares.get(&job)
     }
 
-    /// The first lease that waits.
+    /// Returns the first waiting lease.
     pub(crate) fn first_waiting(&self) -> Option<LeaseId> {
         self.shares.values().filter_map(|share| share.waiting.first()).min().copied()
     }
 
-    /// The largest lease of a method that waits and may be cut, and its work.
+    /// Returns the largest waiting lease of a method that may be cut, and its work.
     pub(crate) fn largest_tail(&self, method: Method) -> Option<(u128, LeaseId)> {
         self.of_methods.of(method).tails.last().copied()
     }
 
-    /// How many leases of a method are counted now.
+    /// Returns the number of running leases of a method.
     pub(crate) fn n_running_by(&self, method: Method) -> u32 {
         self.of_methods.of(method).n_running
     }
@@ -105,7 +105,7 @@ impl HeldLeases {
         self.of_methods.of(method).waiting_work
     }
 
-    /// The seconds since running leases were heard of, on an average.
+    /// Returns the mean time since running leases were last heard of, in seconds.
     pub(crate) fn silent_seconds(&self, now: Duration) -> f64 {
         let n_running = self.shares.values().map(|share| u128::from(share.n_running)).sum::<u128>().max(1);
         let heard: u128 = self.shares.values().map(|share| share.heard_nanos).sum();
@@ -113,9 +113,9 @@ impl HeldLeases {
     }
 }
 
-/// Changing.
+/// Changes.
 impl HeldLeases {
-    /// Adds a lease, which one of so many threads begins at once if it has nothing to do.
+    /// Adds a lease. It runs at once if one of the threads is idle.
     pub(crate) fn add(&mut self, n_threads: u32, id: LeaseId, job: JobId, load: Load) {
         let share = self.shares.entry(job).or_default();
         if self.running.len() < n_threads as usize {
@@ -127,13 +127,13 @@ impl HeldLeases {
         self.count(id, job, load);
     }
 
-    /// A lease has changed.
+    /// Replaces the load of a lease.
     pub(crate) fn replace(&mut self, id: LeaseId, job: JobId, before: Load, after: Load) {
         self.uncount(id, job, before);
         self.count(id, job, after);
     }
 
-    /// A thread begins a lease that waited.
+    /// Begins a waiting lease.
     pub(crate) fn begin(&mut self, id: LeaseId, job: JobId, before: Load, after: Load) {
         self.uncount(id, job, before);
         if let Some(share) = self.shares.get_mut(&job) {
@@ -144,7 +144,7 @@ impl HeldLeases {
         self.count(id, job, after);
     }
 
-    /// Takes a lease out. Returns whether it was counted, so that a thread of it has nothing to do now.
+    /// Removes a lease. Returns whether it was running, so that a thread is idle now.
     pub(crate) fn remove(&mut self, id: LeaseId, job: JobId, load: Load) -> bool {
         self.uncount(id, job, load);
         let was_running = self.running.remove(&id);
@@ -206,17 +206,17 @@ impl Share {
         self.running_work
     }
 
-    /// Leases that wait for a thread.
+    /// Returns the waiting leases.
     pub(crate) fn waiting(&self) -> &BTreeSet<LeaseId> {
         &self.waiting
     }
 
-    /// Leases that the worker was not told to give back.
+    /// Returns the leases that were not recalled.
     pub(crate) fn unrecalled(&self) -> &BTreeSet<LeaseId> {
         &self.unrecalled
     }
 
-    /// The sum of the seconds since its running leases were heard of.
+    /// Returns the sum of the times since its running leases were last heard of, in seconds.
     pub(crate) fn silent_seconds(&self, now: Duration) -> f64 {
         let since = now.as_nanos().saturating_mul(self.n_running.into());
         since.saturating_sub(self.heard_nanos) as f64 / 1e9

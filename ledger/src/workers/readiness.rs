@@ -1,7 +1,6 @@
-//! Which workers may be given more of what is counted by one method, and who has too much of it waiting.
+//! Indexes of the workers that can count by one method: those with capacity, and those with waiting leases.
 //!
-//! Indexes that follow every change of a worker, so that no answer takes longer the more workers there are, but for a
-//! logarithm.
+//! The indexes follow every change of a worker, so that each query takes time logarithmic in the number of workers.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,35 +13,35 @@ use crate::later::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
-/// What each worker that can count by one method is ready for, as of its last change.
+/// The indexes of the workers that can count by one method, each updated when it changes.
 #[derive(Debug)]
 pub(crate) struct Readiness {
     method: Method,
-    /// Workers that could count, and those of them that can be given leases.
+    /// Workers that are able to count, and those of them that may get leases.
     able: BTreeSet<WorkerId>,
     useful: BTreeSet<WorkerId>,
     /// Useful workers that may hold more leases. Doubted workers are in a set of their own and are served last.
     has_capacity: BTreeSet<WorkerId>,
     doubted: BTreeSet<WorkerId>,
-    /// Useful workers, and those of them that may hold more leases, by their parties.
+    /// Useful workers, and those of them that may hold more leases, by party.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
-    /// Useful workers with threads that have nothing to count, the fastest first.
+    /// Useful workers with idle threads, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
-    /// Workers with waiting leases of the method that may be cut, by when the last of those should end.
+    /// Workers with waiting leases of the method that may be cut, by the expected end of the last one.
     queue_ends: BTreeSet<(Duration, WorkerId)>,
-    /// Where each is in the indexes above, as their keys change with time and speed.
+    /// The current index keys of each worker, which change with time and speed.
     keys: BTreeMap<WorkerId, Keys>,
     power: Power,
 }
 
-/// What all connected workers that can count by one method can do together.
+/// The combined speed of all connected workers that can count by one method.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Power {
     n_threads: u64,
-    /// Estimated nodes per second.
+    /// Estimated work units per second.
     speed: u128,
-    /// Those of the threads that have shown that they count and whose speed was measured, and their speed together.
+    /// The number of proven threads with a measured speed, and their combined speed.
     n_measured: u64,
     measured_speed: u128,
 }
@@ -55,17 +54,17 @@ struct Keys {
 }
 
 impl Power {
-    /// How long all together take for some work; `None` if nobody is there.
+    /// Returns how long all workers together take for some work; `None` without workers.
     pub(crate) fn seconds(self, work: u128) -> Option<f64> {
         (self.speed > 0).then(|| work as f64 / self.speed as f64)
     }
 
-    /// The mean speed of one thread, of those that have shown that they count; `None` if there is none.
+    /// Returns the mean speed of proven threads; `None` if there is none.
     pub(crate) fn usual_speed(self) -> Option<f64> {
         (self.n_measured > 0).then(|| self.measured_speed as f64 / self.n_measured as f64)
     }
 
-    /// Whether nobody is there.
+    /// Whether there are no workers.
     pub(crate) fn is_none(self) -> bool {
         self.n_threads == 0
     }
@@ -76,7 +75,7 @@ impl Power {
 }
 
 impl Readiness {
-    /// Nobody is there.
+    /// Creates indexes without workers.
     pub(crate) fn new(method: Method) -> Self {
         Self {
             method,
@@ -93,42 +92,42 @@ impl Readiness {
         }
     }
 
-    /// Workers that are there and not held back, stuck ones left out.
+    /// Returns connected workers that are neither held back nor stuck.
     pub(crate) fn able(&self) -> &BTreeSet<WorkerId> {
         &self.able
     }
 
-    /// Those of them that can be given leases.
+    /// Returns those of the able workers that may get leases.
     pub(crate) fn useful(&self) -> &BTreeSet<WorkerId> {
         &self.useful
     }
 
-    /// Useful workers that may hold more leases: the doubted ones, or all others.
+    /// Returns useful workers that may hold more leases: the doubted ones, or all others.
     pub(crate) fn has_capacity(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
         if is_doubted { &self.doubted } else { &self.has_capacity }
     }
 
-    /// Useful workers by their parties, of which none is without a worker.
+    /// Returns useful workers by party, without empty parties.
     pub(crate) fn useful_parties(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
         &self.useful_parties
     }
 
-    /// The hungry ones by their parties, of which none is without a worker.
+    /// Returns workers with capacity by party, without empty parties.
     pub(crate) fn recounters(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
         &self.recounters
     }
 
-    /// The fastest worker with a thread that has nothing to count.
+    /// Returns the fastest worker with an idle thread.
     pub(crate) fn first_idle(&self) -> Option<WorkerId> {
         self.idle.first().map(|&(_, worker)| worker)
     }
 
-    /// The worker whose waiting leases should end last.
+    /// Returns the worker whose waiting leases are expected to end last.
     pub(crate) fn last_queue_end(&self) -> Option<(Duration, WorkerId)> {
         self.queue_ends.last().copied()
     }
 
-    /// The worker whose waiting leases should end, or should have ended, first.
+    /// Returns the worker whose waiting leases are, or were, expected to end first.
     pub(crate) fn first_queue_end(&self) -> Option<(Duration, WorkerId)> {
         self.queue_ends.first().copied()
     }
@@ -137,7 +136,7 @@ impl Readiness {
         self.power
     }
 
-    /// Looks at a worker that has changed.
+    /// Updates the indexes for a changed worker.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
         let Some(speed) = worker.whole_speed(self.method).map(whole) else {
             return self.remove(id, worker.party());
@@ -177,7 +176,7 @@ impl Readiness {
         self.move_to(id, Keys { idle, queue_end, power });
     }
 
-    /// A worker of this party is gone.
+    /// Removes a worker of this party.
     pub(crate) fn remove(&mut self, id: WorkerId, party: Party) {
         set_member(&mut self.useful_parties, id, party, false);
         set_member(&mut self.recounters, id, party, false);
@@ -188,7 +187,7 @@ impl Readiness {
         }
     }
 
-    /// Leaves a worker's waiting leases alone until something changes about it.
+    /// Ignores a worker's waiting leases until something about it changes.
     pub(crate) fn forget_queue_end(&mut self, id: WorkerId) {
         if let Some(keys) = self.keys.get_mut(&id) {
             keys.queue_end.take().map(|end| self.queue_ends.remove(&(end, id)));
@@ -213,7 +212,7 @@ impl Readiness {
     }
 }
 
-/// What is known of a worker's threads by more than its word.
+/// Returns the measured speed of a worker's proven threads, without its own claims.
 fn measured_power(worker: &Worker, method: Method) -> Power {
     let speed = worker.estimated(method).and_then(MeasuredSpeed::measured).map_or(0, whole);
     let n_measured = if speed == 0 { 0 } else { u64::from(worker.n_proven()) };

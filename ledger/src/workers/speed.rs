@@ -1,15 +1,15 @@
-//! How fast the threads of a worker count.
+//! The measured speed of a worker's threads.
 
 use std::time::Duration;
 
-/// How long a guess counts as if it had been measured, and how much has to be measured to be told.
+/// The weight of the initial guess as measured time, and the time that a measurement needs before it is reported.
 const GUESS_SECONDS: f64 = 0.1;
 const MEASURED_SECONDS: f64 = 0.02;
 
 /// No thread counts more nodes a second.
 const FASTEST: f64 = 1e13;
 
-/// The speed of one thread of a worker lately: nodes over time. What was guessed to begin with fades.
+/// The recent speed of one thread of a worker: work units over time. The initial guess fades.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeasuredSpeed {
     guessed: Counted,
@@ -17,7 +17,7 @@ pub(crate) struct MeasuredSpeed {
     memory_seconds: f64,
 }
 
-/// Nodes, and the time that one thread takes for them.
+/// Work units, and the time that one thread takes for them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     nodes: f64,
@@ -25,8 +25,7 @@ struct Counted {
 }
 
 impl MeasuredSpeed {
-    /// A guess to start from, which the first second of measurement outweighs; later `memory_seconds` of each thread
-    /// count.
+    /// Creates a guess, which the first second of measurement outweighs. Later, `memory_seconds` of each thread count.
     pub(crate) fn guess(nodes_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {
         let usable = (1.0..=FASTEST).contains(&nodes_per_second);
         let nodes_per_second = if usable { nodes_per_second } else { 1e7 };
@@ -37,7 +36,7 @@ impl MeasuredSpeed {
         }
     }
 
-    /// A thread has counted so many nodes in this time.
+    /// Adds the work units that a thread has counted in this time.
     pub(crate) fn add(&mut self, nodes: f64, duration: Duration) {
         self.measured.nodes += nodes;
         self.measured.seconds += duration.as_secs_f64();
@@ -52,13 +51,13 @@ impl MeasuredSpeed {
         self.measured.seconds < MEASURED_SECONDS
     }
 
-    /// Nodes per second, what was guessed included: there is always one.
+    /// Returns work units per second, from the guess and the measurement.
     pub(crate) fn nodes_per_second(self) -> f64 {
         let nodes = self.guessed.nodes + self.measured.nodes;
         (nodes / (self.guessed.seconds + self.measured.seconds)).max(1.0)
     }
 
-    /// Nodes per second as measured, if they are.
+    /// Returns the measured work units per second, if measured.
     pub(crate) fn measured(self) -> Option<f64> {
         (!self.is_guess()).then(|| (self.measured.nodes / self.measured.seconds).max(1.0))
     }

@@ -1,4 +1,4 @@
-//! A worker as the ledger knows it.
+//! A worker, as the ledger knows it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::workers::failures::Failures;
 use crate::workers::held_leases::HeldLeases;
 use crate::workers::speed::MeasuredSpeed;
 
-/// Leases a worker may hold for each of its threads: one that is counted and one that waits.
+/// The leases that a worker may hold for each thread: one that runs and one that waits.
 const LEASES_PER_THREAD: usize = 2;
 
-/// How many threads of a worker get leases before anything has come of them, and how many for each that has reported
-/// something: a number of threads that is only claimed is no reason to hold a large part of a job.
+/// The number of threads that get leases before any report, and the number for each thread that has reported. So a
+/// worker that only claims many threads can't hold a large part of a job.
 const UNPROVEN_THREADS: u32 = 32;
 const THREADS_FOR_A_PROVEN_ONE: u32 = 4;
 
-/// How much of a thread's past the speed that leases are sized by, and the speed that is told, go by.
+/// The averaging time, per thread, of the speed that sizes leases, and of the speed that is shown.
 const ESTIMATED_SECONDS: f64 = 30.0;
 const COUNTED_SECONDS: f64 = 300.0;
 
@@ -29,53 +29,53 @@ const COUNTED_SECONDS: f64 = 300.0;
 pub(crate) struct Worker {
     source: Arc<Source>,
     n_threads: u32,
-    /// How many of them have shown that they count: of so many leases something was recorded.
+    /// The number of proven threads: a record came of this many leases.
     n_proven: u32,
     connected: bool,
-    /// When its last message came, or when its connection was lost.
+    /// When its last message came, or its connection was lost.
     heard: Duration,
-    /// How often it was told to report, and when the next report should come at the latest.
+    /// Its report interval, and when its next report is due.
     interval: ReportInterval,
     due: Duration,
     held: HeldLeases,
-    /// What it can count by, and how fast it is then. A node is not the same for different methods.
+    /// Its speeds by method, as a work unit differs between methods; `None` if it can't count by a method.
     skills: ByMethod<Option<Skill>>,
-    /// Spans recorded from its reports.
+    /// The number of spans recorded from its reports.
     n_recorded: u64,
-    /// Whether a lease of it was taken back as overdue, and nothing has come from it since.
+    /// Whether one of its leases was taken back as overdue, and nothing has come from it since.
     stuck: bool,
-    /// The worker is doubted until it has reported from so many more leases. Begins with the lapses of its party.
+    /// The worker is doubted until it has reported from this many more leases. It starts with its party's lapses.
     n_owed: u64,
-    /// Whether an operator has sent it home.
+    /// Whether an operator has drained it.
     draining: bool,
     /// Whether its name or its party is blocked.
     blocked: bool,
-    /// What it says of its machine.
+    /// The machine identifier that it claims.
     machine: u64,
     failures: Failures,
 }
 
-/// How fast one thread of a worker counts by a method.
+/// The speeds of one thread of a worker by one method.
 #[derive(Clone, Copy, Debug)]
 struct Skill {
-    /// In estimated nodes, because that is what leases are sized in.
+    /// In estimated work units, which lease sizes use.
     estimated: MeasuredSpeed,
-    /// In counted nodes, and of the last minutes.
+    /// In counted work units, over the last minutes.
     counted: MeasuredSpeed,
 }
 
-/// Looking.
+/// Queries.
 impl Worker {
     pub(crate) fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// The name people call it by.
+    /// Returns its name.
     pub(crate) fn name(&self) -> &Name {
         &self.source.name
     }
 
-    /// Who runs it.
+    /// Returns its party.
     pub(crate) fn party(&self) -> Party {
         self.source.party
     }
@@ -88,42 +88,44 @@ impl Worker {
         self.connected
     }
 
-    /// When its last message came, or when its connection was lost.
+    /// Returns when its last message came, or its connection was lost.
     pub(crate) fn heard(&self) -> Duration {
         self.heard
     }
 
-    /// How often it reports.
+    /// Returns its report interval.
     pub(crate) fn interval(&self) -> ReportInterval {
         self.interval
     }
 
-    /// How much longer that is than most things here reckon with.
+    /// Returns how much its report interval exceeds the usual one, which most timeouts assume.
     pub(crate) fn extra_interval(&self) -> Duration {
         self.interval.get().saturating_sub(ReportInterval::USUAL.get())
     }
 
-    /// When it should say something again at the latest.
+    /// Returns when its next message is due.
     pub(crate) fn due(&self) -> Duration {
         self.due
     }
 
-    /// What it holds.
+    /// Returns its leases.
     pub(crate) fn held_leases(&self) -> &HeldLeases {
         &self.held
     }
 
-    /// Whether it can count by this method at all.
+    /// Whether it can count by this method.
     pub(crate) fn can_count(&self, method: Method) -> bool {
         self.skills.of(method).is_some()
     }
 
-    /// The speed of one thread in estimated nodes, as far as is known; `None` if it can't count by this method.
+    /// Returns the speed of one thread in estimated work units, possibly a guess; `None` if it can't count by this
+    /// method.
     pub(crate) fn estimated(&self, method: Method) -> Option<MeasuredSpeed> {
         self.skills.of(method).map(|skill| skill.estimated)
     }
 
-    /// The speed of one thread in counted nodes, as far as is known; `None` if it can't count by this method.
+    /// Returns the speed of one thread in counted work units, possibly a guess; `None` if it can't count by this
+    /// method.
     pub(crate) fn counted(&self, method: Method) -> Option<MeasuredSpeed> {
         self.skills.of(method).map(|skill| skill.counted)
     }
@@ -144,7 +146,7 @@ impl Worker {
         self.blocked
     }
 
-    /// A number that it has in common with other workers of its machine.
+    /// Returns a number that it shares with other workers of its machine.
     pub(crate) fn machine(&self) -> u64 {
         self.machine
     }
@@ -153,12 +155,12 @@ impl Worker {
         &self.failures
     }
 
-    /// How many of its threads have shown that they count.
+    /// Returns the number of proven threads.
     pub(crate) fn n_proven(&self) -> u32 {
         self.n_proven
     }
 
-    /// Whether it holds all the leases it may.
+    /// Whether it holds as many leases as it may.
     pub(crate) fn is_full(&self) -> bool {
         let believed = self.n_proven.saturating_mul(THREADS_FOR_A_PROVEN_ONE).max(UNPROVEN_THREADS);
         self.held.n_leases() >= LEASES_PER_THREAD * self.n_threads.min(believed) as usize
@@ -174,28 +176,27 @@ impl Worker {
         self.n_owed > 0
     }
 
-    /// Whether an operator wants this worker to have no leases.
+    /// Whether an operator's drain or a block excludes it from leases.
     pub(crate) fn is_held_back(&self) -> bool {
         self.draining || self.blocked
     }
 
-    /// Whether there is nothing against it but that it fails again and again.
+    /// Whether it could count, apart from repeated failures.
     pub(crate) fn could_count(&self) -> bool {
         self.connected && !self.stuck && !self.is_held_back()
     }
 
-    /// Whether it can be given leases at all.
+    /// Whether it may get leases.
     pub(crate) fn is_of_use(&self) -> bool {
         self.could_count() && !self.failures.are_too_many()
     }
 
-    /// Estimated nodes per second of all its threads; `None` if it can't count by this method.
+    /// Returns the speed of all its threads in estimated work units a second; `None` if it can't count by this method.
     pub(crate) fn whole_speed(&self, method: Method) -> Option<f64> {
         Some(self.estimated(method)?.nodes_per_second() * f64::from(self.n_threads))
     }
 
-    /// What all its threads count together, in counted work: nothing if they have nothing to count, `None` if nobody has
-    /// measured it.
+    /// Returns the speed of all its threads in counted work units: zero if idle, `None` if not measured.
     pub(crate) fn told_speed(&self) -> Option<MethodSpeeds> {
         let (n_threads, n_running) = (f64::from(self.n_threads), self.held.n_running() as f64);
         let of = |method| match self.held.n_running_by(method) {
@@ -207,12 +208,12 @@ impl Worker {
         Some(MethodSpeeds { search: of(Method::Search)?, halves: of(Method::Halves)? })
     }
 
-    /// The seconds that all its threads together take for what is counted now, from its beginning.
+    /// Returns the seconds that all its threads together take for the running leases, from their beginning.
     fn running_seconds(&self) -> f64 {
         self.seconds_for(|method| self.held.running_work(method))
     }
 
-    /// The seconds that all its threads together take for what waits.
+    /// Returns the seconds that all its threads together take for the waiting leases.
     pub(crate) fn waiting_seconds(&self) -> f64 {
         self.seconds_for(|method| self.held.waiting_work(method))
     }
@@ -222,15 +223,15 @@ impl Worker {
         Method::ALL.into_iter().filter_map(seconds).sum()
     }
 
-    /// The seconds until a thread of it is free for what waits, as far as is known.
+    /// Returns the estimated seconds until a thread is free for a waiting lease.
     pub(crate) fn seconds_before_waiting(&self, now: Duration) -> f64 {
         (self.running_seconds() - self.held.silent_seconds(now)).max(0.0)
     }
 }
 
-/// Changing.
+/// Changes.
 impl Worker {
-    /// A worker of a party that says hello, of which `known` is remembered, and which holds nothing yet.
+    /// Creates a worker from its hello, without leases. `known` is its previous state.
     pub(crate) fn new(hello: &Hello, party: Party, known: Option<&Self>, now: Duration) -> Self {
         let source = Source {
             name: hello.name.clone(),
@@ -271,19 +272,19 @@ impl Worker {
         }
     }
 
-    /// A message of it has come.
+    /// Notes that a message has come.
     pub(crate) fn hear(&mut self, now: Duration) {
         self.heard = now;
         self.due = now + self.interval.get();
     }
 
-    /// It is told how often to report. Whatever it was told before, it does so once within this time.
+    /// Sets its report interval. Whatever its interval was before, its next report is due within the new one.
     pub(crate) fn tell_interval(&mut self, now: Duration, interval: ReportInterval) {
         self.interval = interval;
         self.due = now + interval.get();
     }
 
-    /// Its connection is gone.
+    /// Notes that its connection is lost.
     pub(crate) fn disconnect(&mut self, now: Duration) {
         self.connected = false;
         self.heard = now;
@@ -293,7 +294,7 @@ impl Worker {
         &mut self.held
     }
 
-    /// One of its threads took `duration` for so many nodes.
+    /// Adds a measurement: one of its threads took `duration` for this work.
     pub(crate) fn note_counted(&mut self, method: Method, estimated: u128, counted: u64, duration: Duration) {
         if let Some(skill) = self.skills.of_mut(method) {
             skill.estimated.add(estimated as f64, duration);
@@ -301,23 +302,23 @@ impl Worker {
         }
     }
 
-    /// A span that it has counted was recorded.
+    /// Counts a recorded span.
     pub(crate) fn note_recorded(&mut self) {
         self.n_recorded += 1;
     }
 
-    /// Something has come of one more of its leases.
+    /// Proves one more thread, because something has come of one more lease.
     pub(crate) fn prove_thread(&mut self) {
         self.n_proven = self.n_threads.min(self.n_proven.saturating_add(1));
         self.n_owed = self.n_owed.saturating_sub(1);
     }
 
-    /// Its party has so many lapses: it is doubted until it has reported from as many leases.
+    /// Makes the worker doubted until it has reported from as many leases as its party has lapses.
     pub(crate) fn owe(&mut self, n_lapses: u64) {
         self.n_owed = self.n_owed.max(n_lapses);
     }
 
-    /// Whether it is stuck: a lease of it was overdue, or something has come from it since.
+    /// Marks it as stuck after an overdue lease, and as not stuck once something has come from it.
     pub(crate) fn set_stuck(&mut self, stuck: bool) {
         self.stuck = stuck;
         if stuck {
@@ -325,7 +326,7 @@ impl Worker {
         }
     }
 
-    /// An operator sends it home.
+    /// Sends it home.
     pub(crate) fn drain(&mut self) {
         self.draining = true;
     }
@@ -334,13 +335,14 @@ impl Worker {
         self.blocked = blocked;
     }
 
-    /// It has failed on spans, of one job on too many or not. Returns whether it is of no use any more.
+    /// Adds a failure. `too_many_spans` says whether it has failed on too many spans of one job. Returns whether it
+    /// gets no more leases.
     pub(crate) fn fail(&mut self, reason: String, too_many_spans: bool) -> bool {
         self.failures.add(reason, too_many_spans);
         self.failures.are_too_many()
     }
 
-    /// What it has failed at does not count any more.
+    /// Drops its failures.
     pub(crate) fn forgive(&mut self) {
         self.failures = Failures::default();
     }

@@ -1,4 +1,4 @@
-//! All workers: who is there, by which names, who holds what of a job, whose turn it is, and who is silent.
+//! All workers, with indexes by name, party, lease holder, turn and timeout.
 
 mod blocking;
 
@@ -16,11 +16,11 @@ use crate::reporting::Reporting;
 use crate::workers::readiness::Readiness;
 use crate::workers::worker::Worker;
 
-/// A worker that is not heard of when it should be is given up so long after that: of those that report once a second,
-/// after fifteen seconds of silence.
+/// A worker that misses its report by this time is given up. A worker that reports once a second is given up after
+/// fifteen seconds of silence.
 const LATE: Duration = Duration::from_secs(14);
 
-/// The same for a worker whose connection is gone: long enough to come back after a hiccup.
+/// The same for a worker whose connection is lost: long enough to come back after a short interruption.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// The most parties whose lapses are counted. Without invitations, each name is a party.
@@ -29,10 +29,10 @@ const MOST_LAPSED: usize = 100_000;
 /// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
 const SLOWER_THAN_USUAL: f64 = 4.0;
 
-/// While nobody's speed is known, what a thread is waited for is reckoned at this many nodes a second.
+/// While no speed is known, a thread is expected to count this many nodes a second.
 const UNKNOWN_SPEED: f64 = 1e7;
 
-/// Workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
+/// All workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]
 pub(crate) struct Workers {
     all: BTreeMap<WorkerId, Worker>,
@@ -40,40 +40,40 @@ pub(crate) struct Workers {
     parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     /// The threads of each party's workers.
     threads: BTreeMap<Party, u64>,
-    /// Names of workers that get no leases, because an operator has decided so.
+    /// Names that an operator has blocked.
     blocked: BTreeSet<Name>,
-    /// Parties whose workers get no leases under any name, because they have lost a dispute.
+    /// Parties that have lost a dispute, so that their workers get no leases under any name.
     suspicions: BTreeMap<Party, Suspicion>,
     /// The same parties, to be shared.
     suspects: Arc<BTreeSet<Party>>,
     /// Lapses by party: how often its workers lost leases by silence, or because a lease was overdue.
     lapses: BTreeMap<Party, u64>,
-    /// Who holds what of the jobs of which something is held.
+    /// The holders of each job that has leases.
     holdings: BTreeMap<JobId, Holding>,
     readiness: ByMethod<Readiness>,
-    /// When it is to be looked whether a worker has been silent for too long. A worker may be there several times.
+    /// When to check whether a worker has been silent for too long. A worker may have several entries.
     patience: BTreeSet<(Duration, WorkerId)>,
     /// The worker that was last given a lease.
     fed: Option<WorkerId>,
     n_threads: u64,
     reporting: Reporting,
-    /// While tails of a method are cut off: the worker after which nobody has been told yet to report more often.
+    /// While tails of a method are cut: the last worker that was checked for a shorter report interval.
     hurried: ByMethod<Option<WorkerId>>,
 }
 
 /// Why a party is suspect.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspicion {
-    /// The name by which it has lost a dispute.
+    /// The name under which it has lost a dispute.
     pub(crate) name: Name,
-    /// What has happened.
+    /// The description of the dispute.
     pub(crate) reason: String,
 }
 
-/// What is held of one job.
+/// The leases of one job, by holder.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holding {
-    /// Workers with leases of it, and those with leases that they were not told to give back.
+    /// Workers with leases of it, and those with leases that were not recalled.
     holders: BTreeSet<WorkerId>,
     unrecalled: BTreeSet<WorkerId>,
     /// The estimated work of its leases.
@@ -81,17 +81,17 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// Workers with leases of the job.
+    /// Returns the workers with leases of the job.
     pub(crate) fn holders(&self) -> &BTreeSet<WorkerId> {
         &self.holders
     }
 
-    /// Workers with leases of it that they were not told to give back.
+    /// Returns the workers with leases of it that were not recalled.
     pub(crate) fn unrecalled(&self) -> &BTreeSet<WorkerId> {
         &self.unrecalled
     }
 
-    /// The estimated work of its leases.
+    /// Returns the estimated work of its leases.
     pub(crate) fn work(&self) -> u128 {
         self.work
     }
@@ -119,7 +119,7 @@ impl Default for Workers {
     }
 }
 
-/// Looking.
+/// Queries.
 impl Workers {
     pub(crate) fn get(&self, id: WorkerId) -> Option<&Worker> {
         self.all.get(&id)
@@ -133,27 +133,27 @@ impl Workers {
         self.all.len()
     }
 
-    /// The threads of all workers, of those too that have lost their connection.
+    /// Returns the threads of all workers, including those that have lost their connection.
     pub(crate) fn n_threads(&self) -> u64 {
         self.n_threads
     }
 
-    /// The threads of a party's workers, of those too that have lost their connection.
+    /// Returns the threads of a party's workers, including those that have lost their connection.
     pub(crate) fn n_threads_of(&self, party: Party) -> u64 {
         self.threads.get(&party).copied().unwrap_or_default()
     }
 
-    /// All workers of a name.
+    /// Returns all workers of a name.
     pub(crate) fn named(&self, name: &Name) -> Vec<WorkerId> {
         self.names.get(name).into_iter().flatten().copied().collect()
     }
 
-    /// All workers of a party.
+    /// Returns all workers of a party.
     pub(crate) fn of_party(&self, party: Party) -> Option<&BTreeSet<WorkerId>> {
         self.parties.get(&party)
     }
 
-    /// Names that an operator has blocked, and those by which parties have lost a dispute.
+    /// Returns the names that an operator has blocked, and those under which parties have lost a dispute.
     pub(crate) fn blocked(&self) -> BTreeSet<&Name> {
         self.blocked.iter().chain(self.suspicions.values().map(|suspicion| &suspicion.name)).collect()
     }
@@ -163,27 +163,27 @@ impl Workers {
         self.blocked.contains(name)
     }
 
-    /// Why a party is suspect, if it is.
+    /// Returns why a party is suspect, if it is.
     pub(crate) fn suspicion(&self, party: Party) -> Option<&Suspicion> {
         self.suspicions.get(&party)
     }
 
-    /// Parties that have lost a dispute, and whom nobody has cleared.
+    /// Returns the parties that have lost a dispute and were not cleared.
     pub(crate) fn suspects(&self) -> &Arc<BTreeSet<Party>> {
         &self.suspects
     }
 
-    /// Who may be given more of what is counted by this method.
+    /// Returns the indexes of the workers that can count by this method.
     pub(crate) fn readiness(&self, method: Method) -> &Readiness {
         self.readiness.of(method)
     }
 
-    /// Who holds what of a job, if anybody does.
+    /// Returns the holders of a job that has leases.
     pub(crate) fn holding(&self, job: JobId) -> Option<&Holding> {
         self.holdings.get(&job)
     }
 
-    /// The jobs of which something is held.
+    /// Returns the jobs that have leases.
     pub(crate) fn held_jobs(&self) -> impl Iterator<Item = JobId> {
         self.holdings.keys().copied()
     }
@@ -199,12 +199,12 @@ impl Workers {
         })
     }
 
-    /// How often a worker is to report.
+    /// Returns the current report interval of a worker.
     pub(crate) fn interval(&self, is_hurried: bool) -> ReportInterval {
         self.reporting.interval(self.len(), is_hurried)
     }
 
-    /// How fast a thread of this worker counts a lease, and has to; `None` if the lease waits.
+    /// Returns the actual and the required speed of this worker for a lease; `None` if the lease waits.
     pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
         let worker = self.all.get(&id).filter(|worker| worker.held_leases().is_running(lease))?;
         let speed = worker.estimated(method)?;
@@ -217,7 +217,7 @@ impl Workers {
     }
 }
 
-/// Changing.
+/// Changes.
 impl Workers {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add(&mut self, now: Duration, id: WorkerId, mut worker: Worker) {
@@ -235,7 +235,7 @@ impl Workers {
         self.patience.insert((due + LATE, id));
     }
 
-    /// Takes out a worker that holds nothing any more.
+    /// Removes a worker that holds nothing any more.
     pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
         let worker = self.all.remove(&id)?;
         self.n_threads -= u64::from(worker.n_threads());
@@ -250,8 +250,8 @@ impl Workers {
         Some(worker)
     }
 
-    /// Counts a lapse of a worker against its party. From now on the worker and later workers of its party are doubted. A
-    /// doubted worker is served in turn again when it has reported from as many leases as the party had lapses.
+    /// Counts a lapse of a worker against its party. From now on the worker and later workers of its party are doubted.
+    /// A doubted worker is served in turn again when it has reported from as many leases as the party had lapses.
     pub(crate) fn note_lapse(&mut self, now: Duration, id: WorkerId) {
         let Some(party) = self.all.get(&id).map(Worker::party) else { return };
         let n_lapses = self.lapses.get(&party).map_or(1, |n| n.saturating_add(1));
@@ -261,14 +261,14 @@ impl Workers {
         }
     }
 
-    /// Notes that something was heard of a worker, which no index goes by.
+    /// Notes that a worker was heard. No index depends on that.
     pub(crate) fn hear(&mut self, now: Duration, id: WorkerId) -> Option<&Worker> {
         let worker = self.all.get_mut(&id)?;
         worker.hear(now);
         Some(worker)
     }
 
-    /// Changes a worker, but not what it holds.
+    /// Changes a worker, but not its leases.
     pub(crate) fn change<T>(
         &mut self,
         now: Duration,
@@ -283,7 +283,7 @@ impl Workers {
         Some(changed)
     }
 
-    /// A worker's connection is gone. Returns whether there is such a worker.
+    /// Notes that a worker's connection is lost. Returns whether there is such a worker.
     pub(crate) fn disconnect(&mut self, now: Duration, id: WorkerId) -> bool {
         let is_there = self.change(now, id, |worker| worker.disconnect(now)).is_some();
         if is_there {
@@ -292,12 +292,12 @@ impl Workers {
         is_there
     }
 
-    /// Says what decides how often workers report.
+    /// Sets the rule for how often workers report.
     pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
         self.reporting = reporting;
     }
 
-    /// A worker is told how often to report.
+    /// Sets a worker's report interval.
     pub(crate) fn tell_interval(&mut self, now: Duration, id: WorkerId, interval: ReportInterval) {
         if let Some(worker) = self.all.get_mut(&id) {
             worker.tell_interval(now, interval);
@@ -305,8 +305,8 @@ impl Workers {
         }
     }
 
-    /// At most `n` workers, to be looked at whether they should report more often: all of them, some at a time, from
-    /// when the tails of a method begin to be cut off.
+    /// Returns at most `n` workers to check for a shorter report interval. From when tails of a method are cut, it goes
+    /// through all workers, some at a time.
     pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
         let hurried = self.hurried.of_mut(method);
         if !is_tail {
@@ -320,8 +320,8 @@ impl Workers {
         next
     }
 
-    /// The next worker that was silent for too long. Each is looked at when our patience with it may be over, so that
-    /// this takes no longer the more workers there are.
+    /// Returns the next worker that has been silent for too long. Each worker is checked only when its timeout may have
+    /// expired, so that the cost does not grow with the number of workers.
     pub(crate) fn next_silent(&mut self, now: Duration) -> Option<WorkerId> {
         while let Some(&(at, id)) = self.patience.first()
             && at <= now
@@ -337,25 +337,25 @@ impl Workers {
         None
     }
 
-    /// A worker is given a lease: the next one is the one after it.
+    /// Notes that a worker is given a lease, so that the worker after it is next.
     pub(crate) fn assign(&mut self, id: WorkerId) {
         self.fed = Some(id);
     }
 
-    /// Looks again when a worker's waiting leases should end.
+    /// Updates the expected end of a worker's waiting leases.
     pub(crate) fn refresh_queue_end(&mut self, now: Duration, id: WorkerId) {
         self.change(now, id, |_| ());
     }
 
-    /// Leaves a worker's waiting leases of a method alone until something changes about it.
+    /// Ignores a worker's waiting leases of a method until something about it changes.
     pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
         self.readiness.of_mut(method).forget_queue_end(id);
     }
 }
 
-/// What workers hold. Whoever changes a lease tells here the load it had and the load it has.
+/// Leases of workers. The caller passes the load of a lease before and after each change.
 impl Workers {
-    /// A worker holds one lease more.
+    /// Adds a lease to a worker.
     pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
         self.change_hand(now, id, job, (0, load.work), |worker| {
             let n_threads = worker.n_threads();
@@ -363,7 +363,7 @@ impl Workers {
         });
     }
 
-    /// A lease is not what it was before.
+    /// Replaces the load of a lease.
     pub(crate) fn replace_lease(
         &mut self,
         now: Duration,
@@ -377,7 +377,7 @@ impl Workers {
         });
     }
 
-    /// A thread of the worker begins a lease that waited.
+    /// Begins a waiting lease on a thread of the worker.
     pub(crate) fn begin_lease(
         &mut self,
         now: Duration,
@@ -391,7 +391,7 @@ impl Workers {
         });
     }
 
-    /// A worker holds a lease no more. Returns the one that waits to be begun in its place.
+    /// Removes a lease from a worker. Returns the waiting lease to begin in its place.
     pub(crate) fn remove_lease(
         &mut self,
         now: Duration,
@@ -405,7 +405,7 @@ impl Workers {
         if was_running == Some(true) { self.all.get(&id)?.held_leases().first_waiting() } else { None }
     }
 
-    /// Changes what a worker holds of a job. The work of the lease in question was `before` and is `after`.
+    /// Changes a worker's leases of a job. The work of the lease in question was `before` and is `after`.
     fn change_hand<T>(
         &mut self,
         now: Duration,
@@ -435,7 +435,7 @@ impl Workers {
     }
 }
 
-/// A worker has this name, or this party, no more.
+/// Removes a worker from the index of its name or its party.
 fn remove_member<K: Ord>(members: &mut BTreeMap<K, BTreeSet<WorkerId>>, key: &K, id: WorkerId) {
     if let Some(of_key) = members.get_mut(key) {
         of_key.remove(&id);

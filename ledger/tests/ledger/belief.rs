@@ -1,4 +1,4 @@
-//! What a worker is believed.
+//! Tests which claims of a worker the ledger accepts.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 
 use crate::world::{World, named};
 
-/// Counts of whole crosses that nobody has counted.
+/// Returns invented counts of whole parts.
 fn lies(job: JobIdentity, lease: LeaseId, n_crosses: u32) -> Vec<Delta> {
     let count = Count { solutions: 7, nodes: 7 };
     let lie = |cross| Delta {
@@ -56,7 +56,7 @@ fn a_liar_is_believed_of_nothing_that_its_lease_was_not_granted() {
             );
         }
     }
-    // Not even the truth, if somebody else was asked.
+    // Even a true count is rejected if another worker was asked.
     assert_eq!(say(&mut world, liar, vec![theirs]), [SpanOutcome::Unleased]);
     assert_eq!(world.job(job).progress.n_recorded, 0);
     assert_eq!(world.report(liar, Some(own)), [SpanOutcome::Recorded]);
@@ -96,7 +96,7 @@ fn after_a_restart_a_worker_is_believed_of_what_its_hello_names_and_of_nothing_e
     assert_eq!(say(&mut world, worker, vec![counted]), [SpanOutcome::Unleased], "it did not name the span");
     let held = Held { lease: counted.lease, job: world.identity(job), spans: vec![counted.span] };
     let worker = world.connect_with(1, "anna", vec![held.clone()]);
-    // Who names the token second is not believed.
+    // The second worker that names the token is not believed.
     let second = world.connect_with(2, "mallory", vec![held]);
     assert_eq!(say(&mut world, second, vec![counted]), [SpanOutcome::Unleased]);
     assert_eq!(say(&mut world, worker, vec![counted]), [SpanOutcome::Recorded]);
@@ -124,11 +124,11 @@ fn check_second_count(name: &str, spoil: u64, expected: (u64, u64)) {
     let back = world.connect_with(1, "anna", vec![held]);
     counted.count.nodes += spoil;
     let outcome = say(&mut world, back, vec![counted, counted]);
-    // The job is over, and the lease was granted all the same.
+    // The job has ended, but the lease was granted.
     assert_eq!(outcome.len(), 2);
     let status = world.job(job);
     assert_eq!((status.n_verified, status.n_disputed), expected, "{outcome:?}");
-    // A count that contradicts the record is not forgotten because the job is over.
+    // A count that contradicts the record is kept, even though the job has ended.
     assert_eq!(status.state, if expected.1 == 0 { JobState::Done } else { JobState::Verifying });
 }
 
@@ -179,7 +179,7 @@ fn a_flood_of_failures_fails_no_job_that_another_worker_can_count() {
     let job = world.submit(11);
     let liar = world.connect(1, "mallory");
     let leases: Vec<_> = world.workers[&liar].leases.values().cloned().collect();
-    // It goes on saying that it failed, whatever it is told.
+    // It goes on reporting failures, whatever it is told.
     world.workers.remove(&liar);
     let mut failed = 0_u64;
     for _ in 0..40 {
@@ -252,7 +252,7 @@ fn a_worker_that_reports_now_and_then_does_not_fail_on_all_the_rest() {
     assert!(world.job(job).n_failed <= 32, "{:?}", world.job(job));
 }
 
-/// There may be no such job, and history can't even be stored of one whose number no column holds.
+/// The job of a failure may not exist, and a database can't store an event with a job number that exceeds its column.
 #[test]
 fn a_failure_that_is_said_again_changes_nothing() {
     let mut world = World::new();
@@ -292,7 +292,7 @@ fn nobody_takes_the_place_of_a_worker_with_another_name() {
     for (hello, party) in [
         (hello_of_mallory(worker), of_mallory),
         (hello_of_mallory(worker), of_anna),
-        // The invitation of one whose name somebody else has taken over.
+        // The invitation of a party whose name another has taken over.
         (named_anna, of_mallory),
     ] {
         let refused = world.ledger.connect(world.now, hello, party);

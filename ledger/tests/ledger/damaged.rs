@@ -1,4 +1,4 @@
-//! Jobs that are set aside, as what is stored of them can't be true.
+//! Tests of jobs that are set aside because their stored state is invalid.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use queens_solver::Method;
 
 use super::world::{World, size};
 
-/// A world with a job that is set aside and another, of the same size.
+/// Creates a world with a job that is set aside, and another of the same size.
 fn world() -> (World, [JobId; 2]) {
     let mut world = World::new();
     let jobs = [world.submit(8), world.submit(8)];
@@ -29,7 +29,7 @@ fn a_damaged_job_is_told_and_keeps_no_other_from_being_counted() {
     let status = world.job(damaged);
     assert_eq!(status.state, JobState::Damaged);
     assert_eq!(status.failure.as_deref(), Some("two rows contradict each other"));
-    // Its number is not given out again, and what is stored of it stays.
+    // Its number is not used again, and its stored state stays.
     assert_eq!(world.submit(6), JobId(3));
     let [kept, now] =
         [&mut before, &mut world.store].map(|store| store.load().expect("memory").jobs.remove(0));
@@ -57,7 +57,7 @@ fn nothing_can_be_decided_about_a_damaged_job() {
     );
 }
 
-/// What is found when records are looked up, while workers count.
+/// Lookups of records may find the damage while workers count.
 #[test]
 fn workers_of_a_job_that_is_set_aside_go_on_with_others() {
     let mut world = World::new();
@@ -73,7 +73,7 @@ fn workers_of_a_job_that_is_set_aside_go_on_with_others() {
     assert_eq!(world.job(damaged).state, JobState::Damaged);
 }
 
-/// It would be a smaller proof than what was asked for.
+/// It would be a weaker proof than the one that was asked for.
 #[test]
 fn a_job_whose_other_pass_is_damaged_is_not_done() {
     for lost in [0, 1] {
@@ -108,7 +108,7 @@ fn another_second_pass_takes_the_place_of_a_damaged_one() {
     world.carry_out();
     let refused = Err(JobRefusal::HasSecond { job, second: JobId(3) });
     assert_eq!(world.ledger.verify_more(world.now, job, more, 0), refused);
-    // After a restart too.
+    // The same after a restart.
     let mut stored = world.store.load().expect("memory");
     stored.jobs[1].damage = Some("a row is missing".to_owned());
     let mut world = World::of(stored, world.store.clone());

@@ -1,4 +1,4 @@
-//! Names of one invitation neither confirm nor outvote each other, and suspicion is against all of them.
+//! Tests that names of one invitation neither confirm nor outvote each other, and that suspicion concerns all of them.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::world::{World, named, size, solutions};
 
 const MORE: Count = Count { solutions: 1, nodes: 0 };
 
-/// Workers of one invitation, under these names from this number on, who tell too many solutions.
+/// Connects workers of one invitation, with these names and numbers from `first`, which report too many solutions.
 fn liars(world: &mut World, first: u64, names: &[&str]) -> Vec<WorkerId> {
     let ids = first..first + names.len() as u64;
     let workers: Vec<WorkerId> = ids.zip(names).map(|(id, name)| world.connect_of(9, id, name)).collect();
@@ -41,7 +41,7 @@ fn one_invitation_confirms_nothing_by_a_second_name() {
     check_waits(&world, job, "a second invitation is needed");
     assert_eq!(world.store.second_counts(job).count(), 0);
 
-    // Two others outvote all its names, which are blocked together, with those that come later.
+    // Two others outvote all its names. These are blocked together, and so are later ones.
     world.connect_of(1, 10, "anna");
     world.connect_of(2, 11, "bert");
     world.finish();
@@ -77,14 +77,14 @@ fn names_of_one_invitation_do_not_outvote_another() {
     let job = world.submit_verified(7, 100);
     world.connect_of(1, 1, "anna");
     world.finish();
-    // The names of a liar come to the same, and are one voice.
+    // The names of a liar agree with each other, and have one vote.
     let workers = liars(&mut world, 2, &["mallory-1", "mallory-2", "mallory-3"]);
     world.finish();
     let status = world.job(job);
     assert!(status.n_disputed > 0, "{status:?}");
     assert_eq!((status.state, world.store.verdicts(job).count()), (JobState::Verifying, 0));
     assert_eq!(world.worker_state(WorkerId(1)), WorkerState::Ready);
-    // Not by what they count by accident either, as after being disconnected.
+    // The liars count some spans by accident too, as after a lost connection.
     assert!(workers.iter().all(|worker| world.worker_state(*worker) == WorkerState::Ready));
     world.connect_of(2, 10, "bert");
     world.finish();
@@ -121,7 +121,7 @@ fn an_invitation_that_counts_both_passes_is_checked_by_another() {
     }
 }
 
-/// The other way round: one name that two invitations have, one after the other, is two parties.
+/// The converse: one name that belongs to two invitations, one after the other, is two parties.
 #[test]
 fn a_name_that_was_given_to_another_invitation_is_another_party() {
     let mut world = World::new();
@@ -134,7 +134,7 @@ fn a_name_that_was_given_to_another_invitation_is_another_party() {
     world.check_done(job);
 }
 
-/// What an operator blocks is a name: others of the invitation go on.
+/// An operator blocks a name: others of the invitation go on.
 #[test]
 fn an_operator_blocks_a_name_alone() {
     let mut world = World::new();
@@ -144,7 +144,7 @@ fn an_operator_blocks_a_name_alone() {
     assert_eq!([one, two].map(|id| world.worker_state(id)), [WorkerState::Blocked, WorkerState::Ready]);
 }
 
-/// A party is suspect, and so is one of its names an operator has blocked: clearing the one leaves the other.
+/// A party is suspect, and an operator has blocked one of its names: clearing the party leaves the block.
 #[test]
 fn a_block_by_an_operator_outlasts_the_suspicion() {
     let mut world = World::new();
@@ -173,7 +173,7 @@ fn arbiter() -> Arbiter {
     Arbiter { party: Party::from_bytes([7; 16]), invitation: Some(7) }
 }
 
-/// Two colluders confirm each other, unless only somebody whom the operator trusts counts again.
+/// Two colluders confirm each other, unless only a trusted party recounts.
 #[test]
 fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
     let mut world = World::new();
@@ -197,7 +197,7 @@ fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
     world.finish();
     let recounted = world.store.second_counts(job).filter(|it| it.source.party == arbiter().party).count();
     assert_eq!(recounted, world.store.records(job).count());
-    // Where it has contradicted a record, others count, until somebody agrees with it.
+    // If the arbiter has contradicted a record, others count until one agrees with it.
     for (party, id, name) in [(8, 5, "mallory"), (9, 6, "mario"), (1, 7, "anna"), (2, 8, "bert")] {
         let worker = world.connect_of(party, id, name);
         let lie = if party > 2 { MORE } else { Count::default() };
@@ -210,7 +210,7 @@ fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
     assert!(world.store.verdicts(job).all(|verdict| verdict.lost_source.party >= Party::from_bytes([8; 16])));
 }
 
-/// What an arbiter has recorded itself, others count again; and one may be named later.
+/// Others recount the arbiter's own records, and an arbiter may be named later.
 #[test]
 fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
     let mut world = World::new();
@@ -240,7 +240,7 @@ fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
     assert_eq!(world.store.second_counts(job).count(), n_before + n_records);
 }
 
-/// Threads that nobody has seen count cost nothing to claim.
+/// Claiming unproven threads costs nothing.
 #[test]
 fn one_invitation_that_claims_all_threads_keeps_nobody_out() {
     let mut ledger = Ledger::restore(Stored::default(), Run::new(1)).expect("nothing contradicts");
@@ -263,10 +263,10 @@ fn one_invitation_that_claims_all_threads_keeps_nobody_out() {
     let n_greedy = (1..).take_while(|number| connect(*number, 1, 1000).is_ok()).count();
     assert_eq!(n_greedy, 468, "of {MOST_THREADS_IN_ALL} threads");
     assert_eq!(connect(1001, 1, 1000), full(1000));
-    // Others have as many as are kept for them, and then as many as are left.
+    // Others get the threads that are reserved for them, and then the rest.
     assert_eq!(connect(1002, 2, 4000), Ok(()));
     assert_eq!(connect(1003, 3, 4000), Ok(()));
-    // One that is known comes again, and is not counted twice.
+    // A known worker comes again, and is not counted twice.
     assert_eq!(connect(1, 1, 500), Ok(()));
     for number in 2000..2024 {
         assert_eq!(connect(number, 4, 1000), Ok(()), "{number}");

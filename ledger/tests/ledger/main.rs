@@ -1,5 +1,5 @@
-//! What the ledger does for operators, when workers fail, and whom it believes: jobs of small boards, workers that are
-//! asked step by step, and no time but what a test lets pass.
+//! Tests of the ledger's decisions about operators, failing workers and doubtful claims. Boards are small, workers act
+//! step by step, and time passes only when a test says so.
 
 mod belief;
 mod damaged;
@@ -145,7 +145,7 @@ fn a_lease_of_an_urgent_job_does_not_wait_behind_one_that_is_less_urgent() {
     let mut world = World::new();
     let slow = world.submit(9);
     let worker = world.connect(1, "anna");
-    // One lease runs; the one that waits is used up, so that there is room for another.
+    // One lease runs; the waiting one is used up, so that there is room for another.
     let waits = *world.workers[&worker].leases.keys().last().expect("holds two");
     let urgent = world.submit(8);
     world.ledger.set_priority(world.now, urgent, priority(1)).expect("is there");
@@ -175,7 +175,7 @@ fn a_drained_worker_reports_what_it_has_in_hand_and_gets_no_more() {
         assert!(world.report(worker, in_hand).iter().all(|outcome| *outcome == SpanOutcome::Recorded));
         assert!(world.workers[&worker].leases.is_empty());
     }
-    // Told again, should it have missed it.
+    // It is told again, in case it has missed it.
     world.ledger.disconnect(world.now, first);
     world.connect(1, "anna");
     assert!(world.workers[&first].sent_home && world.workers[&first].leases.is_empty());
@@ -342,7 +342,7 @@ fn the_tail_of_a_slow_worker_goes_to_one_that_has_nothing_to_do() {
     }
     let idle = world.connect(2, "bert");
     while world.step(idle) {}
-    // The slow worker says that it lives, and counts nothing.
+    // The slow worker reports that it is alive, and counts nothing.
     for _ in 0..100 {
         world.pass(Duration::from_secs(1));
         world.report(slow, None);
@@ -384,7 +384,7 @@ fn a_worker_that_lives_keeps_its_lease_for_as_long_as_it_takes() {
     }
     assert_eq!(world.job(job).n_workers, 1);
     assert_eq!(world.report(worker, in_hand), [SpanOutcome::Recorded]);
-    // Silence is another matter.
+    // A silent worker does lose it.
     world.pass(Duration::from_secs(15));
     assert_eq!(world.job(job).n_workers, 0);
     assert!(world.ledger.workers().is_empty());
@@ -420,7 +420,7 @@ fn a_job_that_is_said_to_be_done_and_is_not_is_damaged() {
     assert_eq!(damage(&stored).as_deref(), Some("it is done, but not all of it is recorded"));
 }
 
-/// A coordinator that ended before it could write that a job is done has left it complete.
+/// A coordinator that ended before it could mark a job as done has left it complete.
 #[test]
 fn a_job_of_which_all_is_recorded_is_done() {
     let mut world = World::new();
@@ -457,8 +457,8 @@ fn a_job_has_a_plan_from_the_moment_it_is_counted() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
 
-    /// Whatever operators do and whichever workers fail, all jobs end with the right count, and nothing is held or
-    /// counted twice that the ledger could know of.
+    /// Whatever operators do and whichever workers fail, all jobs end with the right count. Nothing is held or counted
+    /// twice, as far as the ledger could know.
     #[test]
     fn any_decisions_end_with_the_right_counts(
         steps in prop::collection::vec((0..13_u8, 0..3_u64, 0..3_u64, -2..3_i32), 0..60),
@@ -509,8 +509,8 @@ proptest! {
     }
 }
 
-/// The one way in which sharing costs a count: a worker has just begun a lease, and the ledger, which has not heard
-/// so, gives it to another.
+/// The one way in which sharing costs a count: a worker has just begun a lease, and the ledger, which has not heard of
+/// it yet, gives it to another.
 #[test]
 fn a_lease_taken_just_as_it_is_begun_is_counted_twice_and_recorded_once() {
     let mut world = World::new();
@@ -520,7 +520,7 @@ fn a_lease_taken_just_as_it_is_begun_is_counted_twice_and_recorded_once() {
     for _ in 0..3 {
         world.step(first);
     }
-    // The lease that runs is over with this, and the next begins; the ledger has not heard it yet.
+    // This ends the running lease, and the next begins; the ledger has not heard of it yet.
     world.ledger.pause(world.now, paused).expect("is running");
     world.carry_out();
     let in_hand = world.begin(first).expect("its second lease");

@@ -1,4 +1,4 @@
-//! Jobs of both methods, and workers that can count by one of them or by both.
+//! Tests of jobs of both methods, with workers that can count by one of them or both.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use queens_solver::Method;
 
 use crate::world::{World, named, priority};
 
-/// The jobs of which a worker holds leases.
+/// Returns the jobs that a worker holds leases of.
 fn held(world: &World, worker: WorkerId) -> Vec<JobId> {
     let mut jobs: Vec<JobId> = world.workers[&worker]
         .leases
@@ -72,7 +72,7 @@ fn a_worker_of_another_decomposition_of_halves_still_searches() {
     assert_eq!(world.job(halves).state, JobState::Queued);
 }
 
-/// The first in order that a worker can count, whichever others there are.
+/// A worker gets the first job that it can count, whatever others there are.
 #[test]
 fn each_worker_gets_the_most_urgent_job_that_it_can_count() {
     let mut world = World::new();
@@ -97,7 +97,7 @@ fn a_job_takes_over_those_alone_that_can_count_it() {
     let search = world.submit(10);
     let (old, able) = (world.connect(1, "old"), world.connect_able(2, "able"));
     let halves = world.submit_by(9, Method::Halves);
-    // It is the most urgent, but nobody who is at work can count it: the one after it must not wait for that.
+    // It is the most urgent, but no busy worker can count it: the job after it must not wait for that.
     world.ledger.set_priority(world.now, halves, priority(9)).expect("there");
     world.carry_out();
     let kept = held(&world, old);
@@ -114,7 +114,7 @@ fn a_job_takes_over_those_alone_that_can_count_it() {
     [search, halves, urgent].into_iter().for_each(|job| world.check_done(job));
 }
 
-/// What one worker has left of a job of halves goes to another that can count it, not to an idle one that can't.
+/// The rest of a worker's halves job goes to another that can count it, not to an idle worker that can't.
 #[test]
 fn the_rest_of_a_lease_goes_to_whom_can_count_it() {
     let mut world = World::new();
@@ -161,7 +161,7 @@ fn a_restart_keeps_the_method_and_refuses_another_decomposition() {
     assert_eq!(refused, RestoreError { job, method: Method::Halves, found: 99 });
 }
 
-/// Nodes of one method say nothing of how fast the other is counted.
+/// Work units of one method are no measure of the other's speed.
 #[test]
 fn speeds_are_measured_for_each_method_alone() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! What several names say of one span, when some of them take it back, or are found out later.
+//! Tests of spans with several counts, when some parties contradict themselves or are found out later.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn check_done_right(world: &World, job: JobId) {
     }
 }
 
-/// A worker begins a subproblem, and is not heard of while another counts all there is, falsified by this much.
+/// Lets a worker begin a subproblem and go silent, while another counts everything, falsified by this much.
 fn begin_and_vanish(world: &mut World, name: &str, other: (&str, Count)) -> Delta {
     let worker = world.connect(1, name);
     let late = world.begin(worker).expect("something to count");
@@ -44,7 +44,7 @@ fn begin_and_vanish(world: &mut World, name: &str, other: (&str, Count)) -> Delt
     late
 }
 
-/// It comes back and says what it has counted after all.
+/// Lets the worker come back and report its count.
 fn come_back(world: &mut World, name: &str, late: Delta) {
     let held = Held { lease: late.lease, job: late.job, spans: vec![late.span] };
     let worker = world.connect_with(1, name, vec![held]);
@@ -54,8 +54,8 @@ fn come_back(world: &mut World, name: &str, late: Delta) {
     world.carry_out();
 }
 
-/// An honest name loses against two who lie alike. When those are found out, what it said is not forgotten: another who
-/// says the same is enough, and nothing is decided or counted as confirmed twice.
+/// An honest party loses against two liars who agree. When those are found out, its count still matters: one more party
+/// that agrees is enough, and no decision or confirmation is counted twice.
 #[test]
 fn who_lost_against_liars_is_heard_when_they_are_found_out() {
     let mut world = World::new();
@@ -107,7 +107,7 @@ fn a_name_that_contradicts_itself_speaks_for_nothing() {
     }
 }
 
-/// What was confirmed by a name that contradicts itself later is not confirmed, until another confirms it.
+/// A party that contradicts itself no longer confirms a span, so another must confirm it.
 #[test]
 fn each_span_on_which_two_names_agree_is_counted_once() {
     let mut world = World::new();

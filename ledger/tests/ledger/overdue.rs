@@ -1,4 +1,4 @@
-//! Who says that he is slow, or has many threads, holds nobody up.
+//! Tests that a worker that claims to be slow, or to have many threads, holds nobody up.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use queens_model::{Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Speed, Wor
 use crate::world::World;
 
 impl World {
-    /// A worker that claims so many threads of this speed.
+    /// Connects a worker that claims this number of threads of this speed.
     fn connect_claiming(&mut self, id: u64, name: &str, n_threads: u32, speed: f64) -> WorkerId {
         let halves = HalvesSkill { decomposition: 0, speed: Speed::ZERO };
         self.connect_saying(id, name, |hello| Hello {
@@ -23,7 +23,8 @@ impl World {
     }
 }
 
-/// Says each second that it lives, and nothing else, until the job is done by another or this long has passed.
+/// Plays a worker that reports each second that it is alive, and nothing else, until another has done the job, or an
+/// hour.
 #[track_caller]
 fn check_held_up(n_threads: u32, claimed: f64, honest_first: bool) {
     let mut world = World::new();
@@ -47,7 +48,7 @@ fn check_held_up(n_threads: u32, claimed: f64, honest_first: bool) {
     world.check_done(job);
     let took = world.now.as_secs_f64();
     assert!(took < 120.0, "{n_threads} threads of {claimed}: done after {took} s");
-    // What it holds is overdue by the time when nothing else is left, unless it is named before.
+    // Its leases are overdue by the time when nothing else is left, unless it is named before.
     assert!(n_threads > 1 || named_after.is_some(), "nobody is named");
     assert_eq!(world.worker_state(slow), WorkerState::Stuck);
 }
@@ -101,7 +102,7 @@ fn threads_that_have_shown_nothing_get_few_leases() {
     world.ledger.goodbye(world.now, claims);
     world.carry_out();
 
-    // Each lease of which something comes is one thread that counts, and four are believed for one.
+    // Each lease with a report proves one thread, and four threads get leases for each proven one.
     let honest = world.connect_claiming(3, "honest", 200, 1e3);
     let mut most = 0;
     for n_proven in 1..=40 {
@@ -114,10 +115,10 @@ fn threads_that_have_shown_nothing_get_few_leases() {
     assert!(most > 128, "{most}");
 }
 
-/// Before it is known that nothing comes of a session, the next one is there, under another number.
+/// Before a silent session is noticed, the next one is there, under another number.
 #[test]
 fn one_invitation_whose_sessions_report_nothing_does_not_keep_recounts_from_others() {
-    // By each, some records would be given to it before all others.
+    // With each of these parties, some records would go to it before all others.
     (9..25).for_each(check_silent);
 }
 
@@ -150,8 +151,8 @@ fn check_silent(party: u8) {
     world.check_done(job);
 }
 
-/// Sessions of one invitation take leases and report nothing; when they get no more, they come again under other numbers.
-/// Returns how long a count takes that one honest worker would do alone.
+/// Returns how long a job takes that one honest worker would do alone. Sessions of one invitation take leases and
+/// report nothing. When they get no more, they come again under other numbers.
 #[track_caller]
 fn seconds_beside(n_silent: u64) -> f64 {
     let mut world = World::new();
@@ -186,7 +187,7 @@ fn one_invitation_whose_sessions_report_nothing_does_not_slow_a_count_down() {
     let alone = seconds_beside(0);
     for n_silent in [1, 4, 16] {
         let took = seconds_beside(n_silent);
-        // What they took in the beginning is given back once.
+        // The leases that they took in the beginning are taken back once.
         assert!(took < 1.2 * alone + 30.0, "{took} s beside {n_silent}, {alone} s alone");
     }
 }

@@ -1,4 +1,4 @@
-//! Parts of boards.
+//! Tests of jobs that count some parts of a board.
 
 use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::{Coverage, Store, StoredJob};
@@ -12,7 +12,7 @@ fn part(n: u8, method: Method, from: u32, to: u32) -> Submission {
     Submission { crosses, ..Submission::new(size(n), method) }
 }
 
-/// Whichever way a board is cut into two, its parts have all its solutions together, over a restart.
+/// However a board is cut into two, its parts have all its solutions together, even after a restart.
 #[test]
 fn parts_of_a_board_add_up_to_it() {
     for method in Method::ALL {
@@ -54,7 +54,7 @@ fn a_part_that_no_plan_has_is_refused() {
     world.submit_on(&part(8, Method::Search, 3, n_parts)).expect("there are such crosses");
 }
 
-/// What is recorded of another part belongs to another job.
+/// Records of another part belong to another job.
 #[test]
 fn a_job_with_records_outside_its_part_is_damaged() {
     let mut world = World::new();
@@ -70,7 +70,7 @@ fn a_job_with_records_outside_its_part_is_damaged() {
     assert_eq!(damage(&stored).as_deref(), Some("it counts crosses 2..99 of a plan with 30"));
 }
 
-/// What is added up must not wrap, whatever somebody has written who can make digests.
+/// Sums must not overflow, even if somebody who can make digests has written the numbers.
 #[test]
 fn a_job_with_numbers_that_no_board_comes_to_is_damaged() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! Records are counted again by other names, and disputes are decided.
+//! Tests of recounts by other names, and of disputes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use queens_solver::Count;
 use super::belief::say;
 use super::world::{World, named, solutions};
 
-/// What is recorded twice, by two names, and alike.
+/// Checks that two names agree on every record.
 #[track_caller]
 fn check_confirmed(world: &World, job: JobId) {
     world.check_total(job);
@@ -100,7 +100,7 @@ fn what_is_done_of_a_record_is_lost_with_the_lease_and_counted_by_another() {
     check_confirmed(&world, job);
 }
 
-/// A liar has counted all, or counts all again.
+/// Plays a liar that counts everything, first or second.
 #[track_caller]
 fn check_liar(lie: Count, lies_first: bool) {
     let mut world = World::new();
@@ -158,7 +158,7 @@ fn all_that_a_suspect_recorded_is_counted_again_in_all_jobs() {
     let [old, new] = [world.submit_verified(7, 0), world.submit_verified(6, 100)];
     let mallory = world.connect(1, "mallory");
     while world.job(old).state != JobState::Done {
-        // All of this is a lie that nobody looks at.
+        // All of this is a lie that nobody checks.
         world.workers.get_mut(&mallory).expect("connected").lie = MORE;
         world.step(mallory);
     }

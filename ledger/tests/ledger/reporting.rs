@@ -1,4 +1,4 @@
-//! How often workers are told to report, and what is concluded from their silence.
+//! Tests of report intervals and of timeouts.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A world in which each of so many workers is to report so often.
+/// Creates a world in which `n_workers` workers have this report interval.
 fn world(n_workers: u32, interval: Duration) -> World {
     let mut world = World::new();
     let per_second = f64::from(n_workers) / interval.as_secs_f64();
@@ -95,7 +95,7 @@ fn who_counts_the_tail_of_a_job_reports_more_often_until_it_is_over() {
     assert!(told(&world).iter().all(|interval| *interval >= SECOND * 20));
 }
 
-/// Who was told to report more often at the end of a job is not given up before he can have heard it, and is soon after.
+/// A worker whose interval gets shorter at the end of a job is given up soon, but not before it can have heard of it.
 #[test]
 fn a_worker_that_is_hurried_has_the_time_to_hear_it() {
     let mut world = world(1, SECOND * 30);

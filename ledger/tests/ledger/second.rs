@@ -1,4 +1,4 @@
-//! Boards that are counted a second time.
+//! Tests of boards that are counted twice.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn twice(n: u8, method: Method, second: Method) -> Submission {
     Submission { second_pass: Some(second), ..Submission::new(size(n), method) }
 }
 
-/// The two passes of the only board.
+/// Returns the two passes of the only board.
 fn passes(world: &World) -> [JobStatus; 2] {
     let jobs = world.ledger.jobs();
     let [first, second] = &jobs[..] else { panic!("{jobs:?}") };
@@ -73,7 +73,7 @@ fn a_second_pass_survives_a_restart_at_any_time() {
     }
 }
 
-/// The second pass comes right behind the first: before jobs that were submitted between the two, and behind none.
+/// The second pass directly follows the first, before jobs that were submitted between the two.
 #[test]
 fn what_is_decided_about_a_pass_is_decided_about_both() {
     let mut world = World::new();
@@ -112,7 +112,7 @@ fn a_second_pass_that_is_given_up_leaves_the_first_what_it_is() {
     assert_eq!((world.job(first).state, world.job(first).second), (JobState::Done, None));
     assert_eq!(world.job(second).state, JobState::Cancelled);
     let mut world = world.restart();
-    // Another can be had.
+    // Another second pass may follow.
     let more = Verification { second_pass: Some(Method::Search), ..Verification::default() };
     world.ledger.verify_more(world.now, first, more, 0).expect("it is done");
     world.carry_out();
@@ -166,7 +166,7 @@ fn there_is_no_second_pass_that_would_be_the_first_again_or_not_of_the_same_part
     );
 }
 
-/// Nobody gets a number of which the passes say different things.
+/// No result is published while the passes contradict each other.
 #[test]
 fn passes_that_differ_are_disputed_and_never_done() {
     let mut world = World::new();
@@ -175,14 +175,14 @@ fn passes_that_differ_are_disputed_and_never_done() {
     while states(&world)[0] != JobState::Verifying {
         assert!(world.step(worker));
     }
-    // A count that its worker has got wrong.
+    // A wrong count.
     let mut stored = world.store.load().expect("memory");
     stored.jobs[0].coverage[2].1.solutions += 1;
     let ledger = Ledger::restore(stored, Run::new(1)).expect("nobody can see that");
     world.ledger = ledger;
     world.workers.clear();
     world.carry_out();
-    // Two names agree on all records of that cross, in both passes: there is nothing left to do.
+    // Two names agree on all records of that part, in both passes, so that nothing is left to do.
     ["bert", "carol", "dora"].into_iter().zip(2..).for_each(|(name, id)| _ = world.connect(id, name));
     world.finish();
     let [first, second] = passes(&world);
@@ -218,8 +218,8 @@ fn a_second_pass_of_nothing_like_it_is_damaged() {
     Ledger::restore(two, Run::new(1)).expect("it is given up");
 }
 
-/// A lie in the first pass: the second pass finds the cross, two names that agree find the liar, and the job is done with
-/// the right number. No share of it is to be counted again but for that.
+/// A lie in the first pass: the second pass finds the part, two names that agree find the liar, and the job ends with
+/// the right number. The job has no other recounts.
 #[test]
 fn a_lie_that_the_second_pass_finds_is_counted_again_and_the_liar_is_blocked() {
     let mut world = World::new();
@@ -241,7 +241,7 @@ fn a_lie_that_the_second_pass_finds_is_counted_again_and_the_liar_is_blocked() {
     world.check_total(job);
 }
 
-/// More is counted again of a job that is done when somebody asks for it.
+/// A job that is done is recounted further on request.
 #[test]
 fn a_larger_share_of_a_job_that_is_done_is_counted_again() {
     let mut world = World::new();
@@ -264,7 +264,7 @@ fn a_larger_share_of_a_job_that_is_done_is_counted_again() {
     );
 }
 
-/// As long as there is something else, a worker gets crosses in the second pass that others have counted in the first.
+/// While there is a choice, a worker gets parts in the second pass that others have counted in the first.
 #[test]
 fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
     let mut world = World::new();
@@ -283,7 +283,7 @@ fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
     assert!(n_same * 5 <= second.len(), "{n_same} of {} crosses by the same name", second.len());
 }
 
-/// One that is wrong in both passes may be so in the same way, so that they agree.
+/// A party that is wrong in both passes may be wrong in the same way, so that they agree.
 #[test]
 fn what_one_name_counted_in_both_passes_is_counted_again_by_another() {
     let mut world = World::new();

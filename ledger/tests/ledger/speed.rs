@@ -1,4 +1,4 @@
-//! What is told of speeds and of the time left: what was measured, and nothing before.
+//! Tests that speeds and remaining times are measured ones, and absent before a measurement.
 
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ fn a_speed_that_nobody_has_measured_is_not_told() {
     assert!(world.job(job).time_left.is_some());
 }
 
-/// A worker that idles this long after each subproblem of 50 ms: from a tenth of the work on, the time left is within
-/// a quarter of what it turns out to be, and inside its range.
+/// Checks the remaining time with a worker that idles this long after each subproblem of 50 ms. From a tenth of the
+/// work on, it must be within a quarter of the truth, and inside its range.
 #[track_caller]
 fn check_time_left(idle: Duration) {
     let mut world = World::new();
@@ -82,7 +82,7 @@ fn the_time_left_is_what_it_turns_out_to_be() {
     check_time_left(Duration::from_millis(100));
 }
 
-/// The same of a worker that counts all the time and reports only now and then, or when a lease ends.
+/// The same with a worker that counts all the time and reports only now and then, or when a lease ends.
 #[test]
 fn the_time_left_is_as_good_when_reports_are_rare() {
     let mut world = World::new();

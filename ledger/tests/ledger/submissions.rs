@@ -1,4 +1,4 @@
-//! What a job is that somebody has said little of, and what nobody gets without having said that it is meant.
+//! Tests of the defaults of a submission, and of the confirmation that expensive jobs need.
 
 use queens_ledger::SubmissionRefusal;
 use queens_model::{Share, Submission};

@@ -1,4 +1,4 @@
-//! A ledger with a store, and workers that do what they are told.
+//! A ledger with a store, and workers that follow their messages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
@@ -36,7 +36,7 @@ pub(crate) fn priority(priority: i32) -> Priority {
     Priority::try_from(priority).expect("a priority")
 }
 
-/// What can't be true of the last job of a store, if it is set aside.
+/// Returns why the last job of a store is invalid, if it is set aside.
 pub(crate) fn damage(stored: &Stored) -> Option<String> {
     let ledger = Ledger::restore(stored.clone(), Run::new(1)).expect("the decomposition is this one");
     let job = ledger.jobs().pop().expect("a job");
@@ -48,16 +48,16 @@ pub(crate) fn solutions(n: BoardSize) -> u128 {
     published(n).expect("published").solutions
 }
 
-/// A ledger with a store, and workers that do what they are told.
+/// A ledger with a store, and workers that follow their messages.
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
     pub(crate) store: MemoryStore,
     pub(crate) now: Duration,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
-    /// Subproblems that a worker began before the ledger heard that the lease before theirs was at its end. Until then
-    /// they wait, by all that the ledger knows, and may be given to another, who counts them too.
+    /// Subproblems that a worker began before the ledger heard of the end of the lease before. For the ledger they
+    /// still wait, so it may give them to another worker, which counts them too.
     begun_unheard: Vec<(JobIdentity, Span)>,
-    /// Who comes next; if nobody is asked, each name is a party.
+    /// The party of the next worker; `None` makes each name a party.
     party: Option<Party>,
     /// How often the ledger was restarted.
     run: u128,
@@ -66,16 +66,16 @@ pub(crate) struct World {
 #[derive(Default)]
 pub(crate) struct Worker {
     pub(crate) name: String,
-    /// In the order they are counted in.
+    /// In the order of counting.
     pub(crate) leases: BTreeMap<LeaseId, (Lease, VecDeque<Span>)>,
-    /// The lease of which its thread has a subproblem in hand.
+    /// The lease whose subproblem its thread counts.
     pub(crate) in_hand: Option<LeaseId>,
     pub(crate) n_reports: u64,
     pub(crate) sent_home: bool,
-    /// By how much its counts are off.
+    /// The error of its counts.
     pub(crate) lie: Count,
     pub(crate) notices: Vec<String>,
-    /// What it was told last of how often to report.
+    /// The report interval that it was last told.
     pub(crate) interval: Option<Duration>,
 }
 
@@ -103,7 +103,7 @@ impl World {
         world
     }
 
-    /// All workers are gone, and another ledger goes on.
+    /// Removes all workers and continues with another ledger.
     pub(crate) fn restart(mut self) -> Self {
         let run = self.run + 1;
         Self::of_run(self.store.load().expect("memory"), self.store, run)
@@ -113,7 +113,7 @@ impl World {
         self.submit_by(n, Method::Search)
     }
 
-    /// A job of which so many per cent are to be counted again.
+    /// Submits a job with this percentage of recounts.
     pub(crate) fn submit_verified(&mut self, n: u8, percent: u32) -> JobId {
         let recount = Share::of_ppm(percent * 10_000).expect("a share");
         let asked = Submission { recount: Some(recount), ..Submission::new(size(n), Method::Search) };
@@ -139,7 +139,7 @@ impl World {
         self.connect_as(id, name, of_another_version, held)
     }
 
-    /// A worker of a name that comes with the invitation of this number.
+    /// Connects a worker of a name with the invitation of this number.
     pub(crate) fn connect_of(&mut self, party: u8, id: u64, name: &str) -> WorkerId {
         self.party = Some(Party::from_bytes([party; 16]));
         let worker = self.connect(id, name);
@@ -147,7 +147,7 @@ impl World {
         worker
     }
 
-    /// A worker that can join halves too.
+    /// Connects a worker that can also count by halves.
     pub(crate) fn connect_able(&mut self, id: u64, name: &str) -> WorkerId {
         let skill = HalvesSkill { decomposition: Method::Halves.decomposition(), speed: Speed::from(1000) };
         self.connect_as(id, name, skill, Vec::new())
@@ -163,7 +163,7 @@ impl World {
         self.connect_saying(id, name, |hello| Hello { halves, held, ..hello })
     }
 
-    /// Connects a worker that changes something of what a worker with one thread says of itself.
+    /// Connects a worker whose hello differs from that of a worker with one thread by `change`.
     pub(crate) fn connect_saying(
         &mut self,
         id: u64,
@@ -190,7 +190,7 @@ impl World {
         worker
     }
 
-    /// Carries out what the ledger wants done; plans are made at once.
+    /// Carries out the ledger's effects; plans are made at once.
     pub(crate) fn carry_out(&mut self) {
         loop {
             let effects = self.ledger.take_effects();
@@ -218,7 +218,7 @@ impl World {
         }
     }
 
-    /// No subproblem is held by two workers that have heard all that they were told.
+    /// Checks that no two workers hold the same subproblem, once they have heard all their messages.
     pub(crate) fn check_leases(&self) {
         let held = self.workers.values().flat_map(|worker| worker.leases.values());
         let mut spans: Vec<(JobIdentity, Span)> =
@@ -234,7 +234,7 @@ impl World {
         self.ledger.jobs().into_iter().find(|job| job.id == id).expect("submitted")
     }
 
-    /// What leases of a job name.
+    /// Returns the identity of a job.
     pub(crate) fn identity(&self, job: JobId) -> JobIdentity {
         self.ledger.identity(job).expect("submitted")
     }
@@ -243,13 +243,13 @@ impl World {
         self.ledger.workers().into_iter().find(|worker| worker.id == id).expect("connected").state
     }
 
-    /// What a worker counts next.
+    /// Returns the subproblem that a worker counts next.
     pub(crate) fn next(&self, id: WorkerId) -> Option<(JobId, Span)> {
         let (lease, spans) = self.workers[&id].leases.values().find(|(_, spans)| !spans.is_empty())?;
         Some((self.ledger.job_of(lease.job)?, spans.front()?.split_at(spans.front()?.from() + 1).0?))
     }
 
-    /// A worker's thread takes the next subproblem in hand; it counts it whatever it is told meanwhile.
+    /// Lets a worker's thread begin the next subproblem, which it counts whatever messages come.
     pub(crate) fn begin(&mut self, id: WorkerId) -> Option<Delta> {
         let worker = self.workers.get_mut(&id).filter(|worker| worker.in_hand.is_none())?;
         let first = worker.leases.keys().next().copied();
@@ -266,12 +266,12 @@ impl World {
         Some(Delta { job: lease.job, lease: lease.id, span, count, duration: Duration::from_millis(50) })
     }
 
-    /// A worker reports what it had in hand, and which of its leases are at their end.
+    /// Lets a worker report the subproblem in hand and its finished leases.
     pub(crate) fn report(&mut self, id: WorkerId, delta: Option<Delta>) -> Vec<SpanOutcome> {
         self.report_all(id, delta.into_iter().collect())
     }
 
-    /// A worker reports all this, with what it had in hand last, and which of its leases are at their end.
+    /// Lets a worker report all this, with the subproblem in hand, and its finished leases.
     pub(crate) fn report_all(&mut self, id: WorkerId, deltas: Vec<Delta>) -> Vec<SpanOutcome> {
         let worker = self.workers.get_mut(&id).expect("connected");
         worker.n_reports += 1;
@@ -289,7 +289,7 @@ impl World {
         outcomes
     }
 
-    /// A worker reports what it had in hand, which counts: nobody else has counted it.
+    /// Lets a worker report the subproblem in hand, which must be new.
     #[track_caller]
     pub(crate) fn report_counted(&mut self, id: WorkerId, delta: Delta) {
         let may_be_repeated = self.begun_unheard.contains(&(delta.job, delta.span));
@@ -300,7 +300,8 @@ impl World {
         }
     }
 
-    /// A worker counts one subproblem and reports it, or that its leases are at their end; `false` if it has none.
+    /// Lets a worker count and report one subproblem, or report its finished leases. Returns `false` if it has no
+    /// leases.
     pub(crate) fn step(&mut self, id: WorkerId) -> bool {
         let has_leases = !self.workers[&id].leases.is_empty();
         let delta = self.begin(id);
@@ -309,7 +310,7 @@ impl World {
         has_leases
     }
 
-    /// A worker's kernel fails on the next subproblem, and with it the lease ends.
+    /// Lets a worker fail on the next subproblem, which ends the lease.
     pub(crate) fn fail(&mut self, id: WorkerId) -> Option<Span> {
         let Delta { job, lease, span, .. } = self.begin(id)?;
         let failure = Failure { job, lease, span, reason: "division by zero".to_owned() };
@@ -330,7 +331,7 @@ impl World {
         self.carry_out();
     }
 
-    /// All workers count until none has anything to do.
+    /// Lets all workers count until none has anything to do.
     pub(crate) fn finish(&mut self) {
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
         while ids.iter().filter(|&&id| self.step(id)).count() > 0
@@ -343,7 +344,7 @@ impl World {
         self.workers.values().any(|worker| !worker.leases.is_empty())
     }
 
-    /// The records of a job come to its total.
+    /// Checks that the records of a job add up to its total.
     #[track_caller]
     pub(crate) fn check_total(&self, job: JobId) {
         let status = self.job(job);

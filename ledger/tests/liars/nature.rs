@@ -1,40 +1,40 @@
-//! What workers make of what they count.
+//! The ways in which simulated workers falsify their counts.
 
 use queens_solver::Count;
 
 use super::random::Random;
 
-/// How a worker tells what it has counted.
+/// How a worker reports its counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Nature {
-    /// As it is.
+    /// Truthfully.
     Honest,
-    /// Some subproblems are told wrongly, always the same ones in the same way.
+    /// Some subproblems are reported wrongly, always the same ones in the same way.
     Liar {
         /// Liars of the same seed tell the same lies.
         seed: u64,
-        /// How many of a million subproblems are told wrongly.
+        /// How many of a million subproblems are reported wrongly.
         share: u64,
-        /// What is added to what is right.
+        /// The amount that is added to the true count.
         adds: Count,
     },
     /// Now and then a bit of a number flips.
     Flaky {
         /// In how many of a million subproblems.
         share: u64,
-        /// One of ten bits from this one on: no two flip the same.
+        /// The first of ten bits, one of which flips: no two workers flip the same.
         bit: u32,
     },
 }
 
 impl Nature {
-    /// A liar of some kind, or somebody with bad memory. Those of one number tell the same lies if they lie.
+    /// Returns a liar of some kind, or a worker with bad memory. Liars of one number tell the same lies.
     pub(crate) fn random(random: &mut Random, number: u64) -> Self {
         if random.percent(20) {
             let bit = 20 + 10 * u32::try_from(number).expect("few");
             return Self::Flaky { share: random.between(1_000, 100_000), bit };
         }
-        // Different liars lie by different amounts, so that no two say the same by accident.
+        // Different liars lie by different amounts, so that no two agree by accident.
         let little = [1, 1_000, 1_000_003][usize::try_from(number).expect("few")];
         let much = 1 << (40 + number);
         let kinds = Random::new(number).between(0, 99);
@@ -48,12 +48,12 @@ impl Nature {
         Self::Liar { seed: number, share, adds: Count { solutions: solutions * by, nodes: nodes * by } }
     }
 
-    /// Somebody who tells too many solutions, in so many of a million subproblems.
+    /// Returns a liar that reports too many solutions, in `share` of a million subproblems.
     pub(crate) fn solutions(seed: u64, share: u64) -> Self {
         Self::Liar { seed, share, adds: Count { solutions: 1, nodes: 0 } }
     }
 
-    /// What it tells of a subproblem that counts to this.
+    /// Returns the reported count of a subproblem with this true count.
     pub(crate) fn tell(self, random: &mut Random, cross: u32, number: u64, truth: Count) -> Count {
         match self {
             Self::Honest => truth,
@@ -74,7 +74,7 @@ impl Nature {
     }
 }
 
-/// A number that looks random, and is the same for the same three.
+/// Returns a number that looks random, and is the same for the same arguments.
 pub(crate) fn hash(a: u64, b: u64, c: u64) -> u64 {
     let mut mixed = Random::new(a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (b << 32) ^ c);
     mixed.next();

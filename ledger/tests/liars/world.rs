@@ -1,4 +1,4 @@
-//! A ledger, its store, and workers of all natures.
+//! A simulated ledger with its store and honest or lying workers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Pla
 use super::nature::{Nature, hash};
 use super::random::Random;
 
-/// Steps within which a history must end when nothing goes wrong any more.
+/// The most steps in which a history must end when nothing goes wrong any more.
 const MOST_STEPS: u64 = 100_000;
 
-/// The parts of the board of the smallest jobs.
+/// The board size, which gives the smallest jobs.
 const N: u8 = 6;
 
-/// Everything there is.
+/// The simulated world.
 pub(crate) struct World {
     random: Random,
     ledger: Ledger,
     store: MemoryStore,
-    /// Another store, which is told the same and has to say the same.
+    /// Another store, which gets the same writes and must give the same answers.
     pub(crate) mirror: Option<Box<dyn Store>>,
     pub(crate) plan: Arc<Plan>,
     now: Duration,
     jobs: Vec<JobId>,
-    /// The jobs that are counted a second time, by those that do.
+    /// The first pass of each second pass.
     firsts: BTreeMap<JobId, JobId>,
     members: BTreeMap<WorkerId, Member>,
-    /// All parties that there ever were.
+    /// The nature of each party that ever joined.
     natures: BTreeMap<String, Nature>,
     n_members: u64,
     /// Whether the coordinator crashes now and then.
     pub(crate) crashes: bool,
     pub(crate) n_crashes: u64,
-    /// Whether liars tell the truth about what somebody honest has counted, which would give them away.
+    /// Whether liars tell the truth on spans that an honest worker has counted, where a lie would be noticed.
     pub(crate) are_wise: bool,
-    /// Who alone counts again what is submitted from now on.
+    /// The only party that recounts jobs submitted from now on.
     pub(crate) arbiter: Option<String>,
-    /// Names that liars have besides their first.
+    /// The number of names that liars have besides their first.
     pub(crate) n_further_names: usize,
 }
 
@@ -55,7 +55,7 @@ struct Member {
     sequence: u64,
 }
 
-/// The coordinator is gone in the middle of something.
+/// The coordinator has crashed in the middle of something.
 struct Crashed;
 
 impl World {
@@ -94,7 +94,7 @@ impl World {
         self.submit_with(share, None)
     }
 
-    /// A board that is counted twice.
+    /// Submits a board that is counted twice.
     pub(crate) fn submit_twice(&mut self, share: u32) -> JobId {
         self.submit_with(share, Some(Method::Search))
     }
@@ -121,7 +121,7 @@ impl World {
         job
     }
 
-    /// Somebody joins: a party that has not been there, or one that has by a further name, as in "liar 0, again".
+    /// Adds a worker: a new party, or a further name of a known one, as in "liar 0, again".
     pub(crate) fn recruit(&mut self, name: &str, nature: Nature) -> WorkerId {
         self.natures.insert(party_of(name).to_owned(), nature);
         let id = self.join(name);
@@ -129,7 +129,7 @@ impl World {
         id
     }
 
-    /// Another worker of a name that is there.
+    /// Adds another worker of a known name.
     pub(crate) fn recruit_twin(&mut self, name: &str) {
         self.join(name);
         self.settle();
@@ -157,14 +157,14 @@ impl World {
         worker
     }
 
-    /// Somebody leaves.
+    /// Lets a worker leave.
     pub(crate) fn dismiss(&mut self, worker: WorkerId) {
         self.members.remove(&worker);
         self.ledger.goodbye(self.now, worker);
         self.settle();
     }
 
-    /// Something happens.
+    /// Plays one random event.
     pub(crate) fn step(&mut self) {
         self.now += Duration::from_millis(20);
         let members: Vec<WorkerId> = self.members.keys().copied().collect();
@@ -193,7 +193,7 @@ impl World {
         self.settle();
     }
 
-    /// A worker counts some of its first lease and says so.
+    /// Lets a worker count some of its first lease and report it.
     fn report(&mut self, id: WorkerId) {
         let Some(member) = self.members.get_mut(&id) else { return };
         member.sequence += 1;
@@ -222,7 +222,8 @@ impl World {
         self.ledger.report(self.now, id, &report).expect("in order");
     }
 
-    /// What a worker tells of a span. In the second pass it lies about what it would lie about in the first.
+    /// Returns the count that a worker reports for a span. In the second pass it lies about the same subproblems as in
+    /// the first.
     fn told(&mut self, nature: Nature, job: JobId, span: Span) -> Count {
         let is_honests = |record: &Record| {
             let is_in = record.span.cross() == span.cross()
@@ -244,7 +245,7 @@ impl World {
         told
     }
 
-    /// Carries out what the ledger wants done, and begins anew if the coordinator crashes meanwhile.
+    /// Carries out the ledger's effects, and starts over if the coordinator crashes meanwhile.
     fn settle(&mut self) {
         if let Err(Crashed) = self.carry_out() {
             self.crash();
@@ -295,7 +296,8 @@ impl World {
         }
     }
 
-    /// The coordinator is gone, and another goes on with what is durable. All workers come back with empty hands.
+    /// Replaces the coordinator by another, which continues with the durable state. All workers come back without
+    /// leases.
     fn crash(&mut self) {
         self.n_crashes += 1;
         let was = std::mem::replace(&mut self.crashes, false);
@@ -307,17 +309,18 @@ impl World {
             self.join(&name);
         }
         _ = self.carry_out();
-        // What was not durable was not answered: it is asked for again.
+        // A request that was not durable was not answered, so it is repeated.
         let n_known = self.ledger.jobs().len();
         self.jobs.truncate(n_known);
         self.crashes = was;
     }
 
-    /// Goes on until all jobs are done.
+    /// Plays on until all jobs are done.
     pub(crate) fn finish(&mut self) {
         for n_steps in 0..MOST_STEPS {
             if self.has_colluders() && n_steps % 1000 == 999 {
-                // They may have had all others blocked. Nobody can tell who is right: an operator lets all try again.
+                // They may have had all others blocked. Nobody can tell who is right, so an operator lets all try
+                // again.
                 for name in self.blocked() {
                     let name = name.parse().expect("a name");
                     self.ledger.unblock(self.now, &name).expect("is blocked");
@@ -331,7 +334,7 @@ impl World {
         panic!("no end in sight: {:?}", self.ledger.jobs());
     }
 
-    /// Goes on until all jobs are done, or something is in dispute.
+    /// Plays on until all jobs are done, or something is in dispute.
     pub(crate) fn finish_or_stay(&mut self) {
         for _ in 0..MOST_STEPS {
             if self.jobs.iter().all(|&job| self.job(job).state == JobState::Done || self.n_disputed(job) > 0)
@@ -371,7 +374,7 @@ impl World {
         lies.iter().collect::<BTreeSet<_>>().len() < lies.len()
     }
 
-    /// Records of a job that two parties have counted differently.
+    /// Returns the number of a job's records that two parties have counted differently.
     pub(crate) fn n_disputed(&self, job: JobId) -> u64 {
         self.job(job).n_disputed
     }
@@ -380,13 +383,13 @@ impl World {
         self.jobs.iter().map(|&job| self.store.verdicts(job).count()).sum()
     }
 
-    /// The records of a job that are not right.
+    /// Returns the number of wrong records of a job.
     pub(crate) fn n_false_records(&self, job: JobId) -> i32 {
         let is_false = |record: &&Record| record.count != self.true_count(job, record.span);
         i32::try_from(self.store.records(job).filter(is_false).count()).expect("few")
     }
 
-    /// What is told of each job is what its records come to.
+    /// Checks that the progress of each job is the sum of its records.
     pub(crate) fn check_sums(&self) {
         for &job in &self.jobs {
             let weight = |span: Span| u128::from(self.plan.parts()[span.cross() as usize].weight());
@@ -398,7 +401,7 @@ impl World {
         }
     }
 
-    /// All totals and verdicts are right, and so are all records of jobs of which all is counted again.
+    /// Checks all totals and verdicts, and all records of jobs with full recounts.
     pub(crate) fn check_truth(&self) {
         for &job in &self.jobs {
             let status = self.job(job);
@@ -418,7 +421,7 @@ impl World {
         }
     }
 
-    /// What a subproblem counts to. In the second pass each cross has the same solutions, elsewhere.
+    /// Returns the true count of a subproblem. In the second pass each part has the same solutions, elsewhere.
     fn truth(&self, job: JobId, cross: u32, number: u64) -> Count {
         let drawn = |job: JobId, number| hash(job.0 + 99, u64::from(cross), number);
         let first = self.firsts.get(&job).copied().unwrap_or(job);
@@ -426,7 +429,7 @@ impl World {
         Count { solutions, nodes: 1 + drawn(job, number) % 1000 }
     }
 
-    /// Where a subproblem's solutions are in the first pass.
+    /// Returns the subproblem of the first pass that has the same solutions.
     fn in_first_pass(&self, job: JobId, cross: u32, number: u64) -> u64 {
         let last = self.plan.parts()[cross as usize].choice().n_subproblems - 1;
         if self.firsts.contains_key(&job) { last - number } else { number }

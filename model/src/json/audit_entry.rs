@@ -1,26 +1,26 @@
-//! Decisions.
+//! Entries of the audit log as JSON.
 
 use serde::Serialize;
 
-/// Something that somebody decided or tried to, or an attempt to get in that failed.
+/// An operator's action or attempted action, or a failed attempt to authenticate.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuditEntry {
-    /// Numbers the decisions of a data directory upwards.
+    /// Increasing number of the entry within a data directory.
     number: u64,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     at_ms: u64,
-    /// Who: the invitation and what people call it by, or that nobody was asked.
+    /// The caller: the invitation and its label, or that the coordinator does not authenticate.
     who: String,
-    /// The random identity of that invitation, 32 hexadecimal digits; null of a stranger and where nobody is asked.
+    /// The invitation's random identity, 32 hexadecimal digits; null if the caller did not authenticate.
     party: Option<String>,
-    /// The role of who it was; empty where nobody is asked.
+    /// The caller's role; empty if the coordinator does not authenticate.
     role: String,
-    /// The address it came from; empty if that is not known.
+    /// The caller's address; empty if it is not known.
     peer: String,
-    /// What was decided.
+    /// The action.
     what: String,
-    /// What became of it.
+    /// The outcome of the action.
     outcome: String,
 }
 

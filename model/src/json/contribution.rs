@@ -1,27 +1,27 @@
-//! Who has counted what.
+//! Workers' contributions to a job as JSON.
 
 use serde::Serialize;
 
-/// What a worker has counted.
+/// A worker's contribution to a job.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Contribution {
-    /// Its name.
+    /// The worker's name.
     worker: String,
-    /// Its kernel.
+    /// The worker's kernel.
     kernel: String,
-    /// Spans that are recorded of it.
+    /// Recorded spans.
     spans: u64,
-    /// Their work: by search nodes, by halves units of pairs.
+    /// Work of these spans: nodes for the search, units of pairs for halves.
     nodes: String,
-    /// The time its threads took for them, added up.
+    /// Time of the worker's threads for these spans, added up.
     core_seconds: f64,
-    /// Its share of the work of all, 0 to 1.
+    /// Share of the work of all contributions, 0 to 1.
     share: f64,
 }
 
 impl Contribution {
-    /// All of them, each with its share of all work.
+    /// Converts all contributions to a job, each with its share of the total work.
     #[must_use]
     pub fn all(contributions: &[crate::Contribution]) -> Vec<Self> {
         let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;

@@ -1,24 +1,24 @@
-//! The coordinator itself.
+//! The status of a coordinator as JSON.
 
 use crate::CoordinatorStatus;
 use serde::Serialize;
 
-/// How the coordinator itself stands.
+/// The status of the coordinator itself.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Coordinator {
-    /// The version of its program.
+    /// The version of the program.
     version: String,
-    /// How long it has run.
+    /// Time since it started.
     seconds_up: f64,
-    /// What it keeps jobs in.
+    /// The kind of its store.
     store: String,
-    /// Why nothing can be recorded at present.
+    /// Why nothing can be recorded now; null if all is well.
     #[cfg_attr(feature = "schema", schema(required))]
     store_error: Option<String>,
-    /// What it refuses at present and why, in words.
+    /// Requests that it refuses now, with the reasons, in words.
     refuses: Vec<String>,
-    /// The longest step of its event loop in the last minute or two, the present one included.
+    /// The longest step of the event loop in the last minute or two, including the current one.
     slowest_step_seconds: f64,
 }
 

@@ -1,22 +1,22 @@
-//! Events.
+//! Events as JSON.
 
 use serde::Serialize;
 
-/// Something that has happened.
+/// An event.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Event {
-    /// Numbers the events of a data directory upwards. After a crash, some of the last numbers are given again.
+    /// Increasing number of the event within a data directory. After a crash, some of the last numbers are reused.
     number: u64,
-    /// When, in milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     at_ms: u64,
-    /// What it is about.
+    /// The subject of the event.
     #[cfg_attr(feature = "schema", schema(schema_with = kind))]
     kind: &'static str,
-    /// The job, if it is about one.
+    /// The job, if the event is about one.
     #[cfg_attr(feature = "schema", schema(required))]
     job: Option<String>,
-    /// What has happened, in words.
+    /// Description of the event, in words.
     text: String,
 }
 

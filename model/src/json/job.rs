@@ -1,139 +1,139 @@
-//! Jobs.
+//! Jobs as JSON.
 
 use crate::{Fraction, JobState, JobStatus, TimeLeft, bound};
 use serde::Serialize;
 
-/// A job as it stands. Numbers that may pass 2^53 are strings of digits.
+/// The status of a job. Numbers that may exceed 2^53 are strings of digits.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = JobStatus))]
 pub struct Job {
-    /// Its number, from 1 in the order of submission.
+    /// The job's number, from 1 in the order of submission.
     job: String,
-    /// What it is known by where its number may be another job's: 32 hexadecimal digits, which certificates name, too; null if
-    /// its coordinator does not tell.
+    /// The job's identity across coordinators and in certificates, 32 hexadecimal digits; null if its coordinator does
+    /// not send it.
     #[cfg_attr(feature = "schema", schema(required))]
     identity: Option<String>,
-    /// The size of its board.
+    /// The size of the board.
     n: u8,
-    /// How it is counted.
+    /// The method that counts it.
     #[cfg_attr(feature = "schema", schema(schema_with = method))]
     method: &'static str,
-    /// Where it stands.
+    /// The job's state.
     #[cfg_attr(feature = "schema", schema(schema_with = state))]
     state: &'static str,
-    /// What it waits for, in words: a worker, another name or a second invitation; null if it waits for nothing.
+    /// What the job waits for, in words: a worker, another name or a second invitation; null if it does not wait.
     #[cfg_attr(feature = "schema", schema(required))]
     waits_for: Option<String>,
-    /// How urgent it is; higher ones are counted first.
+    /// The priority; jobs of higher priority are counted first.
     #[cfg_attr(feature = "schema", schema(minimum = -1000, maximum = 1000))]
     priority: i32,
-    /// What is counted so far; when it is done, the number of solutions.
+    /// Solutions counted so far; when the job is done, the number of solutions.
     solutions: String,
-    /// Its work so far: by search nodes, by halves units of pairs. The two can't be compared.
+    /// Work done so far: nodes for the search, units of pairs for halves. The two can't be compared.
     nodes: String,
     /// The recorded share of the estimated work, 0 to 1.
     fraction: f64,
-    /// Its subproblems; 0 until its plan is made.
+    /// Number of subproblems; 0 until the job has a plan.
     subproblems: String,
-    /// Those that are recorded.
+    /// Number of recorded subproblems.
     recorded: String,
-    /// For how long it has been counted.
+    /// The time for which the job has been counted.
     seconds: f64,
-    /// How many seconds it should still take; null if nobody knows.
+    /// The estimated remaining time in seconds; null if unknown.
     #[cfg_attr(feature = "schema", schema(required))]
     seconds_left: Option<f64>,
-    /// It should turn out to be no less, 19 times out of 20; null if seconds_left is.
+    /// The lower end of the 95 % interval of seconds_left; null if that is.
     #[cfg_attr(feature = "schema", schema(required))]
     seconds_left_low: Option<f64>,
-    /// It should turn out to be no more.
+    /// The upper end of the same interval.
     #[cfg_attr(feature = "schema", schema(required))]
     seconds_left_high: Option<f64>,
-    /// Workers that hold leases of it.
+    /// Workers that hold leases of the job.
     workers: u32,
     /// Recorded spans that a second count has confirmed.
     verified: u64,
     /// Recorded spans that a second count has contradicted.
     disputed: u64,
-    /// Records that were drawn to be counted again, or are doubted, and on which no two parties agree yet.
+    /// Records to recount, drawn or in doubt, on which no two parties agree yet.
     to_recount: u64,
-    /// The work that is expected to be left of what is counted again.
+    /// The expected remaining work of the recounts.
     work_to_recount: String,
-    /// Records of which there are different counts.
+    /// Records with different counts.
     cases: u64,
-    /// Of how many spans counts have differed, and how many of those are decided, in words; null if none have.
+    /// How many spans had differing counts, and how many of those are decided, in words; null if none had.
     #[cfg_attr(feature = "schema", schema(required))]
     disputes: Option<String>,
-    /// What is left to be checked, in words; null unless all is counted and not all of it is checked.
+    /// The verification that is left, in words; null unless all is counted and not all of it is checked.
     #[cfg_attr(feature = "schema", schema(required))]
     unchecked: Option<String>,
-    /// What it is worth that a share of it is counted again, in words; null if nothing is.
+    /// What the recounts prove, in words; null if nothing is recounted.
     #[cfg_attr(feature = "schema", schema(required))]
     bound: Option<String>,
-    /// Spans that workers failed to count and that are still to be counted.
+    /// Spans that workers failed to count and that still must be counted.
     failed: u64,
-    /// Those of them that nobody who is connected may still try: they failed on three parties and on each other that is
-    /// there, or on three workers of the only one.
+    /// Failed spans that no connected worker may still try. They failed on three parties and on each other connected
+    /// party, or on three workers of the only one.
     given_up: u64,
-    /// What the worker that failed last had to say.
+    /// The reason that the last failing worker gave.
     #[cfg_attr(feature = "schema", schema(required))]
     failure: Option<String>,
-    /// Why nothing is recorded at present: the same for all jobs of a coordinator.
+    /// Why nothing can be recorded now. It is the same for all jobs of a coordinator.
     #[cfg_attr(feature = "schema", schema(required))]
     store_error: Option<String>,
-    /// How many other plans are made before this job's; null if that is made, or being made.
+    /// Number of plans that are made before this job's; null if its plan is made or being made.
     #[cfg_attr(feature = "schema", schema(required))]
     plans_before: Option<u32>,
-    /// The share of its plan that is made, 0 to 1; null unless that is being made.
+    /// The finished share of the plan, 0 to 1; null unless the plan is being made.
     #[cfg_attr(feature = "schema", schema(required))]
     plan_fraction: Option<f64>,
-    /// Its solutions up to rotation and reflection, as computed from what was counted: there soon after it is done.
+    /// Solutions up to rotation and reflection, computed from the count. Available soon after the job is done.
     #[cfg_attr(feature = "schema", schema(required))]
     fundamental: Option<String>,
-    /// The published number of solutions, once it is done.
+    /// The published number of solutions, once the job is done.
     #[cfg_attr(feature = "schema", schema(required))]
     published: Option<String>,
-    /// Whether its count is the published one.
+    /// Whether the count is the published one.
     #[cfg_attr(feature = "schema", schema(required))]
     agrees: Option<bool>,
-    /// When it was submitted, in milliseconds since 1970.
+    /// Time of submission, in milliseconds since 1970.
     created_ms: u64,
-    /// When it was first counted; null if it has not been, or nobody has kept it.
+    /// Time of the first count, in milliseconds since 1970; null if it has not begun, or is not known.
     #[cfg_attr(feature = "schema", schema(required))]
     started_ms: Option<u64>,
-    /// When it was done or given up; null if it is not, or nobody has kept it.
+    /// Time of completion or cancellation, in milliseconds since 1970; null if the job is open, or it is not known.
     #[cfg_attr(feature = "schema", schema(required))]
     finished_ms: Option<u64>,
-    /// Whether its solutions may still change: all is counted, but not yet checked as it is to be.
+    /// Whether the solutions may still change: all is counted, but not all is checked yet.
     provisional: bool,
-    /// The parts of its whole plan; 0 until that is made.
+    /// Number of parts of the whole plan; 0 until the job has a plan.
     parts: u64,
-    /// The only parts of the plan that are counted, such as 3..7, the last of them 6; null if all are.
+    /// The only parts of the plan that are counted, such as 3..7, whose last is 6; null if all are.
     #[cfg_attr(feature = "schema", schema(required))]
     crosses: Option<String>,
-    /// The share of its work that is counted again, 0 to 1.
+    /// The share of the work that is recounted, 0 to 1.
     recount: f64,
-    /// Who alone counts it again, such as "invitation 3"; null if any other party than has counted it may.
+    /// The only party that recounts, such as "invitation 3"; null if any may except the one that counted.
     #[cfg_attr(feature = "schema", schema(required))]
     recount_by: Option<String>,
-    /// The job of which this is the second pass; null if it is none.
+    /// The job whose second pass this is; null if it is none.
     #[cfg_attr(feature = "schema", schema(required))]
     second_of: Option<String>,
-    /// The job that is its second pass; null if it has none.
+    /// The second pass of this job; null if it has none.
     #[cfg_attr(feature = "schema", schema(required))]
     second: Option<String>,
-    /// In what its two passes differ, in words; null if they do not, or are not both complete.
+    /// The difference of the two passes, in words; null if they agree, or are not both complete.
     #[cfg_attr(feature = "schema", schema(required))]
     doubt: Option<String>,
-    /// What decides which records are counted again, 32 hexadecimal digits; null until it is done.
+    /// The random seed that selects the records to recount, 32 hexadecimal digits; null until the job is done.
     #[cfg_attr(feature = "schema", schema(required))]
     seed: Option<String>,
-    /// When it was first exported, in milliseconds since 1970; null if it has not been.
+    /// Time of the first export, in milliseconds since 1970; null if it was not exported.
     #[cfg_attr(feature = "schema", schema(required))]
     exported_ms: Option<u64>,
 }
 
 impl Job {
-    /// A job of a coordinator that can record nothing at present for this reason, if there is one.
+    /// Converts a job. `store_error` is the reason why its coordinator can't record anything now, if there is one.
     #[must_use]
     pub fn of(job: &JobStatus, store_error: Option<&str>) -> Self {
         let published = job.published();

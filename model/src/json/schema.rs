@@ -1,8 +1,8 @@
-//! Schemas that can't be told from a type.
+//! OpenAPI schemas that can't be derived from a type.
 
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-/// A text that is one of these.
+/// Returns the schema of a text that is one of `names`.
 pub(crate) fn one_of<const N: usize>(description: &str, names: [&'static str; N]) -> Object {
     let text = ObjectBuilder::new().schema_type(Type::String);
     text.description(Some(description)).enum_values(Some(names)).build()

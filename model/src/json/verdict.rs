@@ -1,35 +1,35 @@
-//! What was decided about spans.
+//! Verdicts on disputed spans as JSON.
 
 use crate::VerdictStatus;
 use serde::Serialize;
 
-/// A span of which there were different counts, and on which two parties have agreed.
+/// A verdict on a span with different counts: the count that two parties agree on.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verdict {
-    /// The cross.
+    /// The part's number.
     cross: u32,
     /// The first subproblem.
     from: String,
-    /// The one after the last.
+    /// The subproblem after the last.
     to: String,
-    /// Numbers the verdicts on the span from 0.
+    /// Number of the verdict on this span, from 0.
     number: u32,
-    /// When it was found, in milliseconds since 1970.
+    /// Time of the verdict, in milliseconds since 1970.
     at_ms: u64,
-    /// What two parties have counted.
+    /// The solutions that two parties counted.
     solutions: String,
-    /// Its work.
+    /// The work that they counted.
     nodes: String,
-    /// One of the two.
+    /// The name of one of the two workers.
     worker: String,
     /// Its kernel.
     kernel: String,
-    /// What it was held against, and lost.
+    /// The solutions of the count that lost.
     lost_solutions: String,
-    /// Its work.
+    /// The work of the count that lost.
     lost_nodes: String,
-    /// Who had counted that.
+    /// The name of the worker that counted it.
     lost_worker: String,
     /// Its kernel.
     lost_kernel: String,

@@ -1,57 +1,57 @@
-//! Workers.
+//! Workers as JSON.
 
 use crate::{InHand, MethodSpeeds, WorkerStatus};
 use serde::Serialize;
 
-/// A worker as it stood within the last second.
+/// The status of a worker, at most a second old.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Worker {
-    /// The number that its process drew, in hexadecimal digits.
+    /// The random number of the worker's process, in hexadecimal digits.
     worker: String,
-    /// The name people gave it; need not be unique.
+    /// The worker's name, which need not be unique.
     name: String,
-    /// Whether it gets leases, and why not.
+    /// Whether it gets leases, and if not, why.
     #[cfg_attr(feature = "schema", schema(schema_with = state))]
     state: &'static str,
     /// The version of its program.
     build: String,
-    /// What it counts with.
+    /// The kernel it counts with.
     kernel: String,
-    /// What it can count by: search, halves.
+    /// The methods it supports: search, halves.
     methods: Vec<&'static str>,
-    /// Its counting threads.
+    /// Number of counting threads.
     threads: u32,
-    /// Whether its connection is open.
+    /// Whether it is connected.
     connected: bool,
-    /// Time since it was last heard of.
+    /// Time since its last message.
     seconds_silent: f64,
-    /// What all its threads count together, as measured, nodes of the search and units of halves added up: 0 if it has
-    /// nothing to count, null if nobody has measured it.
+    /// The measured speed of all its threads, with nodes of the search and units of halves added up: 0 if it is idle,
+    /// null if not measured.
     #[cfg_attr(feature = "schema", schema(required))]
     nodes_per_second: Option<f64>,
-    /// The same by each method.
+    /// The same, split by method.
     #[cfg_attr(feature = "schema", schema(required))]
     speed_by: Option<SpeedBy>,
-    /// Leases it holds.
+    /// Number of leases it holds.
     leases: u32,
-    /// Spans recorded from its reports since the coordinator was started.
+    /// Spans recorded from its reports since the coordinator started.
     recorded: u64,
-    /// What it last failed at, if it has not reported anything since, or why its name is suspect.
+    /// Its last failure if it has not reported since, or why its name is suspect.
     #[cfg_attr(feature = "schema", schema(required))]
     failure: Option<String>,
-    /// What one of its threads is counting.
+    /// The span that one of its threads is counting.
     #[cfg_attr(feature = "schema", schema(required))]
     counting: Option<Counting>,
 }
 
-/// How fast is counted by each method.
+/// Speed by method.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SpeedBy {
-    /// By search: nodes per second.
+    /// Nodes of the search per second.
     search: f64,
-    /// By halves: units of pairs per second.
+    /// Units of pairs of halves per second.
     halves: f64,
 }
 
@@ -61,15 +61,15 @@ impl From<MethodSpeeds> for SpeedBy {
     }
 }
 
-/// What one of a worker's threads is counting.
+/// A span that one of a worker's threads is counting.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Counting {
-    /// The job.
+    /// The job's number.
     job: String,
-    /// How that is counted: search, halves.
+    /// The job's method: search, halves.
     method: &'static str,
-    /// The number of the cross, or of the part of the halves.
+    /// The number of the part.
     cross: u32,
     /// The first subproblem that is left.
     from: u64,

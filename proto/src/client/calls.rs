@@ -1,4 +1,4 @@
-//! Calls to the coordinator that leads, whichever that is at the moment.
+//! Calls to the leading coordinator, with failover to another.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::client::search::{Attempt, Search};
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;
 
-/// What speaks to one coordinator.
+/// The gRPC client of one coordinator.
 pub(super) type Jobs = JobsClient<Connection>;
 
-/// Calls to the coordinator that leads.
+/// Calls to the leading coordinator.
 #[derive(Debug)]
 pub(super) struct Calls {
     search: tokio::sync::Mutex<Search>,
     are_several: bool,
-    /// Whoever was found last.
+    /// The last known leader.
     found: Mutex<Found>,
 }
 
@@ -29,27 +29,27 @@ pub(super) struct Calls {
 struct Found {
     jobs: Jobs,
     route: Route,
-    /// Whether there is nobody else to go to.
+    /// Whether no other coordinator is known.
     is_only_one: bool,
     /// Whether another may lead now.
     is_lost: bool,
 }
 
-/// What a call does.
+/// Whether a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It changes nothing, and may be sent to one coordinator after the other.
+    /// Changes nothing, and may be sent to one coordinator after another.
     Question,
-    /// It changes something, and is sent to another only if nothing has come of it.
+    /// Changes something, and is sent to another coordinator only if the first has certainly not executed it.
     Change,
 }
 
-/// Whom one call has tried in vain.
+/// The coordinators that one call has tried in vain, with the reasons.
 #[derive(Debug, Default)]
 struct Failures(Vec<(Route, Problem)>);
 
 impl Calls {
-    /// To whichever of these coordinators leads; if there is one alone, that is known when it is asked something.
+    /// Finds the leader among these coordinators. A single coordinator is not asked until the first call.
     pub(super) async fn connect(routes: Routes) -> Result<Self, ClientError> {
         let are_several = routes.are_several();
         let mut search = Search::new(routes);
@@ -61,12 +61,12 @@ impl Calls {
         self.are_several
     }
 
-    /// The URL of the coordinator that was found last.
+    /// Returns the URL of the last known leader.
     pub(super) fn coordinator(&self) -> String {
         self.found().route.uri().to_string()
     }
 
-    /// The answer to what changes nothing; it may take so long from each coordinator, if that is limited.
+    /// Makes a call that changes nothing. `patience` is the timeout for each coordinator, if there is one.
     pub(super) async fn answer<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
         &self,
         patience: Option<Duration>,
@@ -76,7 +76,7 @@ impl Calls {
         self.carry(Kind::Question, patience, request, call).await
     }
 
-    /// The answer to what changes something: if none comes, nobody knows whether it is done.
+    /// Makes a call that changes something. If no answer comes, it may or may not have been executed.
     pub(super) async fn change<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
         &self,
         request: Q,
@@ -85,7 +85,7 @@ impl Calls {
         self.carry(Kind::Change, Some(PATIENCE), request, call).await
     }
 
-    /// An answer that came bit by bit has broken off: if the coordinator may be gone, the next call looks for another.
+    /// Handles a broken stream: if the coordinator may be gone, the next call looks for another.
     pub(super) async fn broke_off(&self, ClientError { coordinator, problem }: &ClientError) {
         let found = self.found().clone();
         let is_of_it = !found.is_lost && found.route.uri().to_string() == *coordinator;
@@ -118,7 +118,7 @@ impl Calls {
             };
             if leader.may_be_left(&problem) {
                 self.leave(&leader.route, &problem, &mut failures).await;
-                // Of a change, other problems with the connection are unconfirmed.
+                // Other connection problems of a change are unconfirmed.
                 let is_undone = matches!(problem, Problem::StandsBy { .. } | Problem::Connection(_));
                 if kind == Kind::Question || is_undone {
                     continue;
@@ -139,7 +139,7 @@ impl Calls {
         found.is_lost |= found.route.uri() == route.uri();
     }
 
-    /// Whoever was found, or is found now.
+    /// Returns the last known leader, or searches for one.
     async fn leader(&self, failures: &mut Failures) -> Result<Found, ClientError> {
         let mut search = self.search.lock().await;
         let found = self.found().clone();
@@ -160,14 +160,14 @@ impl Calls {
 }
 
 impl Found {
-    /// Whether another coordinator may lead, after this has come of a call.
+    /// Returns whether another coordinator may lead, after a call has failed with this problem.
     fn may_be_left(&self, problem: &Problem) -> bool {
         let stands_by = matches!(problem, Problem::StandsBy { .. });
         stands_by || !self.is_only_one && !problem.is_final()
     }
 }
 
-/// Goes on with a round, until somebody is found.
+/// Continues a round of attempts until the leader is found.
 async fn find(search: &mut Search, failures: &mut Failures) -> Result<Found, ClientError> {
     while let Some(Attempt { route, patience }) = search.next(true) {
         let opened = match patience {
@@ -193,20 +193,20 @@ async fn open(route: &Route) -> Result<Jobs, Problem> {
     Ok(JobsClient::new(route.open().await?))
 }
 
-/// Opens a connection and sees whether somebody answers who does not stand by. What changes something is then not sent
-/// to a coordinator that is frozen, after which nobody would know what became of it.
+/// Connects and checks that the coordinator answers and is no standby. So no change is sent to a frozen coordinator,
+/// which would leave its outcome unknown.
 async fn open_and_ask(route: &Route) -> Result<Jobs, Problem> {
     let jobs = open(route).await?;
     let answer = jobs.clone().get_coordinator(pb::GetCoordinatorRequest {}).await;
     match answer.map_err(Problem::from) {
-        // Whom the leader does not let in, it tells so when something is asked for.
+        // A refused caller learns the reason from its own call.
         Ok(_) | Err(Problem::Refused(_)) => Ok(jobs),
         Err(problem) => Err(problem),
     }
 }
 
 impl Failures {
-    /// All of them.
+    /// Combines all failures into one error.
     fn error(&self) -> ClientError {
         if let [(route, problem)] = &self.0[..] {
             return ClientError { coordinator: route.uri().to_string(), problem: problem.clone() };

@@ -1,4 +1,4 @@
-//! Connections to a coordinator.
+//! A gRPC connection to a coordinator, with timeouts, keep-alive and the caller's token.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use tonic::transport::{Channel, Endpoint};
 
 use crate::client::error::{NotGrpc, Stranger};
 
-/// How long to try to open a connection, and how long an operator waits for an answer.
+/// The timeout for opening a connection, and for an operator's call.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Without an answer for this long, a ping is sent, and without an answer to that, the connection is dead.
+/// After this long without an answer, a ping is sent. If that is not answered as long, the connection is dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// What the type of every answer of gRPC begins with.
+/// The prefix of the content type of every gRPC response.
 const GRPC: &str = "application/grpc";
 
-/// The settings of every connection to a coordinator.
+/// Returns the settings of every connection to a coordinator.
 ///
 /// # Errors
-/// If the text is no [`CoordinatorUrl`].
+/// If the text is not a [`CoordinatorUrl`].
 pub fn endpoint(url: &str) -> Result<Endpoint, InvalidCoordinatorUrl> {
     let url: CoordinatorUrl = url.parse()?;
     let endpoint = Endpoint::from_shared(url.as_str().to_owned());
@@ -40,13 +40,13 @@ pub fn endpoint(url: &str) -> Result<Endpoint, InvalidCoordinatorUrl> {
         .keep_alive_while_idle(true))
 }
 
-/// A connection that lets nothing through but answers of gRPC: what another server does is an error of its own type.
+/// A connection that accepts only gRPC responses. Responses of other servers become a distinct error.
 #[derive(Clone, Debug)]
 pub struct Connection {
     channel: Channel,
-    /// Whether a server of gRPC has ever answered.
+    /// Whether a gRPC server has ever answered.
     is_known: Arc<AtomicBool>,
-    /// What every request shows, if something.
+    /// The token that every request carries, if there is one.
     token: Option<HeaderValue>,
 }
 

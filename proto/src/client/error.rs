@@ -1,4 +1,4 @@
-//! What can go wrong between a coordinator and whoever speaks to it.
+//! Errors of the coordinator's clients, by type.
 
 use std::error::Error;
 use std::fmt;
@@ -13,70 +13,70 @@ use tonic::{Code, ConnectError, Status};
 use crate::LEADER_KEY;
 use crate::convert::InvalidMessage;
 
-/// An operator did not get an answer.
+/// The failure of an operator's call.
 ///
-/// Its text is for people, and the only place where they are told what they can do about it.
+/// Only its text tells people what they can do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientError {
     /// The URL of the coordinator.
     pub coordinator: String,
-    /// What went wrong.
+    /// The cause.
     pub problem: Problem,
 }
 
-/// What went wrong, whoever asked. The texts say neither whom nor what to do.
+/// The cause of a failed call. Its text names neither the coordinator nor a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// No connection could be opened, or it broke.
     #[error("{0}")]
     Connection(String),
-    /// Nothing came in time.
+    /// No answer came in time.
     #[error("no answer")]
     Silent,
-    /// Something was asked for that changes something, and no answer came, for this reason.
+    /// A change was sent and not answered, for this reason.
     #[error("{0}, but it may be done all the same")]
     Unconfirmed(String),
-    /// It can't show that it is the coordinator.
+    /// The server can't prove that it is the coordinator.
     #[error("it is not known to be the coordinator: {0}")]
     Untrusted(String),
-    /// A server of HTTP has answered that is none of gRPC.
+    /// An HTTP server answered that does not speak gRPC.
     #[error("what answers there speaks HTTP and is no coordinator, or it is the address of its --http")]
     SpeaksHttp,
-    /// Something is there that does not keep to HTTP/2, or hangs up.
+    /// The server does not speak HTTP/2, or hangs up.
     #[error(
         "what answers there is no coordinator, or one that is just ending, or one that is reached by https: {0}"
     )]
     SpeaksOtherwise(String),
-    /// A server of gRPC has answered that does not know the call.
+    /// A gRPC server answered that does not know the call.
     #[error("it is no coordinator, or of another version")]
     Unimplemented,
-    /// The coordinator will not do it, in its own words, and would say the same again.
+    /// The coordinator refuses the call, in its own words, and would refuse it again.
     #[error("{0}")]
     Refused(String),
-    /// A worker is refused because another has its number, in the coordinator's own words: it can draw another.
+    /// The coordinator refuses a worker because another has its number, in its own words. The worker can draw another.
     #[error("{0}")]
     NumberTaken(String),
-    /// The coordinator can't do it now, in its own words: it is stopping, or busy.
+    /// The coordinator can't execute the call now, in its own words: it is stopping, or busy.
     #[error("{0}")]
     Unavailable(String),
-    /// The coordinator stands by for another, and has done nothing.
+    /// The coordinator is a standby and has done nothing.
     #[error("{words}")]
     StandsBy {
-        /// How it says so.
+        /// Its own words.
         words: String,
-        /// The URL of whoever leads, as it was named; empty if it was not. It may be anything.
+        /// The leader's URL as the standby sent it, unvalidated; empty if it sent none.
         leader: String,
     },
-    /// Of several coordinators none could be asked: which, and why.
+    /// None of several coordinators could be asked: their URLs, and the reasons.
     #[error("none of the coordinators that can be reached leads: {0}")]
     NoneLeads(String),
-    /// The coordinator has answered what makes no sense.
+    /// The coordinator's answer is invalid.
     #[error("the coordinator sent nonsense: {0}")]
     Nonsense(String),
 }
 
 impl Problem {
-    /// Whether the same would come of asking again.
+    /// Returns whether the same call would fail again.
     #[must_use]
     pub fn is_final(&self) -> bool {
         match self {
@@ -93,11 +93,11 @@ impl Problem {
         }
     }
 
-    /// What has gone wrong with a call that changes something.
+    /// Classifies the failure of a call that changes something.
     pub(super) fn of_change(status: Status) -> Self {
         let is_due = |test: fn(&(dyn Error + 'static)) -> bool| status.source().is_some_and(test);
         let is_unsent = is_due(|error| is_due_to(error, |_: &ConnectError| true));
-        // A server that talks nonsense is none that does anything.
+        // A server that is not a valid coordinator does not change anything.
         let has_hung_up = is_due(|error| is_due_to(error, |_: &io::Error| true));
         match Self::from(status) {
             problem if is_unsent => problem,
@@ -106,8 +106,8 @@ impl Problem {
         }
     }
 
-    /// The same of a call that changes something and that the coordinator may have heard: if it has not answered, nobody
-    /// knows what became of it.
+    /// Converts the failure of a change that the coordinator may have received. Without an answer, its outcome is
+    /// unknown.
     pub(super) fn unconfirmed(self) -> Self {
         match self {
             Self::Connection(reason) => {
@@ -118,7 +118,7 @@ impl Problem {
         }
     }
 
-    /// What somebody can do about it who has chosen the address by `--coordinator`.
+    /// Returns a remedy for a person who has given the address by `--coordinator`.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -159,12 +159,12 @@ impl fmt::Display for ClientError {
 
 impl Error for ClientError {}
 
-/// An answer that is none of gRPC, on its way through the client that tonic generates.
+/// A response that is not gRPC, passed through the client that tonic generates.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("no answer of gRPC")]
 pub(super) struct NotGrpc;
 
-/// What has gone wrong with a server that has never answered by gRPC, on the same way.
+/// An error of a server that has never answered by gRPC, passed in the same way.
 #[derive(Debug, Error)]
 #[error("no server of gRPC is known to be there")]
 pub(super) struct Stranger(#[source] pub(super) tonic::transport::Error);
@@ -186,7 +186,7 @@ impl From<InvalidMessage> for Problem {
 
 impl From<Status> for Problem {
     fn from(status: Status) -> Self {
-        // What the coordinator itself has said has no source.
+        // A status that the coordinator itself sent has no source.
         if let Some(source) = status.source() {
             return Self::of_transport(source);
         }
@@ -207,7 +207,7 @@ impl From<Status> for Problem {
             | Code::Cancelled
             | Code::Unknown
             | Code::DeadlineExceeded
-            // What gRPC itself says at either end of a message that is too large, or whose length is garbled.
+            // gRPC at either end reports messages that are too large, or whose length is garbled, with these codes.
             | Code::OutOfRange
             | Code::ResourceExhausted
             | Code::Aborted
@@ -218,7 +218,7 @@ impl From<Status> for Problem {
 }
 
 impl Problem {
-    /// What has happened below gRPC.
+    /// Classifies an error below gRPC.
     fn of_transport(error: &(dyn Error + 'static)) -> Self {
         if is_due_to(error, |_: &NotGrpc| true) {
             Self::SpeaksHttp
@@ -232,7 +232,7 @@ impl Problem {
     }
 }
 
-/// Whether it is due to the way to the other end, and not to what that does, which may be to hang up.
+/// Returns whether the network failed, rather than the other end, which may hang up.
 fn is_of_network(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
@@ -243,17 +243,17 @@ fn is_of_network(error: &io::Error) -> bool {
     )
 }
 
-/// Whether an error of this type that meets a condition is one of the causes.
+/// Returns whether one of the causes is an error of this type that meets a condition.
 fn is_due_to<E: Error + 'static>(error: &(dyn Error + 'static), condition: impl Fn(&E) -> bool) -> bool {
     causes(error).filter_map(|cause| cause.downcast_ref()).any(condition)
 }
 
-/// An error and what has caused it.
+/// Iterates over an error and its causes.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     successors(Some(error), |error: &&'a (dyn Error + 'static)| (*error).source())
 }
 
-/// Why a server is not taken for the coordinator, if that is the reason.
+/// Returns why the server's identity was rejected, if that is the cause.
 fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
     let wrapped = |cause: &(dyn Error + 'static)| -> Option<String> {
         let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
@@ -264,7 +264,7 @@ fn untrusted(error: &(dyn Error + 'static)) -> Option<String> {
     causes(error).find_map(wrapped)
 }
 
-/// The innermost reason of an error, which is the one that tells ("connection refused").
+/// Returns the innermost cause of an error, which is the most telling ("connection refused").
 fn innermost(error: &(dyn Error + 'static)) -> String {
     let reason = causes(error).last().unwrap_or(error).to_string();
     plain::line(&reason).into_owned()
@@ -306,12 +306,12 @@ mod tests {
             let expected = Problem::StandsBy { words: words.clone(), leader: leader.to_owned() };
             assert_eq!(stands_by(leader, None), expected);
         }
-        // What no coordinator has said names nobody.
+        // An error that no coordinator sent names no leader.
         let broken = stands_by("http://a:1/", Some(ErrorKind::ConnectionReset.into()));
         assert!(matches!(broken, Problem::Unconfirmed(_)), "{broken:?}");
     }
 
-    /// A worker would end for a refusal.
+    /// A refusal would end the worker.
     #[test]
     fn a_message_that_is_too_large_is_no_refusal() {
         let words =
@@ -319,7 +319,7 @@ mod tests {
         check(Code::OutOfRange, words, Problem::Unavailable(words.to_owned()), words);
     }
 
-    /// What was sent and not answered may be done; what could not be sent is not.
+    /// A change that was sent and not answered may be done; one that could not be sent is not.
     #[test]
     fn a_change_without_an_answer_may_be_done() {
         let of = |source: Box<dyn Error + Send + Sync>| {

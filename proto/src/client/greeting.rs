@@ -1,4 +1,4 @@
-//! How a coordinator answers to whoever asks how it is.
+//! The call that asks a coordinator for its status, its clock and the caller's role.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,22 +11,22 @@ use crate::convert::some_line;
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;
 
-/// How a coordinator answers to whoever asks how it is.
+/// A coordinator's answer about itself and the caller.
 #[derive(Clone, Debug)]
 pub struct Greeting {
-    /// How it stands.
+    /// The coordinator's status.
     pub status: CoordinatorStatus,
-    /// When it answered, by its clock.
+    /// The time of the answer, by the coordinator's clock.
     pub now: SystemTime,
-    /// What whoever asks was invited as; `None` where nobody is asked.
+    /// The caller's role; `None` if the coordinator does not authenticate.
     pub role: Option<String>,
 }
 
 impl Route {
-    /// Asks the coordinator how it is, and what it makes of whoever asks.
+    /// Asks the coordinator for its status and the caller's role.
     ///
     /// # Errors
-    /// If it can't be reached, does not answer in time, stands by or refuses to.
+    /// If it can't be reached, does not answer in time, is a standby or refuses.
     pub async fn greeting(&self) -> Result<Greeting, Problem> {
         let mut jobs = JobsClient::new(self.open().await?);
         let answer = jobs.get_coordinator(pb::GetCoordinatorRequest {});

@@ -1,4 +1,4 @@
-//! What operators ask of a coordinator.
+//! The operators' calls to a coordinator.
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ use crate::client::greeting::Greeting;
 use crate::client::routes::Routes;
 use crate::pb;
 
-/// Entries of a list: more than any coordinator has.
+/// The most entries of a list: more than any coordinator has.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// How long the next piece of a certificate may take. Before the first, symmetric placements may be counted.
+/// The timeout for the next piece of a certificate. Before the first, the coordinator may count symmetric placements.
 const EXPORT_PATIENCE: Duration = Duration::from_secs(600);
 
-/// The coordinator that leads, as operators speak to it. All calls have an end, whatever the coordinator does.
+/// The operators' client of the leading coordinator. Every call has a timeout.
 #[derive(Debug)]
 pub struct Operator {
     calls: Calls,
 }
 
-/// Changes of a job, as they come.
+/// A stream of a job's changes.
 #[derive(Debug)]
 pub struct Changes<'a> {
     operator: &'a Operator,
@@ -36,7 +36,7 @@ pub struct Changes<'a> {
     stream: Streaming<pb::Job>,
 }
 
-/// A certificate, piece by piece.
+/// A stream of the pieces of a certificate.
 #[derive(Debug)]
 pub struct Pieces<'a> {
     operator: &'a Operator,
@@ -44,28 +44,29 @@ pub struct Pieces<'a> {
     stream: Streaming<pb::CertificatePiece>,
 }
 
-/// A call of the service, to whichever coordinator.
+/// A call of the service, to any coordinator.
 macro_rules! call {
     ($method:ident) => {
         |mut jobs: Jobs, request| async move { jobs.$method(request).await }
     };
 }
 
-/// Every call fails if the coordinator can't be reached, does not answer in time, refuses it or answers nonsense.
+/// Every call fails if the coordinator can't be reached, does not answer in time, refuses it or sends an invalid
+/// answer.
 #[expect(clippy::missing_errors_doc, reason = "said above, once for all calls")]
 impl Operator {
-    /// Connects to whichever of these coordinators leads.
+    /// Connects to the leader among these coordinators.
     pub async fn connect(routes: Routes) -> Result<Self, ClientError> {
         Ok(Self { calls: Calls::connect(routes).await? })
     }
 
-    /// The URL of the coordinator that was found to lead.
+    /// Returns the URL of the last known leader.
     #[must_use]
     pub fn coordinator(&self) -> String {
         self.calls.coordinator()
     }
 
-    /// Whether another may lead if it does not answer any more.
+    /// Returns whether another coordinator may take over if this one fails.
     #[must_use]
     pub fn knows_others(&self) -> bool {
         self.calls.are_several()
@@ -76,7 +77,7 @@ impl Operator {
         self.submit_to_be_recounted(asked, None).await
     }
 
-    /// Submits a job of which only this invitation, by its number or label, counts something again.
+    /// Submits a job that only this invitation recounts, named by its number or label.
     pub async fn submit_to_be_recounted(
         &self,
         asked: Submission,
@@ -87,32 +88,32 @@ impl Operator {
         Ok(JobId(self.calls.change(request, call!(submit)).await?.job))
     }
 
-    /// Gives a job up.
+    /// Cancels a job.
     pub async fn cancel(&self, job: JobId) -> Result<(), ClientError> {
         self.calls.change(pb::CancelRequest { job: job.0 }, call!(cancel)).await?;
         Ok(())
     }
 
-    /// Stops a job for now.
+    /// Pauses a job.
     pub async fn pause(&self, job: JobId) -> Result<(), ClientError> {
         self.calls.change(pb::PauseRequest { job: job.0 }, call!(pause)).await?;
         Ok(())
     }
 
-    /// Lets a job go on.
+    /// Resumes a job.
     pub async fn resume(&self, job: JobId) -> Result<(), ClientError> {
         self.calls.change(pb::ResumeRequest { job: job.0 }, call!(resume)).await?;
         Ok(())
     }
 
-    /// Says how urgent a job is.
+    /// Sets the priority of a job.
     pub async fn set_priority(&self, job: JobId, priority: Priority) -> Result<(), ClientError> {
         let request = pb::SetPriorityRequest { job: job.0, priority: priority.get() };
         self.calls.change(request, call!(set_priority)).await?;
         Ok(())
     }
 
-    /// Raises the share of a job that is counted again, or has all of it counted a second time by this method.
+    /// Raises the share of a job that is recounted, or adds a second pass by this method.
     pub async fn verify_more(
         &self,
         job: JobId,
@@ -130,25 +131,25 @@ impl Operator {
         Ok(())
     }
 
-    /// Sends all workers of a name home; returns how many there are.
+    /// Drains all workers of a name; returns their number.
     pub async fn drain_workers(&self, name: &Name) -> Result<u64, ClientError> {
         let request = pb::WorkersRequest { name: name.to_string() };
         Ok(self.calls.change(request, call!(drain_workers)).await?.workers)
     }
 
-    /// Gives no work to workers of a name; returns how many there are.
+    /// Blocks all workers of a name; returns their number.
     pub async fn block_workers(&self, name: &Name) -> Result<u64, ClientError> {
         let request = pb::WorkersRequest { name: name.to_string() };
         Ok(self.calls.change(request, call!(block_workers)).await?.workers)
     }
 
-    /// Gives work to workers of a name again; returns how many there are.
+    /// Unblocks all workers of a name; returns their number.
     pub async fn unblock_workers(&self, name: &Name) -> Result<u64, ClientError> {
         let request = pb::WorkersRequest { name: name.to_string() };
         Ok(self.calls.change(request, call!(unblock_workers)).await?.workers)
     }
 
-    /// All jobs, in the order of submission.
+    /// Returns all jobs, in the order of submission.
     pub async fn jobs(&self) -> Result<Vec<JobStatus>, ClientError> {
         let (mut jobs, mut page) = (Vec::new(), String::new());
         loop {
@@ -165,22 +166,22 @@ impl Operator {
         }
     }
 
-    /// A job.
+    /// Returns a job.
     pub async fn job(&self, job: JobId) -> Result<JobStatus, ClientError> {
         self.checked(self.answer(pb::GetRequest { job: job.0 }, call!(get)).await?)
     }
 
-    /// How the coordinator itself stands, and what it makes of whoever asks.
+    /// Returns the coordinator's status and the caller's role.
     pub async fn greeting(&self) -> Result<Greeting, ClientError> {
         Ok(Greeting::from(self.answer(pb::GetCoordinatorRequest {}, call!(get_coordinator)).await?))
     }
 
-    /// Why the coordinator records nothing at present, if so.
+    /// Returns why the coordinator can't record anything now, if so.
     pub async fn store_error(&self) -> Result<Option<String>, ClientError> {
         Ok(self.greeting().await?.status.store_error)
     }
 
-    /// All workers, and all names that are blocked.
+    /// Returns all workers and all blocked names.
     pub async fn workers_and_blocked(&self) -> Result<(Vec<WorkerStatus>, Vec<Name>), ClientError> {
         let (mut workers, mut blocked, mut page) = (Vec::new(), Vec::new(), String::new());
         loop {
@@ -199,22 +200,21 @@ impl Operator {
         }
     }
 
-    /// Who has counted a job, those with the most nodes first.
+    /// Returns the contributions to a job, those with the most work first.
     pub async fn contributions(&self, job: JobId) -> Result<Vec<Contribution>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
         let answer = self.answer(request, call!(list_contributions)).await?;
         answer.contributions.into_iter().map(|it| self.checked(it)).collect()
     }
 
-    /// What was decided about spans of a job of which there were different counts, without so many at the beginning: some
-    /// of them, or none if there are no more.
+    /// Returns a page of the verdicts on a job's disputed spans, after skipping `offset`; empty if there are no more.
     pub async fn verdicts(&self, job: JobId, offset: u64) -> Result<Vec<VerdictStatus>, ClientError> {
         let request = pb::ListVerdictsRequest { job: job.0, offset };
         let answer = self.answer(request, call!(list_verdicts)).await?;
         answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
     }
 
-    /// How a job has gone so far, in so many rates and so many groups of parts at most.
+    /// Returns a job's progress over time, with a limited number of rates and of groups of parts.
     pub async fn progress_history(
         &self,
         job: JobId,
@@ -225,8 +225,8 @@ impl Operator {
         self.checked(self.answer(request, call!(get_progress_history)).await?)
     }
 
-    /// What was decided and by whom: the latest, or the latest before one; some of them, the latest first, or none if there
-    /// are no more. With refusals to let somebody in, or without.
+    /// Returns a page of the audit log, the latest first, before an entry or from the latest; empty if there are no
+    /// more. Includes refused callers on request.
     pub async fn audit_entries(
         &self,
         before: Option<u64>,
@@ -238,27 +238,27 @@ impl Operator {
         Ok(answer.audit_entries.into_iter().map(AuditEntry::from).collect())
     }
 
-    /// A certificate of a job that is done.
+    /// Exports the certificate of a finished job.
     pub async fn export(&self, job: JobId) -> Result<Pieces<'_>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
         let stream = self.calls.answer(Some(EXPORT_PATIENCE), request, call!(export)).await?;
         Ok(Pieces { operator: self, coordinator: self.coordinator(), stream })
     }
 
-    /// What has happened lately, the oldest first.
+    /// Returns the recent events, the oldest first.
     pub async fn events(&self) -> Result<Vec<Event>, ClientError> {
         let answer = self.answer(pb::ListEventsRequest {}, call!(list_events)).await?;
         answer.events.into_iter().map(|event| self.checked(event)).collect()
     }
 
-    /// A job now and at every change.
+    /// Streams a job now and at every change.
     pub async fn watch(&self, job: JobId) -> Result<Changes<'_>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
         let stream = self.calls.answer(None, request, call!(watch)).await?;
         Ok(Changes { operator: self, coordinator: self.coordinator(), stream })
     }
 
-    /// The answer to what changes nothing.
+    /// Makes a call that changes nothing.
     async fn answer<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
         &self,
         request: Q,
@@ -274,8 +274,7 @@ impl Operator {
         T::try_from(message).map_err(|invalid| self.error(invalid))
     }
 
-    /// Refuses a list that has come to so many entries, some of them on its last page, and goes on, if it can have no
-    /// end.
+    /// Refuses an endless list: one with too many entries, or with an empty page that is not the last.
     fn bounded(&self, n_entries: usize, n_last: usize) -> Result<(), ClientError> {
         let what = match (n_entries, n_last) {
             (_, 0) => "a list goes on after a page with nothing on it".to_owned(),
@@ -289,7 +288,7 @@ impl Operator {
         ClientError { coordinator: self.coordinator(), problem: problem.into() }
     }
 
-    /// What has gone wrong with a stream of a coordinator.
+    /// Converts the failure of a stream.
     async fn broke_off(&self, coordinator: &str, problem: impl Into<Problem>) -> ClientError {
         let error = ClientError { coordinator: coordinator.to_owned(), problem: problem.into() };
         self.calls.broke_off(&error).await;
@@ -298,10 +297,10 @@ impl Operator {
 }
 
 impl Pieces<'_> {
-    /// The next bytes; `None` behind the last.
+    /// Returns the next bytes; `None` after the last.
     ///
     /// # Errors
-    /// If the connection breaks, or the certificate can't be made to its end.
+    /// If the connection breaks, or the coordinator can't finish the certificate.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, ClientError> {
         match tokio::time::timeout(EXPORT_PATIENCE, self.stream.message()).await {
             Ok(Ok(piece)) => Ok(piece.map(|piece| piece.bytes)),
@@ -312,10 +311,10 @@ impl Pieces<'_> {
 }
 
 impl Changes<'_> {
-    /// The job at its next change; `None` if the coordinator has ended the stream.
+    /// Returns the job at its next change; `None` if the coordinator has ended the stream.
     ///
     /// # Errors
-    /// If the connection breaks, or the coordinator sends nonsense.
+    /// If the connection breaks, or the answer is invalid.
     pub async fn next(&mut self) -> Result<Option<JobStatus>, ClientError> {
         match self.stream.message().await {
             Ok(change) => change.map(|job| self.operator.checked(job)).transpose(),

@@ -1,4 +1,4 @@
-//! The way to a coordinator: where it is, whom to take for it, and what to show.
+//! A route to a coordinator: its address, how to verify its identity, and the credentials to send.
 
 use std::io;
 use std::net::IpAddr;
@@ -24,41 +24,41 @@ use crate::client::error::Problem;
 /// More coordinators than anybody runs on one database.
 pub(super) const MOST_COORDINATORS: usize = 16;
 
-/// The way to a coordinator.
+/// A route to a coordinator.
 #[derive(Clone, Debug)]
 pub struct Route {
     endpoint: Endpoint,
     /// For `https`.
     tls: Option<Tls>,
-    /// What requests show; never logged.
+    /// The token of every request; never logged.
     token: Option<HeaderValue>,
 }
 
-/// Why there is no way to a coordinator.
+/// Why a route is invalid.
 #[derive(Debug, Error)]
 pub enum RouteError {
-    /// Whoever listens could read the token.
+    /// An eavesdropper could read the token.
     #[error("a token is sent over https only, or to this machine itself, and {0} is neither")]
     Unencrypted(Uri),
-    /// Without TLS, there is nobody to show it to.
+    /// A client certificate needs TLS.
     #[error("a TLS certificate is shown over https only, and {0} is not")]
     NoTls(Uri),
     /// A file can't be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Nothing can prove that it has this name.
+    /// No certificate can prove this name.
     #[error("'{0}' is no name or address of a host")]
     NoHost(String),
-    /// More than anybody runs.
+    /// More coordinators than anybody runs.
     #[error("{0} coordinators are too many: name at most {MOST_COORDINATORS}")]
     TooMany(usize),
-    /// Nothing says where to look.
+    /// No coordinator is named.
     #[error("no coordinator is named")]
     Nowhere,
 }
 
 impl Route {
-    /// To the coordinator at `endpoint`.
+    /// Creates a route to the coordinator at `endpoint`.
     ///
     /// # Errors
     /// If the credentials can't be used there.
@@ -89,19 +89,19 @@ impl Route {
         Ok(Self { endpoint, tls, token })
     }
 
-    /// Where it leads.
+    /// Returns the endpoint.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The coordinator's URL.
+    /// Returns the coordinator's URL.
     #[must_use]
     pub fn uri(&self) -> &Uri {
         self.endpoint.uri()
     }
 
-    /// When the TLS certificate ends that the coordinator shows; `None` where nothing is encrypted, or if that can't be
+    /// Returns the end of validity of the coordinator's TLS certificate; `None` without encryption, or if it can't be
     /// read.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Opens connections with TLS.
+/// Opens TCP connections, with TLS for `https`.
 struct Dialer {
     tcp: HttpConnector,
     tls: Tls,
@@ -161,7 +161,7 @@ impl Dialer {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(PATIENCE));
-        // A router that forgets a silent connection would cut off a session.
+        // Routers that forget silent connections would cut off a session.
         tcp.set_keepalive(Some(Duration::from_secs(60)));
         Self { tcp, tls }
     }

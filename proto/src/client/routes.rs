@@ -1,4 +1,4 @@
-//! The ways to the coordinators of one database, of which one leads.
+//! Routes to all coordinators of one database, one of which leads.
 
 use std::time::Duration;
 
@@ -11,34 +11,34 @@ use tonic::transport::Endpoint;
 use crate::client::connection::endpoint;
 use crate::client::route::{MOST_COORDINATORS, Route, RouteError};
 
-/// The same as for a single coordinator, but sooner: where there is another to go to, a connection that is dead is to be
-/// noticed within six seconds.
+/// The keep-alive interval if there are several coordinators. It is shorter than for a single one: a dead connection is
+/// noticed within six seconds, to switch to another.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
-/// The ways to coordinators, with the same credentials for all.
+/// Routes to coordinators, with the same credentials for all.
 #[derive(Clone, Debug)]
 pub struct Routes {
     listed: Vec<Route>,
     credentials: Credentials,
 }
 
-/// Why one coordinator is not looked for where another says that it is.
+/// Why a coordinator that another names as the leader is not tried.
 #[derive(Debug, Error)]
 pub(super) enum NotFollowed {
     #[error(transparent)]
     Nonsense(#[from] InvalidCoordinatorUrl),
     #[error(transparent)]
     Barred(#[from] RouteError),
-    /// Whoever encrypts is not led away to where anybody listens.
+    /// An encrypted coordinator must not redirect to an unencrypted one, where others can listen.
     #[error("it is not encrypted, and the coordinator that names it is")]
     Unencrypted,
 }
 
 impl Routes {
-    /// To the coordinators at these endpoints; whatever is named twice is meant once.
+    /// Creates routes to the coordinators at these endpoints; duplicates are removed.
     ///
     /// # Errors
-    /// If there is none or are too many, or if the credentials can't be used at one of them.
+    /// If there are none or too many, or if the credentials can't be used at one of them.
     pub fn new(endpoints: Vec<Endpoint>, credentials: Credentials) -> Result<Self, RouteError> {
         let mut different: Vec<Endpoint> = Vec::new();
         for endpoint in endpoints {
@@ -56,19 +56,19 @@ impl Routes {
         Ok(Self { listed, credentials })
     }
 
-    /// Each of them, in the order in which they were named.
+    /// Returns all routes, in the given order.
     #[must_use]
     pub fn listed(&self) -> &[Route] {
         &self.listed
     }
 
-    /// Whether there are others than the first.
+    /// Returns whether there is more than one.
     #[must_use]
     pub fn are_several(&self) -> bool {
         self.listed.len() > 1
     }
 
-    /// The way to the coordinator that another has named, under the same rules as to those that are listed.
+    /// Creates the route to a coordinator that another names, under the same rules as for listed ones.
     pub(super) fn named(&self, url: &str, by: &Route) -> Result<Route, NotFollowed> {
         let endpoint = endpoint(url)?;
         if let Some(listed) = self.listed.iter().find(|listed| listed.uri() == endpoint.uri()) {
@@ -127,7 +127,7 @@ mod tests {
         {
             assert!(!follows("http://a:1", nobody(), nonsense), "{nonsense}");
         }
-        // A token is shown to nobody who could not be listed with it, and what is encrypted stays so.
+        // A token goes only to coordinators that could be listed with it, and an encrypted route stays encrypted.
         assert!(follows("https://a:1", invited(), "https://b:1"));
         assert!(follows("http://127.0.0.1:1", invited(), "http://127.0.0.1:2"));
         assert!(!follows("http://127.0.0.1:1", invited(), "http://b:1"));

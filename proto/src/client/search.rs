@@ -1,10 +1,9 @@
-//! Which coordinator to try next, until the one is found that leads.
+//! Searches for the leader: selects which coordinator to try next.
 //!
-//! Attempts come in rounds, in which nobody is tried twice; between rounds, whoever searches pauses. Whom a coordinator
-//! that stands by has named comes next, then whoever led last, then the others as they are listed. Those that did not
-//! answer in time come last, and get less time: a leader that is frozen, or behind a firewall that drops everything, is
-//! named for a while by those that are about to take its place, and waiting for it again and again would keep workers
-//! from them.
+//! Attempts come in rounds that try no coordinator twice; the caller pauses between rounds. The order is: the one that
+//! a standby has named, the last leader, the others as listed. Those that did not answer in time come last, with a
+//! shorter timeout. The reason: standbys name a frozen leader, or one behind a firewall that drops everything, until
+//! they take its place. Waiting for it again and again would keep workers from the new leader.
 
 use std::time::Duration;
 
@@ -16,53 +15,53 @@ use crate::client::error::Problem;
 use crate::client::route::Route;
 use crate::client::routes::Routes;
 
-/// How many coordinators that are not listed are tried in a round because others named them.
+/// The most unlisted coordinators that are tried in a round because others named them.
 const MOST_FOLLOWED: usize = 4;
 
-/// How many are remembered for not having answered.
+/// The most coordinators that are remembered as silent.
 const MOST_SILENT: usize = 32;
 
-/// How long an attempt may take where there are other coordinators: while things are urgent; the same of one that has
-/// not answered before, or that has just been lost; and when nobody has been found for a while, for coordinators to
-/// which thousands come at once.
+/// Timeouts of an attempt if there are several coordinators: in urgent cases; in urgent cases for one that was silent,
+/// or whose connection was just lost; and after a long search, to spare coordinators that thousands of clients try at
+/// once.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PATIENCE_WITH_DOUBTFUL: Duration = Duration::from_millis(1500);
 const PATIENCE_AT_LEISURE: Duration = Duration::from_secs(10);
 
-/// What a search knows of coordinators.
+/// The state of a search for the leader.
 #[derive(Debug)]
 pub struct Search {
     routes: Routes,
-    /// Who led last, listed or not.
+    /// The last leader, listed or not.
     leader: Option<Route>,
-    /// Who was named, and not tried since.
+    /// The coordinator that was named and not tried since.
     named: Option<Route>,
-    /// Who was tried in this round.
+    /// The coordinators that were tried in this round.
     tried: Vec<Uri>,
-    /// How many of them are not listed and were named.
+    /// The number of unlisted ones among them.
     n_followed: usize,
-    /// Who did not answer in time when it was tried last.
+    /// The coordinators that did not answer in time at their last attempt.
     silent: Vec<Uri>,
 }
 
-/// An attempt to be made.
+/// The next attempt.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// With which coordinator.
+    /// The coordinator to try.
     pub route: Route,
-    /// How long it may take until it answers; `None` if there is nobody else to go to.
+    /// The timeout for its answer; `None` if there is no other coordinator.
     pub patience: Option<Duration>,
 }
 
 impl Search {
-    /// One that knows nothing yet.
+    /// Creates a search without any knowledge.
     #[must_use]
     pub fn new(routes: Routes) -> Self {
         let (leader, named, n_followed) = (None, None, 0);
         Self { routes, leader, named, tried: Vec::new(), n_followed, silent: Vec::new() }
     }
 
-    /// What is searched.
+    /// Returns the routes that are searched.
     #[must_use]
     pub fn routes(&self) -> &Routes {
         &self.routes
@@ -74,12 +73,12 @@ impl Search {
         self.n_followed = 0;
     }
 
-    /// Whom to try next in this round; `None` if all were tried.
+    /// Returns the next coordinator to try in this round; `None` if all were tried.
     pub fn next(&mut self, is_urgent: bool) -> Option<Attempt> {
         let named = self.named.iter().filter(|named| self.may_follow(named));
         let all = named.chain(&self.leader).chain(self.routes.listed());
         let left = all.filter(|route| !self.tried.contains(route.uri()));
-        // The first of those that are silent, or of those that are not.
+        // Prefers the first that is not silent, or else the first.
         let route = left.min_by_key(|route| self.is_silent(route))?.clone();
         if is_at(self.named.as_ref(), &route) {
             self.named = None;
@@ -96,13 +95,13 @@ impl Search {
         Some(Attempt { route, patience })
     }
 
-    /// The coordinator leads.
+    /// Records that the coordinator leads.
     pub fn leads(&mut self, route: &Route) {
         self.silent.retain(|silent| silent != route.uri());
         self.leader = Some(route.clone());
     }
 
-    /// An attempt has failed, or what it had led to is over. In this round it is not tried again.
+    /// Records that an attempt or a connection has failed. The coordinator is not tried again in this round.
     pub fn failed(&mut self, route: &Route, problem: &Problem) {
         let uri = route.uri();
         if !self.tried.contains(uri) {
@@ -117,7 +116,7 @@ impl Search {
                     self.silent.remove(0);
                 }
             }
-            // Whether it would answer is not known.
+            // These problems don't tell whether it would answer.
             Problem::Connection(_) | Problem::Unconfirmed(_) => {}
             _ => self.silent.retain(|silent| silent != uri),
         }
@@ -129,7 +128,7 @@ impl Search {
         }
     }
 
-    /// A coordinator that stands by has said who leads.
+    /// Records the leader that a standby has named.
     fn hear(&mut self, leader: &str, by: &Route) {
         if leader.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What was decided, by whom.
+//! Conversions of audit entries.
 
 use queens_model::AuditEntry;
 

@@ -1,4 +1,4 @@
-//! Checks of what a message is made of.
+//! Validation of the fields of a message.
 
 use std::time::Duration;
 
@@ -11,78 +11,78 @@ use thiserror::Error;
 
 use crate::pb;
 
-/// The version of the protocol that this program speaks.
+/// The protocol version that this program speaks.
 pub(crate) const PROTOCOL: u32 = 1;
 
 /// The longest text that is passed on to people, in characters.
 const LONGEST_TEXT: usize = 500;
 
-/// A message that makes no sense.
+/// An invalid message.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidMessage {
-    /// It comes from a program of another protocol version.
+    /// It has another protocol version.
     #[error("protocol version {found} is not supported: this program supports {PROTOCOL}")]
     Protocol {
-        /// The version it is in.
+        /// Its version.
         found: u32,
     },
-    /// A part that has to be there is not.
+    /// A required field is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// A span holds nothing.
+    /// A span is empty.
     #[error(transparent)]
     EmptySpan(#[from] EmptySpan),
     /// A board is too large.
     #[error(transparent)]
     BoardSize(#[from] InvalidBoardSize),
-    /// A number is no priority.
+    /// A number is not a priority.
     #[error(transparent)]
     Priority(#[from] InvalidPriority),
-    /// A number is no share of a whole.
+    /// A number is not a share of a whole.
     #[error("the share of the plan: {0}")]
     Fraction(#[from] InvalidFraction),
-    /// Numbers are no parts of a plan.
+    /// Numbers are not a range of parts.
     #[error(transparent)]
     Crosses(#[from] InvalidCrosses),
-    /// A number is no share of a job's work.
+    /// A number is not a share of a job's work.
     #[error("the share that is counted again: {0}")]
     Share(#[from] InvalidShare),
-    /// A number is no speed.
+    /// A number is not a speed.
     #[error("the worker's speed: {0}")]
     Speed(#[from] InvalidSpeed),
-    /// A time is none to report at.
+    /// A time is not a report interval.
     #[error(transparent)]
     ReportInterval(#[from] InvalidReportInterval),
-    /// Numbers are no time left.
+    /// Numbers are not a remaining time.
     #[error("the time left: {0}")]
     TimeLeft(#[from] InvalidTimeLeft),
-    /// A number is outside its range.
+    /// A number is out of range.
     #[error("{what} is {found}, expected {expected}")]
     OutOfRange {
-        /// What the number is of.
+        /// The name of the field.
         what: &'static str,
-        /// What it is.
+        /// The value.
         found: String,
-        /// What it can be.
+        /// The expected range.
         expected: String,
     },
-    /// It is of a program that knows more ways to count.
+    /// A program with more methods sent it.
     #[error("there is no method {0} here")]
     Method(i32),
-    /// It was changed on its way.
+    /// It was garbled on its way.
     #[error("{0} does not match its checksum")]
     Garbled(&'static str),
-    /// A text is no name.
+    /// A text is not a name.
     #[error("{what} is no name: {reason}")]
     Name {
-        /// What should have been named by it.
+        /// The thing to be named.
         what: &'static str,
-        /// What a name is.
+        /// The reason.
         reason: InvalidName,
     },
 }
 
-/// A whole number in `range`, or an error that names it.
+/// Checks that a whole number is in `range`; the error names it.
 pub(super) fn in_range<T: TryFrom<u64> + Into<u64>>(
     what: &'static str,
     found: u64,
@@ -105,18 +105,18 @@ pub(super) fn name(what: &'static str, text: &str) -> Result<Name, InvalidMessag
     text.parse().map_err(|reason| InvalidMessage::Name { what, reason })
 }
 
-/// What can be shown of a text in one line.
+/// Converts a text to one printable line.
 pub(super) fn one_line(text: &str) -> String {
     let start: String = text.chars().take(LONGEST_TEXT).collect();
     plain::line(&start).chars().take(LONGEST_TEXT).collect()
 }
 
-/// The same, of a text that is empty if there is none.
+/// Converts a text to one printable line; `None` if it is empty.
 pub(crate) fn some_line(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| one_line(text))
 }
 
-/// A decimal number of at most 39 digits.
+/// Parses a decimal number of at most 39 digits.
 pub(super) fn decimal(what: &'static str, text: &str) -> Result<u128, InvalidMessage> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let error = || InvalidMessage::OutOfRange {
@@ -145,7 +145,7 @@ pub(super) fn spans(spans: Vec<pb::Span>) -> Result<Vec<Span>, InvalidMessage> {
     spans.into_iter().map(Span::try_from).collect()
 }
 
-/// A worker's name, as operators ask for it.
+/// Parses a worker's name from an operator.
 ///
 /// # Errors
 /// If no worker can have it.
@@ -153,7 +153,7 @@ pub fn worker_name(text: &str) -> Result<Name, InvalidMessage> {
     name("the worker's name", text)
 }
 
-/// Whole milliseconds, as many as there is room for.
+/// Converts to whole milliseconds, saturating.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -167,10 +167,10 @@ impl From<Method> for pb::Method {
     }
 }
 
-/// How something is counted.
+/// Converts the method of a job.
 ///
 /// # Errors
-/// If nothing is said of it, or it is by a method that this program does not know.
+/// If it is unspecified, or this program does not know it.
 pub(super) fn method(method: i32) -> Result<Method, InvalidMessage> {
     match pb::Method::try_from(method) {
         Ok(pb::Method::Search) => Ok(Method::Search),

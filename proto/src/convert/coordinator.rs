@@ -1,4 +1,4 @@
-//! How the coordinator itself stands.
+//! Conversions of a coordinator's status.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use queens_model::{CoordinatorStatus, Name};
 use super::check::{millis, one_line, some_line};
 use crate::pb;
 
-/// The most refusals that are told of a coordinator.
+/// The most refusals in a coordinator's status.
 const MOST_REFUSALS: usize = 16;
 
 impl From<CoordinatorStatus> for pb::Coordinator {
@@ -19,7 +19,7 @@ impl From<CoordinatorStatus> for pb::Coordinator {
             store_error: coordinator.store_error.unwrap_or_default(),
             refuses: coordinator.refuses,
             slowest_step_us: u64::try_from(coordinator.slowest_step.as_micros()).unwrap_or(u64::MAX),
-            // It depends on when and by whom it is asked.
+            // The handler of the call sets these two.
             now_ms: 0,
             role: String::new(),
         }

@@ -1,4 +1,4 @@
-//! What has happened.
+//! Conversions of events.
 
 use queens_model::{Event, EventKind, JobId};
 

@@ -1,4 +1,4 @@
-//! How a job stands, and who has counted it.
+//! Conversions of a job's status and its contributions.
 
 use std::time::Duration;
 
@@ -140,7 +140,7 @@ impl TryFrom<pb::Job> for JobStatus {
     }
 }
 
-/// A job's identity; `None` if it is not told.
+/// Parses a job's identity; `None` if the text is empty.
 fn identity(told: &str) -> Result<Option<JobIdentity>, InvalidMessage> {
     if told.is_empty() {
         return Ok(None);
@@ -161,7 +161,7 @@ fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {
     })
 }
 
-/// The time left, of which all is known or nothing.
+/// Converts the remaining time, which must have all three numbers or none.
 fn time_left(
     low: Option<f64>,
     expected: Option<f64>,

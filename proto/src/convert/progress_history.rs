@@ -1,4 +1,4 @@
-//! How a job has gone so far.
+//! Conversions of a job's progress over time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The messages of a worker's session.
+//! Conversions of the messages of a worker's session.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const MOST_SPANS: usize = 8192;
 /// The most deltas in a report.
 pub(crate) const MOST_DELTAS: usize = 8192;
 
-/// The most leases a worker can say it holds; those count that are done and not acknowledged.
+/// The most leases that a worker can hold, including finished ones that are not acknowledged.
 pub(crate) const MOST_HELD: usize = 65_536;
 
 /// The most spans in all of them.

@@ -1,4 +1,4 @@
-//! What is agreed about a job.
+//! Conversions of a job's terms.
 
 use queens_model::{Arbiter, Crosses, JobId, Party, Priority, Share, Submission, Terms};
 use queens_solver::{BoardSize, Method};
@@ -31,7 +31,7 @@ impl From<Submission> for pb::SubmitRequest {
             recount: asked.recount.map(Share::ppm),
             second_pass: asked.second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
             confirmed: asked.confirmed,
-            // In words, which only who sends it has.
+            // The sender adds it in words, which a submission does not have.
             recount_by: String::new(),
         }
     }
@@ -47,7 +47,7 @@ impl TryFrom<pb::SubmitRequest> for Submission {
             priority: Priority::try_from(asked.priority)?,
             crosses: asked.crosses.map(Crosses::try_from).transpose()?,
             recount: asked.recount.map(Share::of_ppm).transpose()?,
-            // Only the coordinator knows who is meant.
+            // Only the coordinator can resolve the name of a party.
             recount_by: None,
             second_pass: some_method(asked.second_pass)?,
             confirmed: asked.confirmed,
@@ -55,21 +55,20 @@ impl TryFrom<pb::SubmitRequest> for Submission {
     }
 }
 
-/// A method, or none.
+/// Converts an optional method.
 fn some_method(found: i32) -> Result<Option<Method>, InvalidMessage> {
     if found == i32::from(pb::Method::Unspecified) { Ok(None) } else { method(found).map(Some) }
 }
 
-/// The share of a job that is to be counted again, and the method of its second pass, as far as more of either is asked
-/// for.
+/// Returns the requested share to recount and method of a second pass, each if requested.
 ///
 /// # Errors
-/// If there is no such share or method.
+/// If a share or a method is invalid.
 pub fn verify_more(asked: &pb::VerifyMoreRequest) -> Result<(Option<Share>, Option<Method>), InvalidMessage> {
     Ok((asked.recount.map(Share::of_ppm).transpose()?, some_method(asked.second_pass)?))
 }
 
-/// What is told of the terms of a job with this second pass. The seed is told of one that is done.
+/// Converts the terms of a job with this second pass. The seed is sent only after the job is done.
 #[must_use]
 pub(super) fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) -> pb::Terms {
     pb::Terms {
@@ -83,7 +82,7 @@ pub(super) fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) ->
     }
 }
 
-/// The terms of a job, and the job that is its second pass. A seed that is not told is 0, and so is a party.
+/// Converts the terms of a job, and returns its second pass. A missing seed becomes 0, and so does a missing party.
 pub(super) fn terms(told: pb::Terms) -> Result<(Terms, Option<JobId>), InvalidMessage> {
     let seed = match told.seed.as_str() {
         "" => Some(0),

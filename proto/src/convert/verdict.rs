@@ -1,4 +1,4 @@
-//! What was decided about spans.
+//! Conversions of verdicts on disputed spans.
 
 use queens_model::{Name, VerdictStatus};
 use queens_solver::Count;

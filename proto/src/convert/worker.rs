@@ -1,4 +1,4 @@
-//! How a worker stands.
+//! Conversions of a worker's status.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
     }
 }
 
-/// Speeds of which the sum is told, and that by halves.
+/// Converts the total speed and that by halves.
 fn speeds(sum: f64, halves: f64) -> Result<MethodSpeeds, InvalidMessage> {
     let (sum, halves) = (Speed::try_from(sum)?, Speed::try_from(halves)?);
     // The sum is not exact.
@@ -74,11 +74,11 @@ impl TryFrom<pb::Worker> for WorkerStatus {
         };
         Ok(Self {
             id: WorkerId(worker.worker),
-            // Whatever a coordinator holds for a name, one must not keep all others from being listed.
+            // One invalid name must not prevent the list of all others.
             name: Name::of_any(&worker.name),
             build: Name::of_any(&worker.build),
             kernel: Name::of_any(&worker.kernel),
-            // One of a program with more methods is left out.
+            // Methods that only a newer program knows are left out.
             methods: worker.methods.into_iter().filter_map(|found| method(found).ok()).collect(),
             n_threads: worker.threads,
             connected: worker.connected,

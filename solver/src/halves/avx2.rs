@@ -1,8 +1,8 @@
-//! The join's vectors with AVX2.
+//! AVX2 instructions for the join.
 //!
-//! The same as [with AVX-512](super::avx512), with these instead of what AVX2 lacks: words are packed by a table of lane
-//! numbers for each mask, bits are transposed by collecting the highest bits of bytes, set bits are counted by looking
-//! up nibbles (Mula), and numbers of set bits come from a table of those of each byte.
+//! They do the same as [AVX-512](super::avx512). Replacements for missing instructions: a table of lane numbers for
+//! each mask packs words, collecting the highest bits of bytes transposes bits, nibble look-ups (Mula) count set bits,
+//! and a table for each byte lists the numbers of set bits.
 
 mod lists;
 mod planes;
@@ -18,7 +18,7 @@ use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors
 pub(crate) struct Avx2(());
 
 impl Avx2 {
-    /// The proof, if it has.
+    /// Returns the proof if the processor has the instructions.
     pub(crate) fn detect() -> Option<Self> {
         let can = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
         can.then_some(Self(()))

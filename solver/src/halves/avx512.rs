@@ -1,39 +1,38 @@
-//! The join's vectors with AVX-512, as Ice Lake, Zen 4 and later have it.
+//! AVX-512 instructions for the join, as Ice Lake, Zen 4 and later have them.
 //!
 //! Figures are cycles of 2.6 GHz on one core of a Sapphire-Rapids-class processor that had other work to do.
 //!
-//! **Steps** ([`planes::steps`]) are what most time goes into at large n: 40 % at n = 24 and 26. The upper placements
-//! of a leaf stand in 512 lanes, one bit each, and a line of a table says for two lower queens in which lanes they
-//! attack none. So one step takes a lower placement, which is four numbers of entries, and counts the bits that four
-//! lines and that of the first rows have in common: two ternary logic instructions, a count of bits and an addition,
-//! for 512 pairs. These four are the bound, 1.7 cycles at the clock that such instructions run at; 2.4 to 2.9 are
-//! measured, with tables of 18 to 50 KB alike. Placements without numbers between them, packed anew for each leaf,
-//! would take a tenth off, which packing costs.
+//! **Steps** ([`planes::steps`]) take most of the time at large n: 40 % at n = 24 and 26. A step takes a lower
+//! placement, which is four numbers of table entries. It counts the bits that these four lines and the first rows' line
+//! have in common: two ternary logic instructions, a population count and an addition, for 512 pairs. These four bound
+//! a step by 1.7 cycles at the clock of such instructions. Measured are 2.4 to 2.9, alike for tables of 18 to 50 KB.
+//! Packing the placements anew for each leaf, without numbers between them, would save a tenth of the steps, which the
+//! packing costs.
 //!
-//! **Tables** ([`planes::pairs`]): a line for each queen, then the `and` of any two that may stand in neighbouring
-//! rows, four fifths of all: a store of a line each.
+//! **Tables** ([`planes::pairs`]) hold a line for each queen, then the `and` of any two that may stand in neighbouring
+//! rows, four fifths of all pairs. Each takes one store of a line.
 //!
-//! **Transposition** ([`planes::transpose`]): words become lines. A permutation of bytes and a product of bit matrices
-//! transpose eight words of eight bytes, unpacking brings eight such together, and as memory takes 16 bytes at any
-//! place, the last step is to load these in the order they are needed and unpack once more: no scalar store is left.
+//! **Transposition** ([`planes::transpose`]) turns words into lines. A byte permutation and a bit-matrix product
+//! transpose eight words of eight bytes, and unpacking combines eight such results. Memory stores 16 bytes at any
+//! place, so the last stage loads these in their final order and unpacks once more. No scalar store remains.
 //!
-//! **Filters** ([`lists::filter`]): a test and a compress for eight words, some 3 cycles.
+//! **Filters** ([`lists::filter`]) take a test and a compress for eight words, about 3 cycles.
 //!
-//! **Sieve** ([`planes::sift`]): which lower placements the first upper queens leave is an `or` of two planes a queen;
-//! the numbers of the set bits of 64 come from one compress of bytes.
+//! **Sieves** ([`planes::sift`]) take an `or` of two planes for each upper queen of the first rows. One compress of
+//! bytes makes the numbers of the set bits of 64.
 //!
-//! **Making placements** ([`lists::join`]) is a third of the time at n = 20: heads meet tails by a test of eight at a
-//! time. Tails are filled up to whole vectors with some that every head attacks, so that no mask is needed: 0.8 of the
-//! time. They begin where lines of memory do: vectors that lie across two lines took three times as long from the
-//! second cache, 3 to 5 % of all. To read the head from where it was just written in parts cost 4 % of all (a store
-//! that can't be forwarded).
+//! **Making placements** ([`lists::join`]) takes a third of the time at n = 20: one test compares a head with eight
+//! tails. Tails that every head attacks fill buckets up to whole vectors, so that no mask is needed: 0.8 of the time.
+//! Buckets begin at cache line boundaries: vectors across two cache lines took three times as long from the
+//! second-level cache, 3 to 5 % of all. Reading a head that was just written in parts cost 4 % of all (a store that
+//! can't be forwarded).
 //!
-//! What decided more than any loop is how many rows are fixed where (`Shape`): tried for n = 20 to 28, the next best
-//! are 3 to 40 % slower. One lower row in a group and a leaf instead of two: x 0.84 at n = 20.
+//! The number of rows fixed at each stage (`Shape`) matters more than any loop. Tried for n = 20 to 28, the next best
+//! shapes are 3 to 40 % slower. One lower row in a group and a leaf instead of two: x 0.84 at n = 20.
 //!
-//! Lost: pages of 2 MB (x 0.98 to 1.02); heads in the order of the tails they meet, so that tails are read from the
-//! first cache (x 1.0 to 1.25, as placements have to be brought into their order again); words by the row of the
-//! central queen, so that fewer are compared (x 0.99 to 1.06); tails fetched ahead (x 1.0).
+//! Tried without gain: pages of 2 MB (x 0.98 to 1.02); heads in the order of their tails, so that tails come from the
+//! first-level cache (x 1.0 to 1.25, as placements must be sorted again); words by the row of the central queen, so
+//! that fewer are compared (x 0.99 to 1.06); prefetched tails (x 1.0).
 
 mod lists;
 mod planes;
@@ -49,7 +48,7 @@ use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors
 pub(crate) struct Avx512(());
 
 impl Avx512 {
-    /// The proof, if it has.
+    /// Returns the proof if the processor has the instructions.
     pub(crate) fn detect() -> Option<Self> {
         let can = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")

@@ -1,20 +1,21 @@
-//! Sets of columns: which of them the upper half takes.
+//! Sets of columns: the columns of the upper half board, and their symmetry.
 //!
-//! Mirroring the board exchanges the columns of each *pair*, those of the same distance from the centre; flipping it
-//! upside down exchanges the halves, and so each set of columns with that of the others. A pair is 11 if the upper
-//! half has both its columns, 00 if none, 10 or 01 if the left or the right one. Mirroring exchanges 10 and 01, and
-//! both together exchange 11 and 00. So of all the images of a set exactly one is *canonical*: its first pair of kind
-//! 11 or 00, from the centre outwards, is 11, and its first pair of kind 10 or 01 is 10.
+//! Mirroring the board exchanges the columns of each *pair*: two columns at the same distance from the centre. Flipping
+//! it upside down exchanges the half boards, and so replaces a set of columns by its complement. A pair is 11 if the
+//! upper half board has both columns, 00 if it has none, 10 if it has the left and 01 if it has the right one.
+//! Mirroring exchanges 10 and 01, and mirroring with flipping exchanges 11 and 00. So exactly one image of a set is
+//! *canonical*, in order from the centre outwards: its first pair of kind 11 or 00 is 11, and its first pair of kind 10
+//! or 01 is 10.
 //!
-//! A set where both kinds of pairs occur has four images, any other two (and the empty set of the empty board one):
-//! so many sets a canonical one stands for.
+//! A canonical set stands for all its images. A set with both kinds of pairs has four images, any other set two, and
+//! the empty set of the empty board one.
 
 use crate::board::BoardSize;
 
 /// A set of columns: bit `c` stands for column `c`.
 pub(crate) type Columns = u32;
 
-/// A board with what is placed before its halves: the queen of the middle row, if there is such a row.
+/// A board with the queen of its middle row, if n is odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Middle {
     n: BoardSize,
@@ -22,9 +23,9 @@ pub(crate) struct Middle {
 }
 
 impl Middle {
-    /// All that are counted: one for even `n`, one for each column up to the centre for odd. The first column is left
-    /// out where it is not the centre: its distance δ is the largest, and γ, for which the central column's queen would
-    /// have to stand as far away or farther, can't be that.
+    /// Returns all middles that are counted: one for even `n`, one for each column up to the centre for odd `n`. The
+    /// first column is left out unless it is the centre: its distance δ is the largest, and γ can't reach it, as the
+    /// central column's queen would have to stand as far away or farther.
     pub(crate) fn all(n: BoardSize) -> Vec<Self> {
         let center = n.get() / 2;
         if n.get().is_multiple_of(2) {
@@ -37,35 +38,35 @@ impl Middle {
         self.n
     }
 
-    /// The column of the middle row's queen; absent if n is even.
+    /// Returns the column of the middle row's queen; absent if n is even.
     pub(crate) const fn queen(self) -> Option<u8> {
         self.queen
     }
 
-    /// The rows of one half, and with them the queens and columns it has.
+    /// Returns the number of rows of a half board, which is also its number of queens and columns.
     pub(crate) const fn n_rows(self) -> u8 {
         self.n.get() / 2
     }
 
-    /// Whether mirroring has been used up by choosing the middle row's queen left of the centre. What is left of the
-    /// symmetry then is that the upper half may have the central column.
+    /// Returns whether the middle row's queen stands left of the centre, which uses up mirroring. The remaining
+    /// symmetry puts the central column into the upper half board.
     pub(crate) const fn is_left(self) -> bool {
         matches!(self.queen, Some(column) if column < self.n.get() / 2)
     }
 
-    /// The distance of a column from the centre: 1 is next to the middle line where n is even, and next to the central
-    /// column, of distance 0, where n is odd.
+    /// Returns a column's distance from the centre. Distance 1 is next to the middle line if n is even, and next to the
+    /// central column, which has distance 0, if n is odd.
     pub(crate) const fn distance(self, column: u8) -> u8 {
         let (n, left) = (self.n.get(), self.n.get() / 2);
         if column < left { left - column } else { column + 1 - left - n % 2 }
     }
 
-    /// Whether a column is one of the central columns: two if n is even, else one.
+    /// Returns whether a column is central: there are two central columns if n is even, else one.
     pub(crate) const fn is_central(self, column: u8) -> bool {
         self.distance(column) + self.n.get() % 2 == 1
     }
 
-    /// All columns that the halves share.
+    /// Returns all columns that the half boards share.
     pub(crate) const fn columns(self) -> Columns {
         match self.queen {
             Some(column) => self.n.row_mask() & !(1 << column),
@@ -73,7 +74,7 @@ impl Middle {
         }
     }
 
-    /// The same one by one, from the centre outwards, the left of a pair first.
+    /// Returns the same columns one by one, from the centre outwards, the left of a pair first.
     pub(crate) fn outwards(self) -> Vec<u8> {
         let mut columns: Vec<u8> =
             (0..self.n.get()).filter(|&column| self.columns() >> column & 1 == 1).collect();
@@ -81,7 +82,7 @@ impl Middle {
         columns
     }
 
-    /// Whether a set of columns, of which so far only those in `known` are decided, may still become canonical.
+    /// Returns whether a set of columns may become canonical, where only the columns in `known` are decided.
     pub(crate) fn may_be_canonical(self, upper: Columns, known: Columns) -> bool {
         if self.is_left() {
             let center = 1 << (self.n.get() / 2);
@@ -94,8 +95,8 @@ impl Middle {
             && first([(true, false), (false, true)]) != Some((false, true))
     }
 
-    /// How many sets of columns a canonical set stands for, in units of the part's weight: 1 or 2, and 0 if it is not
-    /// canonical.
+    /// Returns the number of sets that a canonical set stands for, in units of the part's weight: 1 or 2. Returns 0 if
+    /// the set is not canonical.
     pub(crate) fn factor(self, upper: Columns) -> u8 {
         if !self.may_be_canonical(upper, self.columns()) {
             return 0;
@@ -108,7 +109,7 @@ impl Middle {
         if n_split == 0 || n_split == usize::from(self.n_rows()) { 1 } else { 2 }
     }
 
-    /// The number of solutions that a set's unit stands for: see [`factor`](Self::factor).
+    /// Returns the number of solutions that one unit of a set's [`factor`](Self::factor) stands for.
     pub(crate) const fn weight(self) -> u8 {
         match (self.n_rows(), self.is_left()) {
             (0, _) => 1,
@@ -117,14 +118,14 @@ impl Middle {
         }
     }
 
-    /// The pairs of columns from the centre outwards.
+    /// Returns the pairs of columns from the centre outwards.
     fn pairs(self) -> impl Iterator<Item = Pair> {
         let n = self.n.get();
         (1..=n / 2).map(move |distance| Pair { left: n / 2 - distance, right: n.div_ceil(2) + distance - 1 })
     }
 }
 
-/// Two columns of the same distance from the centre.
+/// Two columns at the same distance from the centre.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     left: u8,
@@ -132,7 +133,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Which of the two are in a set.
+    /// Returns which of the two columns are in a set.
     const fn of(self, columns: Columns) -> (bool, bool) {
         (columns >> self.left & 1 == 1, columns >> self.right & 1 == 1)
     }
@@ -142,7 +143,7 @@ impl Pair {
     }
 }
 
-/// The columns of a set, from left to right.
+/// Returns the columns of a set, from left to right.
 pub(crate) fn members(mut columns: Columns) -> impl Iterator<Item = u8> + Clone {
     std::iter::from_fn(move || {
         let column = columns.trailing_zeros();
@@ -151,7 +152,7 @@ pub(crate) fn members(mut columns: Columns) -> impl Iterator<Item = u8> + Clone 
     })
 }
 
-/// The ways to choose `k` of `n` things; `n` and `k` up to 32.
+/// Returns the number of ways to choose `k` of `n` things; `n` and `k` up to 32.
 pub(crate) const fn n_combinations(n: usize, k: usize) -> u64 {
     PASCAL[n][k]
 }
@@ -172,8 +173,8 @@ const PASCAL: [[u64; 33]; 33] = {
     rows
 };
 
-/// The combination with this number: which `k` of the columns in `of` it takes. They are numbered in lexicographic
-/// order: first come those with the first column.
+/// Returns the `k` columns of `of` that the combination with this number takes. The order is lexicographic:
+/// combinations with the first column come first.
 pub(crate) fn combination(of: &[u8], mut k: usize, mut number: u64) -> Columns {
     let mut taken = 0;
     for (i, column) in of.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Random descents: how many pairs of halves a set of columns has to test, estimated without bias.
+//! Random descents: unbiased estimates of the number of pairs of placements that a set of columns has to test.
 
 use crate::board::BoardSize;
 use crate::halves::columns::{Columns, Middle, members};
@@ -6,21 +6,21 @@ use crate::halves::footprint::{Footprint, Half, footprint};
 use crate::halves::transposition::{CentralRows, delta, is_promising};
 use crate::split_mix::SplitMix;
 
-/// What descents look up: the footprints of all queens of a board, by half, row and column.
+/// The footprints of all queens of a board, by half board, row and column.
 #[derive(Clone, Debug)]
 pub(crate) struct Descents {
     footprints: [[[Footprint; 32]; 17]; 2],
 }
 
-/// One half on the way down, from the middle outwards.
+/// A partial placement of one half board, from the middle outwards.
 #[derive(Clone, Copy, Debug)]
 struct Descent {
     half: Half,
     columns: Columns,
-    /// Squares of the next row that its queens, and the middle row's, attack along a diagonal.
+    /// Squares of the next row that its queens and the middle row's queen attack along a diagonal.
     rising: u64,
     falling: u64,
-    /// The footprint of the queens next to the middle that the other half must not meet.
+    /// The footprint of the queens in the first rows that the other half board must not meet.
     near: Footprint,
     first: Option<u8>,
     central: CentralRows,
@@ -39,12 +39,12 @@ impl Descents {
         Self { footprints }
     }
 
-    /// Pairs of a half that has the columns `upper` and one that has the others that are work (see
-    /// [`unit`](super::unit)): an estimate of their number by one descent.
+    /// Estimates the number of pairs that are work (see [`unit`](super::unit)) by one descent. The upper half board has
+    /// the columns `upper`.
     ///
-    /// Both halves are placed at once, each on squares that are not attacked by what is placed so far of its own half,
-    /// nor by the other half's first row, nor, above, by the second row below. The product of the numbers of squares to
-    /// choose from is 0 if the descent ends early, and its mean is the number of ways to the end.
+    /// Both half boards are placed at once. A queen stands on a square that no earlier queen of its half board attacks,
+    /// nor the other half board's first row, nor, for upper queens, the second lower row. The product of the numbers of
+    /// free squares is 0 if the descent ends early. Its mean is the number of complete descents.
     pub(crate) fn pairs(&self, middle: Middle, upper: Columns, random: &mut SplitMix) -> f64 {
         let mut above = Descent::new(middle, Half::Upper, upper);
         let mut below = Descent::new(middle, Half::Lower, middle.columns() & !upper);
@@ -64,7 +64,7 @@ impl Descents {
         if is_work { product } else { 0.0 }
     }
 
-    /// Places a queen on a random free square of the row, and tells how many there were.
+    /// Places a queen on a random free square of the row, and returns the number of free squares.
     fn place(
         &self,
         middle: Middle,

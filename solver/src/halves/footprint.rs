@@ -1,32 +1,32 @@
-//! What a half board takes of the diagonals that it shares with the other half.
+//! The footprint of a half board: the diagonals that it blocks for the other half board.
 //!
-//! Rows are counted from the middle outwards, 1 to m, in both halves alike. Where n is odd, the rows i above and j
-//! below are i + j apart, as the middle row is between them; where n is even, i + j − 1. So write j' for j − 1 if n is
-//! even and for j if it is odd. Queens above in row i, column c and below in row j, column c' attack each other if
+//! Rows are counted from the middle outwards, 1 to m, in both half boards. If n is odd, the middle row lies between
+//! them, so the rows i above and j below are i + j apart. If n is even, they are i + j − 1 apart. So write j' for j − 1
+//! if n is even and for j if n is odd. A queen above in row i, column c and a queen below in row j, column c' attack
+//! each other if
 //!
 //! ```text
-//!   c + i = c' − j'  (rising to the right from the lower one's point of view)    or    c − i = c' + j'
+//!   c + i = c' − j'  (rising to the right from the lower one's point of view) or c − i = c' + j'
 //! ```
 //!
-//! and, as halves have no column in common, only then. So give each half a set of numbers for either direction: c + i
-//! and c − i of its queens above, c' − j' and c' + j' below. Two halves fit if and only if they have no number in
-//! common. Only those that occur in both halves matter: 1 to n − 1 and 0 to n − 2 for even n, 1 to n − 2 both times for
-//! odd. At most 62 bits hold them all.
+//! and, as half boards have no column in common, only then. So each half board gets a set of numbers for either
+//! direction: c + i and c − i of the queens above, c' − j' and c' + j' of the queens below. Two half boards fit if and
+//! only if they have no number in common. Only numbers that occur in both matter: 1 to n − 1 and 0 to n − 2 for even n,
+//! 1 to n − 2 in both directions for odd n. At most 62 bits hold them all.
 
 use crate::board::BoardSize;
 
-/// A set of the diagonals that both halves reach.
+/// A set of the diagonals that both half boards reach.
 pub(crate) type Footprint = u64;
 
-/// Which half a queen stands in.
+/// The half board of a queen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Upper,
     Lower,
 }
 
-/// The bits of a queen's footprint: of the sums first, from bit 0 on, the differences above them, from bit
-/// [`n_diagonals`] on.
+/// Returns the footprint of a queen. Sums take the bits from 0 on, differences the bits from [`n_diagonals`] on.
 pub(crate) fn footprint(n: BoardSize, half: Half, row: u8, column: u8) -> Footprint {
     let (size, row, column) = (i32::from(n.get()), i32::from(row), i32::from(column));
     let is_odd = size % 2;
@@ -42,7 +42,7 @@ pub(crate) fn footprint(n: BoardSize, half: Half, row: u8, column: u8) -> Footpr
     bit(rising - 1, 0) | bit(falling - is_odd, n_diagonals)
 }
 
-/// The diagonals of one direction that both halves reach.
+/// Returns the number of diagonals of one direction that both half boards reach.
 pub(crate) const fn n_diagonals(n: BoardSize) -> u8 {
     n.get().saturating_sub(1 + n.get() % 2)
 }

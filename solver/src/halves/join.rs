@@ -1,4 +1,4 @@
-//! Counts the pairs of an upper and a lower half that fit, for the columns of the upper half.
+//! The vectored join: counts the pairs of placements that fit, for the columns of a subproblem.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::halves::unit::Joined;
 use crate::halves::upper::{Level, Upper, Wanted, Weighing};
 use crate::halves::vectors::{MAX_BLOCKS, Sieve, Sifted, Vectors};
 
-/// Joins halves; keeps what it made for one subproblem as long as the next ones need the same.
+/// Joins half boards, and keeps the lists of a subproblem as long as the next ones need the same.
 #[derive(Debug)]
 pub(crate) struct Join<V> {
     vectors: V,
@@ -29,20 +29,20 @@ pub(crate) struct Join<V> {
     lower_parts: Parts,
     upper: Upper,
     lower: Lower,
-    /// The first lower queens that the lower half's placements have in common, and the upper queen that does not attack
-    /// their heads.
+    /// The queens of the first rows that all lower placements share, and the upper queen that attacks none of their
+    /// heads.
     lower_of: Option<(u8, Option<u8>, Option<u8>)>,
-    /// The first lower queen that the lower heads have in common.
+    /// The queen of the first row that the lower heads share.
     lower_heads_of: Option<u8>,
-    /// The first upper queen that the upper placements have in common, if they have one.
+    /// The queen of the first row that the upper placements share, if they share one.
     upper_of: Option<Option<u8>>,
     levels: [Level; 2],
-    /// The first lower and upper queen that the first level is of.
+    /// The first lower and upper queen that the first level belongs to.
     level_of: Option<(u8, Option<u8>)>,
     work: Work,
 }
 
-/// The columns of both halves.
+/// The columns of both half boards.
 #[derive(Debug)]
 struct Halves {
     set: Columns,
@@ -51,12 +51,12 @@ struct Halves {
     weighing: Weighing,
 }
 
-/// What is needed to join a group, and what came of it.
+/// Scratch space and result of joining a group.
 #[derive(Debug)]
 struct Work {
     sifted: Sifted,
     leaf: Leaf,
-    /// Words that are left by the lower queens of a group, and of each row below.
+    /// Words that the lower queens of a group leave, then those that each further row leaves.
     words: [Words; 8],
     room: Words,
     one: Vec<Line>,
@@ -68,7 +68,7 @@ impl<V: Vectors> Join<V> {
         Self::with_shape(vectors, middle, Shape::of(middle.n()))
     }
 
-    /// With another shape than the board's: what is counted does not depend on it.
+    /// Makes a join with another shape than the board's. The counts do not depend on the shape.
     pub(crate) fn with_shape(vectors: V, middle: Middle, shape: Shape) -> Self {
         Self {
             vectors,
@@ -103,7 +103,7 @@ impl<V: Vectors> Join<V> {
             _ => self.take(subproblem.upper, subproblem.lower),
         };
         let Given { lower_1, upper_1, lower_2 } = subproblem.given;
-        // Who asks for a column that the half lacks asks for nothing.
+        // A fixed queen in a column of the other half board leaves nothing to count.
         let rank = |side: &Side, column: Option<u8>| match column {
             Some(column) => side.rank(column).map(Some),
             None => Some(None),
@@ -125,7 +125,7 @@ impl<V: Vectors> Join<V> {
         done.map(|()| self.work.joined)
     }
 
-    /// Makes what all subproblems with these columns of the halves need.
+    /// Makes the tails and data that all subproblems with these columns share.
     fn take(&mut self, upper: Columns, lower: Columns) -> Halves {
         (self.lower_of, self.level_of) = (None, None);
         let set = upper;
@@ -138,7 +138,7 @@ impl<V: Vectors> Join<V> {
         Halves { set, upper, lower, weighing }
     }
 
-    /// Counts the pairs with this queen next to the middle in the lower half, and with others that are asked for.
+    /// Counts the pairs with this queen in the first lower row, and with the other fixed queens.
     fn count_below(
         &mut self,
         halves: &Halves,
@@ -150,8 +150,8 @@ impl<V: Vectors> Join<V> {
         if stop.load(Ordering::Relaxed) {
             return None;
         }
-        // Lists of a second lower queen alone are not kept for other upper queens. Then they need not hold what the
-        // first upper queen attacks.
+        // Lists of a single second lower queen are not kept for other upper queens. So they may leave out placements
+        // that the first upper queen attacks.
         let second = lower_2.filter(|_| !self.shape.keeps_lower);
         let only = upper_1.filter(|_| second.is_some());
         let lower_of = Some((lower_1, second, only));
@@ -215,10 +215,10 @@ impl<V: Vectors> Join<V> {
         Some(())
     }
 
-    /// Fills the first level: the upper placements that the first lower queen leaves.
+    /// Fills the first level: the upper placements that the first lower queen does not attack.
     fn fill(&mut self, halves: &Halves, lower: u8, only: Option<u8>, stop: &AtomicBool) -> Option<()> {
         let mask = halves.lower.footprint(1, lower);
-        // Those that are kept are made for all first queens.
+        // Kept placements cover all first queens.
         let wanted = only.filter(|_| !self.shape.keeps_upper);
         if self.upper_of != Some(wanted) {
             self.upper_parts.find_heads(&halves.upper, self.shape.head, wanted);
@@ -247,12 +247,12 @@ impl<V: Vectors> Join<V> {
         Some(())
     }
 
-    /// The size of the board.
+    /// Returns the size of the board.
     pub(crate) const fn n(&self) -> BoardSize {
         self.middle.n()
     }
 
-    /// The memory of the lists, in bytes.
+    /// Returns the memory of the lists, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.found.memory()
             + self.upper_parts.memory()
@@ -264,14 +264,14 @@ impl<V: Vectors> Join<V> {
 }
 
 impl Halves {
-    /// The distances from the centre of two queens next to the middle, in ascending order.
+    /// Returns the distances from the centre of two queens of the first rows, in ascending order.
     fn distances(&self, upper: u8, lower: u8) -> (u8, u8) {
         let (a, b) = (self.upper.distance(upper), self.lower.distance(lower));
         (a.min(b), a.max(b))
     }
 }
 
-/// All upper placements, and some lower ones that begin with the same queens.
+/// All upper placements, and some blocks of a lower group.
 struct Pieces<'a, V> {
     vectors: V,
     shape: Shape,
@@ -291,7 +291,7 @@ impl<V: Vectors> Pieces<'_, V> {
         let mask = halves.lower.footprint(shape.group, rank);
         let mut next = 0;
         for first in 0..halves.upper.n_rows() {
-            // The lists that begin with this queen.
+            // The lists with this queen in the first row.
             let lists = &self.upper.lists[next..];
             let lists = &lists[..lists.iter().take_while(|list| list.first == first).count()];
             let ranges = &level.lists[next..next + lists.len()];
@@ -341,7 +341,7 @@ impl<V: Vectors> Pieces<'_, V> {
         Some(())
     }
 
-    /// Joins the pairs that weigh one, of upper placements that begin with this queen.
+    /// Joins the pairs of weight one, for upper placements with this queen in the first row.
     fn join_equal(&self, work: &mut Work, first: u8, mask: u64, (near, far): (u8, u8), feet: &Planes) {
         let words = &mut work.words[0];
         words.clear();
@@ -363,7 +363,7 @@ impl<V: Vectors> Pieces<'_, V> {
         work.joined.add(solutions);
     }
 
-    /// The footprint of the lower queens that a group has in common, of the first two at most.
+    /// Returns the footprint of the lower queens that a group shares, of the first two rows at most.
     fn near(&self) -> u64 {
         let rows = 1..=self.shape.group.min(2);
         rows.fold(0, |all, row| all | self.halves.lower.footprint(row, self.group.path[usize::from(row - 1)]))
@@ -373,7 +373,7 @@ impl<V: Vectors> Pieces<'_, V> {
         self.lower.sieve(self.group, self.blocks.clone(), zero, one)
     }
 
-    /// The lower placements that passed a sieve.
+    /// Returns the lower placements that passed a sieve.
     fn below<'a>(&'a self, sifted: &'a Sifted, centre: Centre) -> Below<'a> {
         let Pieces { group, lower, .. } = *self;
         Below {
@@ -390,7 +390,7 @@ impl<V: Vectors> Pieces<'_, V> {
         }
     }
 
-    /// Fixes the lower queens up to those of a leaf, and joins there.
+    /// Fixes the lower queens down to the leaf's rows, and joins there.
     fn descend(&self, work: &mut Work, centre: Centre) -> u64 {
         let Pieces { vectors, shape, group, lower, .. } = *self;
         let Work { sifted, leaf, words, .. } = work;
@@ -404,7 +404,7 @@ impl<V: Vectors> Pieces<'_, V> {
         }
         let mut sum = 0;
         let mut at = group.nodes.start;
-        // Most nodes begin where the one before them ends.
+        // Most nodes begin where their predecessor ends, so its rank is reused.
         let mut before = (u32::MAX, 0);
         while at < group.nodes.end {
             let node = lower.nodes[at];

@@ -1,4 +1,4 @@
-//! The innermost part of the join: upper placements as planes of bits, against lower ones by tables.
+//! The leaf of the join: turns upper placements into bit planes and tests lower ones against them by tables.
 
 use crate::halves::lines::{Line, Lines};
 use crate::halves::lower::{Lower, Node, rows_from};
@@ -7,19 +7,19 @@ use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{ENTRY, LANES, LINES, NO_PLANE, PLANES, Sifted, Tables, Vectors};
 
-/// Which rows the upper half's central queen may stand in, by the row of the lower half's.
+/// The rows where the upper half board's central queen may stand, given the row of the lower half board's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Centre {
     /// Any.
     Any,
-    /// Both rows, in ascending order, are greater than these.
+    /// Both rows, in ascending order, are greater than these in lexicographic order.
     Greater(u8, u8),
     /// Both rows, in ascending order, are these.
     Equal(u8, u8),
 }
 
 impl Centre {
-    /// The lanes whose upper queen's row goes with a row of the lower queen's.
+    /// Returns the lanes whose upper central queen goes with a lower central queen in this row.
     fn lanes(self, bits: &[Line; 4], row: u8) -> Line {
         let from = |row: u8| rows_from(bits, row.into());
         let is = |row: u8| from(row).zip(from(row + 1), |a, b| a & !b);
@@ -40,48 +40,48 @@ impl Centre {
 #[derive(Clone, Copy)]
 pub(crate) struct Below<'a> {
     pub(crate) side: &'a Side,
-    /// The nodes of the group, of which the leaf takes those from `first` to `last`.
+    /// The nodes of the group; the leaf takes those from `first` to `last`.
     pub(crate) lower: &'a Lower,
     pub(crate) first: usize,
     pub(crate) last: usize,
-    /// The ranks of the columns of the first rows.
+    /// The ranks of the columns of the fixed first rows.
     pub(crate) path: &'a [u8],
-    /// The codes and the numbers of those that passed a sieve; both counted from the same block on.
+    /// The codes, and the numbers of the placements that passed the sieve; both start at the same block.
     pub(crate) codes: &'a [u64],
     pub(crate) sifted: &'a Sifted,
-    /// The number of the first placement of that block in its group, and how many were looked at.
+    /// The number in its group of that block's first placement, and the number of placements that were sifted.
     pub(crate) base: usize,
     pub(crate) looked_at: usize,
     pub(crate) centre: Centre,
 }
 
 impl Below<'_> {
-    /// Which of the sifted are placements from number `start` to `end` of the group.
+    /// Returns the range of the sifted placements with numbers from `start` to `end` in the group.
     pub(crate) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
         (self.n_sifted(start), self.n_sifted(end))
     }
 
-    /// How many of the sifted come before a number of the group.
+    /// Returns how many sifted placements come before a number of the group.
     pub(crate) fn n_sifted(&self, number: u32) -> usize {
         self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at))
     }
 }
 
-/// Planes, tables and what else a leaf needs.
+/// A leaf's bit planes, tables and scratch space.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     shape: Shape,
     planes: Lines,
-    /// For the rows that are not fixed, one after another: where a queen on the column of each rank attacks none.
+    /// For each row that is not fixed, and each rank: the lanes that a queen on that column does not attack.
     singles: Lines,
     tables: Lines,
     feet: Vec<(u8, u8)>,
     ranks: Vec<u8>,
-    /// The place of each rank among them.
+    /// The index of each rank in `ranks`.
     places: [u8; MAX_ROWS],
-    /// For each of these ranks, those with which it may stand in neighbouring rows: by their places among them.
+    /// For each of these ranks, the indices of the ranks that it may neighbour in the next row.
     apart: Vec<u16>,
-    /// For each of these ranks, how many upper placements a queen there in the first row that is not fixed leaves.
+    /// For each of these ranks: the upper placements that a queen there in the first row not fixed leaves.
     free: Vec<u64>,
     top: [[Line; LINES]; 8],
 }
@@ -104,10 +104,10 @@ impl Leaf {
         }
     }
 
-    /// The number of pairs that fit.
+    /// Returns the number of pairs that fit.
     pub(crate) fn join<V: Vectors>(&mut self, vectors: V, words: &[u64], below: &Below<'_>) -> u64 {
         self.look_up(below);
-        // About equal pieces, so that no small one is left.
+        // Splits into pieces of nearly equal size, so that no small one is left.
         let pieces = words.len().div_ceil(LANES);
         let mut left = words;
         let mut sum = 0;
@@ -121,8 +121,8 @@ impl Leaf {
         sum
     }
 
-    /// The number of pairs of the upper placements that were joined last, and of lower ones, that the queens of the row
-    /// after the fixed ones leave.
+    /// Returns the number of pairs of the upper placements joined last and the lower ones that fit by the row after the
+    /// fixed ones.
     pub(crate) fn pairs(&self, below: &Below<'_>) -> u128 {
         let nodes = &below.lower.nodes[below.first..below.last];
         let first = nodes.iter().filter(|node| node.row == self.shape.leaf + 1);
@@ -173,7 +173,7 @@ impl Leaf {
         self.planes[usize::from(NO_PLANE) * LINES..].fill(Line::NONE);
         self.singles.need(self.feet.len() * LINES);
         vectors.singles(&self.planes, &self.feet, n_lines, &mut self.singles);
-        // Nobody asks for these where the lists of a group know them.
+        // Longer groups take these numbers from their lists.
         let frees = if self.shape.group == 1 { &mut self.free[..] } else { &mut [] };
         for (free, singles) in frees.iter_mut().zip(self.singles.chunks(LINES)) {
             let lines = singles.iter().zip(&valid).take(n_lines);
@@ -207,7 +207,7 @@ impl Leaf {
         self.top[0] = valid;
         let mut sum = 0;
         let mut at = below.first;
-        // Most nodes begin where the one before them ends.
+        // Most nodes begin where their predecessor ends, so its rank is reused.
         let mut before = (u32::MAX, 0);
         while at < below.last {
             let Node { row, rank, start, end, next } = below.lower.nodes[at];
@@ -248,7 +248,7 @@ impl Leaf {
         vectors.steps(Tables { pairs }, below.codes, &below.sifted.numbers[from..to], top, n_lines)
     }
 
-    /// Takes away what the central queens' rows forbid.
+    /// Removes the lanes that the central queens' rows rule out.
     fn restrict(&mut self, below: &Below<'_>, n_lines: usize, valid: &mut [Line; LINES]) {
         let (leaf, m) = (self.shape.leaf, below.side.n_rows());
         let Some(central) = below.side.central().next().and_then(|column| below.side.rank(column)) else {

@@ -1,9 +1,9 @@
-//! Memory that vectors are read from and written to.
+//! Aligned memory for vectors: lines of 512 bits, and lists of words.
 
 use std::ops::{Deref, DerefMut};
 use std::slice;
 
-/// 512 bits: one for each of as many placements.
+/// 512 bits, one for each of 512 placements.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line(pub(crate) [u64; 8]);
@@ -14,7 +14,7 @@ impl Line {
     /// A line of ones.
     pub(crate) const ALL: Self = Self([u64::MAX; 8]);
 
-    /// Ones in the first `n` places; all of them if there are fewer.
+    /// Returns a line with ones in the first `n` places, at most 512.
     pub(crate) fn first(n: usize) -> Self {
         let mut line = Self::NONE;
         for (i, word) in line.0.iter_mut().enumerate() {
@@ -24,12 +24,12 @@ impl Line {
         line
     }
 
-    /// How many bits are set.
+    /// Returns the number of set bits.
     pub(crate) fn count_ones(self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// What `f` makes of each word of both.
+    /// Combines each pair of words of two lines by `f`.
     pub(crate) fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         let mut line = self;
         for (word, other) in line.0.iter_mut().zip(other.0) {
@@ -39,28 +39,28 @@ impl Line {
     }
 }
 
-/// Lines whose contents are of no interest when they are made longer.
+/// Lines that may lose their contents when they grow.
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<Line>);
 
 impl Lines {
-    /// Makes room for so many lines. What they hold is anything that was written before, or zeros.
+    /// Makes room for `n` lines. They hold earlier contents or zeros.
     pub(crate) fn need(&mut self, n: usize) {
         if self.0.len() < n {
-            // What is there need not be copied.
+            // Avoids copying the old lines.
             self.0.clear();
             self.0.resize(n, Line::NONE);
         }
     }
 
-    /// Makes room for so many lines, and keeps what was written.
+    /// Makes room for `n` lines, and keeps their contents.
     pub(crate) fn keep(&mut self, n: usize) {
         if self.0.len() < n {
             grow(&mut self.0, n);
         }
     }
 
-    /// The memory they take, in bytes.
+    /// Returns the memory they take, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.0.capacity() * size_of::<Line>()
     }
@@ -80,7 +80,7 @@ impl DerefMut for Lines {
     }
 }
 
-/// Makes lines `n`, which are more, with less to spare than vectors take by themselves, as they are most of the memory.
+/// Grows to `n` lines. They are most of the memory, so this reserves less spare room than `Vec` does.
 #[cold]
 fn grow(lines: &mut Vec<Line>, n: usize) {
     if lines.capacity() < n {
@@ -89,8 +89,7 @@ fn grow(lines: &mut Vec<Line>, n: usize) {
     lines.resize(n, Line::NONE);
 }
 
-/// A list of words that begins where a line does: whoever reads eight at a time, from a multiple of eight on, never
-/// reads parts of two lines.
+/// A list of words that begins at a line boundary. So aligned reads of eight words never cross two lines.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     lines: Vec<Line>,
@@ -98,17 +97,17 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Empties it.
+    /// Removes all words.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// How many words there is room for. All of them have been written at some time.
+    /// Returns the number of words that fit. All of them are initialised.
     pub(crate) fn capacity(&self) -> usize {
         8 * self.lines.len()
     }
 
-    /// Makes room for so many words behind the end.
+    /// Makes room for `n` words behind the end.
     pub(crate) fn reserve(&mut self, n: usize) {
         let n_lines = (self.len + n).div_ceil(8);
         if self.lines.len() < n_lines {
@@ -116,33 +115,33 @@ impl Words {
         }
     }
 
-    /// The first word, and the room behind it.
+    /// Returns a pointer to the first word, valid for the whole capacity.
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u64 {
         self.lines.as_mut_ptr().cast()
     }
 
-    /// Puts the end somewhere else.
+    /// Moves the end.
     ///
     /// # Panics
-    /// If there is no room.
+    /// If the capacity is too small.
     pub(crate) fn set_len(&mut self, len: usize) {
         assert!(len <= self.capacity(), "no room for {len} words");
         self.len = len;
     }
 
-    /// Puts the end where a line begins; what it passes over is anything.
+    /// Moves the end to the next line boundary; the words in between are arbitrary.
     pub(crate) fn end_line(&mut self) {
         self.reserve(8);
         self.set_len(self.len.next_multiple_of(8));
     }
 
-    /// Puts the end somewhere else, and makes room for that; behind the old end is anything.
+    /// Moves the end, and makes room for that; words behind the old end are arbitrary.
     pub(crate) fn resize(&mut self, len: usize) {
         self.reserve(len.saturating_sub(self.len));
         self.set_len(len);
     }
 
-    /// The memory they take, in bytes.
+    /// Returns the memory they take, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.lines.capacity() * size_of::<Line>()
     }
@@ -152,7 +151,7 @@ impl Deref for Words {
     type Target = [u64];
 
     fn deref(&self) -> &[u64] {
-        // SAFETY: lines are words one after another, and there are at least so many.
+        // SAFETY: lines are contiguous words, and the capacity covers `len`.
         unsafe { slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 }

@@ -1,4 +1,4 @@
-//! The placements of the lower half: in groups with the same first queens, as planes of bits.
+//! The placements of the lower half board: in groups with the same first rows, as bit planes.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,22 +10,22 @@ use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{Sieve, Vectors};
 
-/// Planes of the rows of the central column's queen: at least 1, at least 2, and so on, and one more of zeros.
+/// Planes of the central queen's row: at least 0, at least 1, and so on.
 const ROWS_FROM: usize = 16;
 
-/// Which placements of the lower half are wanted.
+/// The lower placements that are wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct First {
     /// The queens of the first rows.
     pub(crate) path: Path,
     pub(crate) n_rows: u8,
-    /// The footprint of an upper queen: placements whose heads it attacks are left out.
+    /// The footprint of an upper queen; placements with a head that it attacks are left out.
     pub(crate) attacked: Footprint,
-    /// Whether the half has one of two central columns, so that planes of its queen's row are needed.
+    /// Whether the half board has one of two central columns, so that planes of its queen's row are needed.
     pub(crate) split: bool,
 }
 
-/// Lower placements with the same first queens.
+/// Lower placements with the same queens in the first rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     /// The ranks of these queens' columns.
@@ -35,39 +35,39 @@ pub(crate) struct Group {
     pub(crate) nodes: Range<usize>,
 }
 
-/// Lower placements of a group that have the queens of more rows in common.
+/// Lower placements of a group that share the queens of more rows: a node of the group's prefix tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     /// The last of these rows.
     pub(crate) row: u8,
-    /// The rank of that queen's column.
+    /// The rank of that row's column.
     pub(crate) rank: u8,
-    /// Numbers within the group.
+    /// Placement numbers within the group.
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// The next node that is not below this one.
     pub(crate) next: u32,
 }
 
-/// All placements of the lower half that begin with some queen next to the middle.
+/// All lower placements with the wanted queens in the first rows.
 #[derive(Debug, Default)]
 pub(crate) struct Lower {
     pub(crate) groups: Vec<Group>,
     pub(crate) nodes: Vec<Node>,
-    /// Plane by plane for each group, in blocks of 512 placements: the footprint's, one that is set where there is a
-    /// placement, and those of the central queen's row.
+    /// The planes of each group, plane by plane, in blocks of 512 placements: the footprint's planes, one plane of the
+    /// placements that exist, and those of the central queen's row.
     planes: Lines,
     n_planes: usize,
     width: usize,
     codes: Words,
     words: Words,
     block: Lines,
-    /// The nodes that are being made.
+    /// The nodes that have no end yet.
     open: Vec<usize>,
 }
 
 impl Lower {
-    /// Makes the placements that are wanted; `None` if it was stopped.
+    /// Makes the wanted placements; `None` if it was stopped.
     pub(crate) fn make<V: Vectors>(
         &mut self,
         vectors: V,
@@ -126,7 +126,7 @@ impl Lower {
             };
             n_blocks += blocks;
             self.groups.push(group);
-            // Codes of the blocks' ends are never used.
+            // The codes at the end of the last block are never used.
             self.codes.resize(512 * n_blocks);
             self.planes_need(n_blocks);
             self.write_planes(vectors, self.groups.len() - 1, split);
@@ -134,7 +134,7 @@ impl Lower {
         Some(())
     }
 
-    /// Begins nodes of the rows past the first `rows` to the last of `to`.
+    /// Begins nodes for the rows after `rows` up to `to`.
     fn open(&mut self, rows: u8, to: u8, path: Path) {
         let start = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         for row in rows + 1..=to {
@@ -143,7 +143,7 @@ impl Lower {
         }
     }
 
-    /// Ends the nodes of rows past the first `rows`.
+    /// Ends the nodes of the rows after `rows`.
     fn close(&mut self, rows: u8) {
         let (end, next) = (u32::try_from(self.words.len()), u32::try_from(self.nodes.len()));
         let (Ok(end), Ok(next)) = (end, next) else { unreachable!("memory ends before") };
@@ -157,7 +157,7 @@ impl Lower {
         }
     }
 
-    /// Makes the ranks of the group that is being made, which begin at `codes`, numbers of table entries.
+    /// Converts the ranks of the current group, which begin at `codes`, to numbers of table entries.
     fn number<V: Vectors>(
         &mut self,
         vectors: V,
@@ -190,12 +190,12 @@ impl Lower {
         }
     }
 
-    /// Makes room for so many blocks' planes, and keeps what is there.
+    /// Makes room for the planes of `n_blocks` blocks, and keeps their contents.
     fn planes_need(&mut self, n_blocks: usize) {
         self.planes.keep(n_blocks * self.n_planes);
     }
 
-    /// Writes the planes of a group, whose words are at hand.
+    /// Writes the planes of a group from its words.
     fn write_planes<V: Vectors>(&mut self, vectors: V, group: usize, split: bool) {
         let group = &self.groups[group];
         let planes = &mut self.planes[group.first_block * self.n_planes..];
@@ -218,17 +218,17 @@ impl Lower {
         }
     }
 
-    /// Bits of a footprint.
+    /// Returns the number of bits of a footprint.
     pub(crate) fn width(&self) -> u8 {
         self.width.to_le_bytes()[0]
     }
 
-    /// Where there are placements at all, for each block of a group.
+    /// Returns the placements that exist, for each block of a group.
     pub(crate) fn present(&self, group: &Group) -> &[Line] {
         self.lines(group, self.width)
     }
 
-    /// Where the central queen's row is at least this one, for each block of a group.
+    /// Returns the placements whose central queen's row is at least `row`, for each block of a group.
     pub(crate) fn rows_from(&self, group: &Group, row: u8) -> &[Line] {
         self.lines(group, self.width + 1 + usize::from(row))
     }
@@ -238,7 +238,7 @@ impl Lower {
         &self.planes[begin..begin + group.n_blocks]
     }
 
-    /// What sifts a group's blocks.
+    /// Returns a sieve for blocks of a group.
     pub(crate) fn sieve<'a>(
         &'a self,
         group: &Group,
@@ -251,12 +251,12 @@ impl Lower {
         Sieve { planes, n_blocks: group.n_blocks, from: blocks.start, to: blocks.end, zero, one }
     }
 
-    /// The codes of a group's placements from a block on.
+    /// Returns the codes of a group's placements from a block on.
     pub(crate) fn codes(&self, group: &Group, block: usize) -> &[u64] {
         &self.codes[512 * (group.first_block + block)..512 * (group.first_block + group.n_blocks)]
     }
 
-    /// The memory it takes, in bytes.
+    /// Returns the memory it takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.planes.memory()
             + [&self.codes, &self.words].map(Words::memory).iter().sum::<usize>()
@@ -264,7 +264,7 @@ impl Lower {
     }
 }
 
-/// Where numbers of four bits, as planes, are at least `least`.
+/// Returns where four-bit numbers, given as planes, are at least `least`.
 pub(crate) fn rows_from(bits: &[Line; 4], least: usize) -> Line {
     let (mut greater, mut equal) = (Line::NONE, Line::ALL);
     for bit in (0..4).rev() {
@@ -278,7 +278,7 @@ pub(crate) fn rows_from(bits: &[Line; 4], least: usize) -> Line {
     greater.zip(equal, |a, b| a | b)
 }
 
-/// The bytes of ranks that are looked up.
+/// Returns a mask of the bytes of ranks that the tables look up.
 fn table_mask(m: u8, shape: Shape) -> u64 {
     let n_tables = (m - shape.run) / 2;
     if n_tables == 4 { u64::MAX } else { !(u64::MAX >> (16 * n_tables)) }

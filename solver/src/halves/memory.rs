@@ -1,10 +1,10 @@
-//! What lists take.
+//! The memory limit of a thread's lists.
 
 use crate::board::BoardSize;
 
-/// What a thread's lists take at most, in bytes: what was measured for the largest sets of columns that were found (3
-/// MB at n = 20, 18 at 22, 78 at 24, 108 at 26, 68 at 27 and 398 at 28), and some more. Absent where there are no
-/// vectors for the board.
+/// Returns the most memory that a thread's lists may take, in bytes. It is the measured maximum over the largest sets
+/// of columns found (3 MB at n = 20, 18 at 22, 78 at 24, 108 at 26, 68 at 27 and 398 at 28), and some reserve. Absent
+/// for boards without a vectored join.
 pub(crate) fn most_memory(n: BoardSize) -> Option<usize> {
     const MIB: usize = 1 << 20;
     Some(match n.get() {

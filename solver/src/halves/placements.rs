@@ -1,29 +1,29 @@
-//! The placements of one half on its columns: first halves and second halves of them.
+//! The placements of a half board on its columns, made of heads and tails.
 
 use crate::halves::columns::Columns;
 use crate::halves::lines::Words;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{BUCKET, Bucket, Head};
 
-/// Rows whose columns' ranks stand in a word, counted from the last.
+/// The last rows whose column ranks are stored in a word.
 pub(crate) const RANKED: u8 = 8;
 
-/// The rows of the central columns' queens stand in the highest bits of a word: the first in the highest four, the
-/// second in the next four.
+/// The rows of the central columns' queens take the highest bits of a word: the first queen's the highest four, the
+/// second queen's the next four.
 pub(crate) const FIRST_CENTRAL: u32 = 60;
 
-/// What every head attacks, and no tail but those that fill up a bucket.
+/// A bit that every head attacks, and no tail except those that fill up a bucket.
 const FILLER: u64 = 1 << 63;
 
-/// What a queen on a square adds to a placement.
+/// The contribution of a queen on a square to a placement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Queen {
-    /// As a set of ranks.
+    /// A set of one rank.
     rank: u16,
     head: Head,
 }
 
-/// A first or second half of a placement, while it is being made.
+/// A head or tail while it is being made.
 #[derive(Clone, Copy)]
 struct Partial {
     head: Head,
@@ -33,10 +33,10 @@ struct Partial {
     falling: Columns,
 }
 
-/// Rows of a half that are placed one after another.
+/// Rows of a half board that are placed one after another.
 #[derive(Debug)]
 struct Rows {
-    /// For each row and column.
+    /// By row and column.
     queens: Box<[[Queen; 32]; MAX_ROWS + 1]>,
     /// The columns of each row that the middle row's queen does not attack.
     free: [Columns; MAX_ROWS + 1],
@@ -44,7 +44,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// The rows of a half of which the first `head_rows` are the head's.
+    /// Makes the rows of a half board with heads of `head_rows` rows.
     fn new(side: &Side, head_rows: u8) -> Self {
         let mut queens = Box::new([[Queen::default(); 32]; MAX_ROWS + 1]);
         let mut free = [0; MAX_ROWS + 1];
@@ -55,8 +55,8 @@ impl Rows {
                     continue;
                 }
                 free[usize::from(row)] |= 1 << column;
-                // The diagonals of heads and tails, which meet between them: of either direction those with numbers
-                // from 0 to n - 2.
+                // The diagonals that meet between heads and tails: in either direction those with numbers from 0 to n -
+                // 2.
                 let (column_number, at) = (i32::from(column), i32::from(row) - i32::from(head_rows));
                 let diagonals = [(column_number + at - 1, 0), (column_number - at, 32)];
                 let meets =
@@ -75,12 +75,12 @@ impl Rows {
         Self { queens, free, set }
     }
 
-    /// Where nothing is placed yet.
+    /// Returns the empty placement.
     fn none(&self) -> Partial {
         Partial { head: Head::default(), left: self.set, ranks: 0, rising: 0, falling: 0 }
     }
 
-    /// Finds all ways to go on from a row to the last, in lexicographic order of the columns.
+    /// Calls `each` for every free square of a row, in ascending order of the columns.
     #[inline(always)]
     fn each(&self, row: u8, from: &Partial, mut each: impl FnMut(Partial)) {
         let attacked = from.rising | from.falling;
@@ -116,7 +116,7 @@ impl Rows {
 
     fn heads(&self, row: u8, last: u8, from: &Partial, path: Path, to: &mut Vec<PlacedHead>) {
         let path_of = |next: &Partial| path.with(row, (next.ranks ^ from.ranks).trailing_zeros());
-        // A state of which nobody takes the address stays in registers.
+        // The closures keep states in registers, as nothing takes their address.
         if row == last {
             self.each(row, from, |next| {
                 to.push(PlacedHead { head: next.head, path: path_of(&next), used: next.ranks });
@@ -127,37 +127,37 @@ impl Rows {
     }
 }
 
-/// The ranks of the columns of a head's rows, four bits each, that of the first row in the highest.
+/// The ranks of the columns of a head's rows, four bits each, with the first row in the highest bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Path(u64);
 
 impl Path {
-    /// Of these ranks.
+    /// Makes a path of these ranks.
     pub(crate) fn of(ranks: &[u8]) -> Self {
         (1..).zip(ranks).fold(Self::default(), |path, (row, &rank)| path.with(row, rank.into()))
     }
 
-    /// With the queen of one more row.
+    /// Adds the queen of one more row.
     fn with(self, row: u8, rank: u32) -> Self {
         Self(self.0 | u64::from(rank) << (64 - 4 * u32::from(row)))
     }
 
-    /// The rank of the column of a row.
+    /// Returns the rank of a row's column.
     pub(crate) fn rank(self, row: u8) -> u8 {
         (self.0 >> (64 - 4 * u32::from(row))).to_le_bytes()[0] & 0xF
     }
 
-    /// The first rows.
+    /// Returns the first rows.
     pub(crate) fn first(self, n_rows: u8) -> Self {
         Self(self.0 & !(u64::MAX >> (4 * u32::from(n_rows))))
     }
 
-    /// How many rows at the beginning are the same.
+    /// Returns the number of first rows that two paths share.
     pub(crate) fn n_same(self, other: Self) -> u8 {
         (self.0 ^ other.0).leading_zeros().to_le_bytes()[0] / 4
     }
 
-    /// The ranks, row by row.
+    /// Returns the ranks, row by row.
     pub(crate) fn ranks(self) -> [u8; MAX_ROWS] {
         let mut row = 0;
         [(); MAX_ROWS].map(|()| {
@@ -167,7 +167,7 @@ impl Path {
     }
 }
 
-/// A first half of a placement, and where it belongs.
+/// A head with its path and columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlacedHead {
     pub(crate) head: Head,
@@ -176,12 +176,12 @@ pub(crate) struct PlacedHead {
     pub(crate) path: Path,
 }
 
-/// All first and second halves of placements of a half on its columns.
+/// All heads and tails of a half board on its columns.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     /// In lexicographic order of their paths.
     pub(crate) heads: Vec<PlacedHead>,
-    /// Where the tails of each set of ranks begin; they end before those of the next set do.
+    /// The start of the bucket of each set of ranks. Fillers may separate its end from the next start.
     begins: Vec<u32>,
     ends: Vec<u32>,
     /// All ranks.
@@ -192,19 +192,19 @@ pub(crate) struct Parts {
     rows: Option<Rows>,
 }
 
-/// Tails in the order they are found, which are needed only until they are in buckets.
+/// Tails in the order of discovery, until they are in buckets.
 #[derive(Debug, Default)]
 pub(crate) struct Found(Vec<(u16, Head)>);
 
 impl Found {
-    /// The memory they take, in bytes.
+    /// Returns the memory they take, in bytes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<(u16, Head)>() * self.0.capacity()
     }
 }
 
 impl Parts {
-    /// Finds the tails, whose heads have so many rows.
+    /// Finds the tails that belong to heads of `head_rows` rows.
     pub(crate) fn find(&mut self, side: &Side, head_rows: u8, Found(found): &mut Found) {
         let rows = self.rows.insert(Rows::new(side, head_rows));
         let all = (1_u16 << side.n_rows()) - 1;
@@ -240,7 +240,7 @@ impl Parts {
         }
     }
 
-    /// Finds the heads, all or those with one first queen.
+    /// Finds the heads: all, or those with one queen in the first row.
     pub(crate) fn find_heads(&mut self, side: &Side, head_rows: u8, first: Option<u8>) {
         let Some(rows) = &mut self.rows else { return };
         let all = rows.free[1];
@@ -254,13 +254,13 @@ impl Parts {
         rows.free[1] = all;
     }
 
-    /// The memory they take, in bytes.
+    /// Returns the memory they take, in bytes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<PlacedHead>() * self.heads.capacity()
             + [&self.attacks, &self.words, &self.ranks].map(Words::memory).iter().sum::<usize>()
     }
 
-    /// The tails that have the columns a head leaves, and some behind them that every head attacks.
+    /// Returns the tails on the columns that a head leaves, with fillers that every head attacks.
     pub(crate) fn bucket(&self, head: &PlacedHead) -> Bucket<'_> {
         let set = usize::from(self.all & !head.used);
         let (begin, end) = (self.begins[set] as usize, self.begins[set + 1] as usize);

@@ -1,4 +1,4 @@
-//! The pairs of halves that fit, in plain integer code: the specification of every other version.
+//! The portable join, in plain integer code: the specification of all other versions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,27 +9,27 @@ use crate::halves::transposition::{CentralRows, delta, gamma, is_promising, weig
 use crate::halves::unit::units;
 use crate::span::Count;
 
-/// Placements or pairs looked at between two looks at whether to stop.
+/// Placements or pairs between two checks of the stop flag.
 const PATIENCE: usize = 1 << 20;
 
-/// All placements of one half with the same queens in the two rows next to the middle.
+/// All placements of a half board with the same queens in the first two rows.
 #[derive(Clone, Debug)]
 struct Group {
-    /// Absent, as the second is, if a half has no such row.
+    /// Absent, like the second, if a half board has no such row.
     first: Option<u8>,
     second: Option<u8>,
-    /// By what they have in the central columns.
+    /// By the rows of their queens in the central columns.
     members: Vec<(CentralRows, Vec<Footprint>)>,
 }
 
-/// The lists of the last subproblem that was counted: the next has mostly the same of the upper half.
+/// The lists of the last subproblem. The next one usually has the same upper list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
     upper: Option<(Wanted, Vec<Group>)>,
     lower: Option<(Wanted, Vec<Group>)>,
 }
 
-/// Which placements of a half are wanted: on these columns, with these queens in the rows next to the middle.
+/// A request for the placements of a half board on these columns, with these queens in the first rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wanted {
     middle: Middle,
@@ -65,8 +65,8 @@ pub(crate) fn count(
     Some(Count { solutions: u64::from(factor) * solutions, nodes: units(middle.n(), pairs) })
 }
 
-/// The weighted number of fitting pairs of two groups, and the number of pairs that are their work: see
-/// [`unit`](super::unit).
+/// Returns the weighted number of fitting pairs of two groups, and the number of pairs that are their work (see
+/// [`unit`](super::unit)).
 fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_>) -> Option<(u64, u128)> {
     let (near_above, near_below) = (above.near(middle, Half::Upper), below.near(middle, Half::Lower));
     if near_above & near_below != 0 {
@@ -97,7 +97,7 @@ fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_
     Some((solutions, pairs))
 }
 
-/// The placements that are wanted, from the list if it has them.
+/// Returns the wanted placements, from the list if it has them.
 fn placements<'a>(
     list: &'a mut Option<(Wanted, Vec<Group>)>,
     wanted: Wanted,
@@ -112,7 +112,7 @@ fn placements<'a>(
     list.as_ref().map(|(_, groups)| groups.as_slice())
 }
 
-/// The queens of the first rows of a half, from the middle outwards.
+/// The queens of the rows placed so far, from the middle outwards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Placed {
     columns: Columns,
@@ -174,7 +174,7 @@ impl Wanted {
     }
 }
 
-/// Adds a placement to its group, which is the last if there is one.
+/// Adds a placement to its group, which is the last one if it exists.
 fn keep(placed: Placed, groups: &mut Vec<Group>) {
     let Placed { first, second, central, footprint, .. } = placed;
     if groups.last().is_none_or(|group| (group.first, group.second) != (first, second)) {
@@ -188,18 +188,18 @@ fn keep(placed: Placed, groups: &mut Vec<Group>) {
 }
 
 impl Group {
-    /// Those that have nothing in common with queens of the other half.
+    /// Returns the placements that share no diagonal with some queens of the other half board.
     fn unattacked(&self, queens: Footprint) -> Vec<(CentralRows, Vec<Footprint>)> {
         let unattacked = |all: &Vec<Footprint>| all.iter().copied().filter(|one| one & queens == 0).collect();
         self.members.iter().map(|(rows, all)| (*rows, unattacked(all))).collect()
     }
 
-    /// The footprint of the queen next to the middle.
+    /// Returns the footprint of the queen in the first row.
     fn nearest(&self, middle: Middle, half: Half) -> Footprint {
         self.first.map_or(0, |column| footprint(middle.n(), half, 1, column))
     }
 
-    /// The footprint of the queens in the two rows next to the middle.
+    /// Returns the footprint of the queens in the first two rows.
     fn near(&self, middle: Middle, half: Half) -> Footprint {
         let queen =
             |row, column: Option<u8>| column.map_or(0, |column| footprint(middle.n(), half, row, column));
@@ -207,14 +207,14 @@ impl Group {
     }
 }
 
-/// How long to go on without a look at whether to stop.
+/// The work left until the next check of the stop flag.
 struct Patience<'a> {
     left: usize,
     stop: &'a AtomicBool,
 }
 
 impl Patience<'_> {
-    /// `None` if it is time to stop.
+    /// Spends some steps; `None` if the flag was set.
     fn spend(&mut self, steps: usize) -> Option<()> {
         if self.left > steps {
             self.left -= steps;

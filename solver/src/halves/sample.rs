@@ -1,4 +1,4 @@
-//! Samples of halves.
+//! Samples of the halves method: subproblems that are counted to estimate a board's time.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -13,20 +13,20 @@ use crate::kernel::Kernel;
 use crate::span::Count;
 use crate::split_mix::SplitMix;
 
-/// Up to here samples are whole parts.
+/// The largest n where samples are whole parts.
 const WHOLE_TO: u8 = 19;
 
-/// Samples of each part above that.
+/// Samples of each part on larger boards.
 const N_SAMPLES: usize = 16;
 
-/// Sets drawn for one that is counted. Of these one is taken with a probability in proportion to its estimated work, so
-/// that most is counted where most is to be counted.
+/// Candidate sets for each counted set. One is drawn with a probability in proportion to its estimated work, so that
+/// most samples come from where most work is.
 const N_CANDIDATES: usize = 16;
 
 /// The parts of a board, to draw samples from. See [`Sampler`](crate::Sampler).
 ///
-/// A sample is one set of columns, with all queens next to the middle; where these belong to the number of a
-/// subproblem, as many as share lists ([`HalvesPart::n_in_run`]), so that these are paid for as in a count.
+/// A sample is one set of columns, with all queens of the first rows. Where subproblem numbers fix such queens, a
+/// sample takes as many numbers as share lists ([`HalvesPart::n_in_run`]), so that it pays for lists as a count does.
 #[derive(Clone, Debug)]
 pub(crate) struct HalvesSampler {
     n: BoardSize,
@@ -52,12 +52,12 @@ impl HalvesSampler {
         self.n.get() <= WHOLE_TO
     }
 
-    /// The number of samples: as many of each part.
+    /// Returns the number of samples, the same for each part.
     pub(crate) fn n_samples(&self) -> usize {
         self.parts.len() * self.n_samples_of_part()
     }
 
-    /// Estimates the work of the part of a sample, divided by the number of its samples.
+    /// Estimates the work of a sample's part, divided by the number of its samples.
     pub(crate) fn work(&self, number: usize, n_descents: u32) -> f64 {
         let part = &self.parts[number % self.parts.len()];
         let mut random = SplitMix::new(stream(number, 0));
@@ -72,7 +72,7 @@ impl HalvesSampler {
         mean * part.n_sets() as f64 / pairs_per_unit(self.n) as f64 / self.n_samples_of_part() as f64
     }
 
-    /// The sample with this number. The same each time.
+    /// Returns the sample with this number, the same each time.
     pub(crate) fn sample(&self, number: usize) -> HalvesSample {
         let part = self.parts[number % self.parts.len()];
         if self.samples_are_parts() {
@@ -87,11 +87,11 @@ impl HalvesSampler {
         HalvesSample { part, numbers: from..from + run, stands_for }
     }
 
-    /// The number of a set of columns, and for how many it stands.
+    /// Draws the number of a set of columns, and returns how many sets it stands for.
     ///
-    /// Of several sets, each as likely as any other, one is taken with a probability in proportion to its spread, and
-    /// stands for as many times more as its spread is smaller than their mean. So the mean over all draws is that of
-    /// all sets, however good the spreads are.
+    /// Among equally likely candidates, one is drawn with a probability in proportion to its spread. It stands for more
+    /// sets by the ratio of the candidates' mean spread to its own. So the mean over all draws is that of all sets,
+    /// whatever the quality of the spreads.
     fn draw(&self, part: &HalvesPart, random: &mut SplitMix) -> (u64, f64) {
         let candidates: [u64; N_CANDIDATES] = std::array::from_fn(|_| below(random, part.n_sets()));
         let spreads = candidates.map(|rank| self.spread.of_set(part.middle(), part.set(rank)));
@@ -103,7 +103,7 @@ impl HalvesSampler {
             }
             left -= spread;
         }
-        // None of them is canonical, or all that is left is a rounding error.
+        // No candidate is canonical, or only a rounding error is left.
         (candidates[0], part.n_sets() as f64)
     }
 
@@ -127,12 +127,12 @@ impl HalvesSample {
     }
 }
 
-/// A random number below `bound`, which must be below 2^32.
+/// Returns a random number below `bound`, which must be below 2^32.
 fn below(random: &mut SplitMix, bound: u64) -> u64 {
     usize::try_from(bound).map_or(0, |bound| random.below(bound)) as u64
 }
 
-/// The start of a pseudo-random sequence for this sample.
+/// Returns the seed of a sample's pseudo-random sequence.
 const fn stream(number: usize, purpose: u64) -> u64 {
     (purpose << 32) | number as u64
 }

@@ -1,20 +1,16 @@
-//! Which rows of a placement are fixed first, and which are looked up in tables.
+//! The shape of a join: the numbers of rows for heads, groups, leaves and tables.
 
 use crate::board::BoardSize;
 
-/// How the placements of both halves are put in order, for a board of `2 m` rows or one more.
-///
-/// ```text
-///   lower half, m = 12        row 1  2 | 3 | 4 | 5 6  7 8  9 10  11 12
-///                             group      leaf run  four tables
-/// ```
+/// The rows of placements that each stage of the join fixes, for a board of `2 m` or `2 m + 1` rows. See the
+/// [drawing](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// The rows of both halves' heads.
+    /// Rows of heads, in both half boards.
     pub(crate) head: u8,
-    /// Upper rows whose queens are fixed when lower placements are sifted.
+    /// First rows of a list of upper placements, whose queens a sieve uses.
     pub(crate) upper: u8,
-    /// Lower rows whose queens the placements of a group have in common.
+    /// First rows of a group of lower placements.
     pub(crate) group: u8,
     /// Lower rows whose queens are fixed in a leaf.
     pub(crate) leaf: u8,
@@ -22,18 +18,18 @@ pub(crate) struct Shape {
     pub(crate) run: u8,
     /// Whether all upper placements are kept for other lower queens.
     pub(crate) keeps_upper: bool,
-    /// Whether the lower placements of all second queens are made at once where one is asked for, and kept for other
+    /// Whether a request for one second lower queen makes the placements of all second queens, and keeps them for other
     /// upper queens.
     pub(crate) keeps_lower: bool,
 }
 
 impl Shape {
-    /// Whether there is a shape for a board: words have 64 bits, of which a footprint leaves eight.
+    /// Returns whether a board has a shape. A footprint must leave eight of a word's 64 bits.
     pub(crate) fn is_for(n: BoardSize) -> bool {
         (10..=29).contains(&n.get())
     }
 
-    /// The shape for a board.
+    /// Returns the shape for a board.
     pub(crate) fn of(n: BoardSize) -> Self {
         let m = n.get() / 2;
         let (upper, group, leaf, head) = match m {
@@ -46,7 +42,7 @@ impl Shape {
         Self::with(m, (upper, group, leaf, head), m <= 12, m <= 13)
     }
 
-    /// A shape with these upper, group and leaf rows, and at least so many rows of heads.
+    /// Makes a shape with these upper, group and leaf rows, and at least `head` rows of heads.
     pub(crate) fn with(
         m: u8,
         (upper, group, leaf, head): (u8, u8, u8, u8),
@@ -54,7 +50,7 @@ impl Shape {
         keeps_lower: bool,
     ) -> Self {
         debug_assert!((1..=3).contains(&group) && group <= leaf && (group > 1 || upper == 1));
-        // Work is told by two lower queens, so the second is none that is looked up.
+        // Work depends on two lower queens, so the second must not be in a table.
         let n_tables = ((m - leaf.max(2)) / 2).min(4);
         let run = m - 2 * n_tables;
         Self {

@@ -1,13 +1,13 @@
-//! One half of a board and the columns its queens stand in.
+//! One half board with its columns, and the footprints of its queens.
 
 use crate::halves::columns::{Columns, Middle, members};
 use crate::halves::footprint::{Footprint, Half, footprint};
 use crate::halves::vectors::NO_PLANE;
 
-/// Rows and columns of a half at most: so many that numbers of rows and ranks have four bits.
+/// The most rows and columns of a half board, so that row numbers and ranks have four bits.
 pub(crate) const MAX_ROWS: usize = 15;
 
-/// One half of a board and the columns its queens stand in, each of which has a *rank* among them.
+/// One half board with its columns. Each column has a *rank* among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Side {
     middle: Middle,
@@ -31,55 +31,55 @@ impl Side {
         Self { middle, columns, footprints, feet }
     }
 
-    /// The board, and the queen of its middle row.
+    /// Returns the board with the queen of its middle row.
     pub(crate) const fn middle(&self) -> Middle {
         self.middle
     }
 
-    /// The columns, in ascending order.
+    /// Returns the columns, in ascending order.
     pub(crate) fn columns(&self) -> &[u8] {
         &self.columns
     }
 
-    /// The rank of a column.
+    /// Returns the rank of a column.
     pub(crate) fn rank(&self, column: u8) -> Option<u8> {
         self.columns.iter().position(|&other| other == column).and_then(|rank| u8::try_from(rank).ok())
     }
 
-    /// The distance of a column from the centre.
+    /// Returns a column's distance from the centre.
     pub(crate) fn distance(&self, rank: u8) -> u8 {
         self.middle.distance(self.columns[usize::from(rank)])
     }
 
-    /// Rows of the half, and columns.
+    /// Returns the number of rows, which is the number of columns.
     pub(crate) const fn n_rows(&self) -> u8 {
         self.middle.n_rows()
     }
 
-    /// What a queen takes of the diagonals that both halves reach.
+    /// Returns the footprint of a queen.
     pub(crate) fn footprint(&self, row: u8, rank: u8) -> Footprint {
         self.footprints[usize::from(row)][usize::from(rank)]
     }
 
-    /// The same as numbers of planes, of which there are always two.
+    /// Returns the footprint of a queen as two plane numbers.
     pub(crate) fn feet(&self, row: u8, rank: u8) -> (u8, u8) {
         self.feet[usize::from(row)][usize::from(rank)]
     }
 
-    /// The columns that are central.
+    /// Returns the central columns.
     pub(crate) fn central(&self) -> impl Iterator<Item = u8> {
         self.columns.iter().copied().filter(|&column| self.middle.is_central(column))
     }
 }
 
-/// The planes of a queen's footprint.
+/// Returns the planes of a queen's footprint.
 fn two_planes(footprint: Footprint) -> (u8, u8) {
     let planes = Planes::of(footprint);
     let plane = |i| planes.all().get(i).map_or(NO_PLANE, |&plane| plane);
     (plane(0), plane(1))
 }
 
-/// The planes that the bits of up to four queens' footprints stand in.
+/// The planes of the footprint bits of up to four queens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Planes {
     planes: [u8; 8],
@@ -87,7 +87,7 @@ pub(crate) struct Planes {
 }
 
 impl Planes {
-    /// Those of a footprint.
+    /// Returns the planes of a footprint.
     pub(crate) fn of(footprint: Footprint) -> Self {
         let mut planes = Self::default();
         let mut left = footprint;
@@ -103,7 +103,7 @@ impl Planes {
         planes
     }
 
-    /// All of them, in ascending order.
+    /// Returns all planes, in ascending order.
     pub(crate) fn all(&self) -> &[u8] {
         &self.planes[..self.n.into()]
     }

@@ -1,21 +1,21 @@
-//! Spreads: how far apart the columns of the halves are, which their work is in proportion to.
+//! Spreads: estimates of work, up to a factor, from the distances between the columns of a half board.
 //!
-//! Whether a half has many placements depends on how far its columns are from each other. Two queens in columns at a
-//! distance of d, and in any two of m rows, attack each other with a probability of 2 (m − d) / m (m − 1) if d < m, and
-//! never otherwise. Multiply the complements of that for all pairs of columns of the same half, and raise the product
-//! to the power of 3/2, which is a fit to the pairs that sets have to test (1.49 to 1.55 for even n from 16 to 20, 1.66
-//! to 1.70 for odd n). With a factor for what the transposition leaves, the work of parts is in proportion to that with
-//! an error (root mean square, weighted by work) of 9 to 14 % from n = 13 to 17, where all was counted, and of 8 to 11 %
-//! from 21 to 24, by samples.
+//! A half board has the more placements, the farther its columns are apart. Two queens in columns at distance d, in any
+//! two of m rows, attack each other with a probability of 2 (m − d) / m (m − 1) if d < m, and never otherwise. The
+//! spread multiplies the complements over all pairs of columns of the same half board, and raises the product to the
+//! power of 3/2. This exponent fits the pairs that sets have to test (1.49 to 1.55 for even n from 16 to 20, 1.66 to
+//! 1.70 for odd n). With a factor for the transposition, work is in proportion to the spread. The error for parts (root
+//! mean square, weighted by work) is 9 to 14 % from n = 13 to 17, by complete counts, and 8 to 11 % from 21 to 24, by
+//! samples.
 
 use crate::board::BoardSize;
 use crate::halves::columns::{Columns, Middle, members};
 use crate::halves::parts::HalvesPart;
 
-/// Sets of columns whose mean stands for a part.
+/// Sets of columns that represent a part by their mean.
 const N_SETS: u64 = 128;
 
-/// What the work of parts of one board is in proportion to.
+/// Spreads of the parts of one board.
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
     /// By the distance of two columns.
@@ -33,7 +33,7 @@ impl Spread {
         Self { factors }
     }
 
-    /// Of a part: the mean of some of its sets, as far apart as can be, times the number of its sets.
+    /// Returns the spread of a part: the mean over evenly spaced sets of it, times the number of its sets.
     pub(crate) fn of(&self, part: &HalvesPart) -> f64 {
         let n_sets = part.n_sets();
         let n_looked_at = n_sets.min(N_SETS);
@@ -42,7 +42,7 @@ impl Spread {
         sum * n_sets as f64 / n_looked_at as f64
     }
 
-    /// Of one set of columns of the upper half.
+    /// Returns the spread of one set of columns of the upper half board.
     pub(crate) fn of_set(&self, middle: Middle, upper: Columns) -> f64 {
         if middle.factor(upper) == 0 {
             return 0.0;
@@ -61,9 +61,9 @@ impl Spread {
     }
 }
 
-/// What the transposition leaves, by what is in the centre: fits as well. The farther the middle row's queen is from
-/// the centre, the fewer pairs have weight; and where n is even, if one half has both central columns, the fewer the
-/// smaller the board.
+/// Returns the factor for the transposition, by the central columns; also a fit. The farther the middle row's queen is
+/// from the centre, the fewer pairs have weight. For even n, if one half board has both central columns, smaller boards
+/// have fewer.
 fn of_center(middle: Middle, upper: Columns) -> f64 {
     match middle.queen() {
         Some(column) if middle.is_left() => (f64::from(column) / f64::from(middle.n_rows())).sqrt(),

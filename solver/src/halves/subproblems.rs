@@ -1,4 +1,4 @@
-//! The subproblems of a part, and how they are counted.
+//! The subproblems of a part in the halves method, and how they are counted.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use crate::halves::{unit::units, vectored::Vectored};
 use crate::kernel::Kernel;
 use crate::span::Count;
 
-/// The numbered subproblems of one part, with the lists of the last that was counted.
+/// The numbered subproblems of one part, with the lists of the last counted one.
 #[derive(Clone, Debug)]
 pub(crate) struct JoinedHalves {
     part: HalvesPart,
@@ -33,7 +33,7 @@ impl JoinedHalves {
         &self.part
     }
 
-    /// Counts the subproblems with these numbers; there is nothing to count past the last.
+    /// Counts the subproblems with these numbers; numbers past the last hold nothing.
     ///
     /// Returns `None` if `stop` was set before the end. Then nothing was counted.
     ///
@@ -60,7 +60,7 @@ impl JoinedHalves {
         Some(sum)
     }
 
-    /// Counts a subproblem by vectors, if the kernel has any for the board.
+    /// Counts a subproblem by vectors, if the kernel has a vectored join for the board.
     #[cfg(target_arch = "x86_64")]
     fn count_by_vectors(
         &mut self,

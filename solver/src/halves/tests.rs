@@ -1,4 +1,4 @@
-//! The mathematics of halves, against boards of squares.
+//! Tests of the halves method's mathematics against boards of squares.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
 }
 
-/// A square of a half, its row counted from the middle.
+/// Returns a square of a half board, with its row counted from the middle.
 fn square(n: u8, half: Half, row: u8, column: u8) -> Square {
     let row = if half == Half::Upper { n / 2 - row } else { n / 2 + n % 2 + row - 1 };
     Square { row, column }
@@ -40,7 +40,7 @@ fn footprints_meet_where_queens_attack_each_other() {
     }
 }
 
-/// The columns of all solutions of a board, row by row, by comparing squares.
+/// Returns all solutions of a board, by comparing squares: columns row by row.
 fn solutions(n: u8) -> Vec<Vec<u8>> {
     let mut placed = vec![Vec::new()];
     for row in 0..n {
@@ -56,7 +56,7 @@ fn solutions(n: u8) -> Vec<Vec<u8>> {
     placed
 }
 
-/// What a solution is cut into: the middle, the columns of its upper half, and how often its pair of halves counts.
+/// Cuts a solution into the middle, the columns of its upper half board, and the weight of its pair.
 fn cut(n: u8, solution: &[u8]) -> Option<(Middle, Columns, u64)> {
     let m = n / 2;
     let queen = (n % 2 == 1).then(|| solution[usize::from(m)]);
@@ -64,7 +64,7 @@ fn cut(n: u8, solution: &[u8]) -> Option<(Middle, Columns, u64)> {
     let above = || (1..=m).map(|row| (row, solution[usize::from(m - row)]));
     let below = || (1..=m).map(|row| (row, solution[usize::from(m + n % 2 + row - 1)]));
     let upper = above().map(|(_, column)| 1 << column).sum();
-    // Sets with both central columns below are not canonical, and nothing is asked of them.
+    // Sets with both central columns below are not canonical, so their result is not used.
     let mut central = [CentralRows::default(); 2];
     above()
         .filter(|&(_, column)| middle.is_central(column))
@@ -77,8 +77,8 @@ fn cut(n: u8, solution: &[u8]) -> Option<(Middle, Columns, u64)> {
     Some((middle, upper, weight(gamma(central[0], central[1]), delta)))
 }
 
-/// With and without the transposition, the solutions that are counted stand for all; and those of each set of columns
-/// are what the portable version counts.
+/// The counted solutions stand for all, with and without the transposition. The portable version counts the solutions
+/// of each set of columns.
 #[test]
 fn each_solution_is_counted_once() {
     for n in 0..=10 {
@@ -93,7 +93,7 @@ fn each_solution_is_counted_once() {
                 *sets.entry((middle.queen(), upper)).or_default() += factor * times;
             }
         }
-        // The middle row's queen in a corner column: only counted transposed.
+        // A middle row's queen in a corner column is counted only by the transposition.
         let is_left_out =
             |solution: &&Vec<u8>| n > 1 && n % 2 == 1 && [0, n - 1].contains(&solution[usize::from(n / 2)]);
         let n_left_out = solutions.iter().filter(is_left_out).count();
@@ -115,7 +115,7 @@ fn each_solution_is_counted_once() {
     }
 }
 
-/// All sets of columns that the upper half may have.
+/// Returns all sets of columns that the upper half board may have.
 fn sets_of(middle: Middle) -> impl Iterator<Item = Columns> {
     let (columns, m) = (middle.outwards(), usize::from(middle.n_rows()));
     (0..n_combinations(columns.len(), m)).map(move |number| combination(&columns, m, number))
@@ -125,7 +125,7 @@ fn mirrored(n: u8, columns: Columns) -> Columns {
     members(columns).map(|column| 1 << (n - 1 - column)).sum()
 }
 
-/// Of the images of a set by mirroring and flipping exactly one is canonical, and it stands for all.
+/// Exactly one image of a set by mirroring and flipping is canonical, and it stands for all.
 #[test]
 fn one_image_of_each_set_is_canonical() {
     for n in 1..=14 {
@@ -133,7 +133,7 @@ fn one_image_of_each_set_is_canonical() {
             let columns = middle.columns();
             for upper in sets_of(middle) {
                 let lower = columns & !upper;
-                // Mirroring takes the middle row's queen to the other side, unless it is in the centre.
+                // Mirroring moves the middle row's queen to the other side, unless it is in the centre.
                 let mut images = match middle.is_left() {
                     true => vec![upper, lower],
                     false => vec![upper, lower, mirrored(n, upper), mirrored(n, lower)],
@@ -166,7 +166,7 @@ fn combinations_are_numbered_in_order_and_all_are_there() {
     assert_eq!(n_combinations(32, 16), 601_080_390);
 }
 
-/// The numbers of all parts together are all canonical sets of columns, each once, with all given queens.
+/// The numbers of all parts together cover all canonical sets of columns, each once, with all fixed queens.
 #[test]
 fn parts_partition_the_sets_of_columns() {
     for n in 0..=17 {
@@ -193,7 +193,7 @@ fn parts_partition_the_sets_of_columns() {
     }
 }
 
-/// On large boards the numbers of a set go through the given queens, the last digit fastest.
+/// On large boards the numbers of a set run through the fixed queens, the last digit fastest.
 #[test]
 fn digits_give_each_queen_its_columns() {
     for (n, n_digits) in [(22, 0), (23, 1), (24, 1), (25, 2), (26, 2), (27, 3), (28, 3), (32, 3)] {
@@ -218,8 +218,7 @@ fn digits_give_each_queen_its_columns() {
     }
 }
 
-/// The parts of every n and what their numbers mean, summed up, are what they were when they were first made. What
-/// changes them changes the version of the decomposition.
+/// The recorded parts of every n and meanings of their numbers. A change requires a new version of the decomposition.
 const PARTS: &str = include_str!("parts.csv");
 
 #[test]
@@ -230,7 +229,7 @@ fn parts_are_what_they_were() {
     assert!(expected.eq(&rows), "they are now\n{}", rows.join("\n"));
 }
 
-/// A board's row in the table.
+/// Returns a board's row in the table.
 fn summary(n: BoardSize) -> String {
     let parts = halves_in_counting_order(n);
     let (mut n_subproblems, mut bytes) = (0, Vec::new());

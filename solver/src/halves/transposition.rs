@@ -1,37 +1,37 @@
 //! The third symmetry: transposing the board.
 //!
-//! Mirroring and flipping act on the columns of the upper half; transposing, which exchanges rows and columns, mixes
-//! the halves. Of a solution take
+//! Mirroring and flipping act on the columns of the upper half board. Transposing exchanges rows and columns, and mixes
+//! the half boards. A solution has two pairs of distances, each with the smaller first:
 //!
-//! - δ: the distances from the centre of the columns of the two queens next to the middle, the smaller first; for odd
-//!   n that of the middle row's queen alone;
-//! - γ: the distances from the middle of the rows of the queens in the two central columns, the smaller first; for odd
-//!   n that of the central column's queen alone.
+//! - δ: the distances from the centre of the columns of the two queens in the first rows; for odd n that of the middle
+//!   row's queen alone;
+//! - γ: the distances from the middle of the rows of the queens in the two central columns; for odd n that of the
+//!   central column's queen alone.
 //!
-//! Transposing exchanges δ and γ; mirroring and flipping leave both alone. So there are as many solutions with γ > δ,
-//! in lexicographic order, as with γ < δ, and that is so also for the solutions of canonical columns, each with the
-//! number of sets that these stand for. A pair of halves therefore counts twice if γ > δ, once if γ = δ, and not if
-//! γ < δ. Where the middle row's queen stands in the centre, both distances are 0, and every pair counts once.
+//! Transposing exchanges δ and γ; mirroring and flipping change neither. So as many solutions have γ > δ, in
+//! lexicographic order, as have γ < δ. The same holds for the solutions of canonical columns, each multiplied by the
+//! number of sets that these stand for. A pair of placements therefore counts twice if γ > δ, once if γ = δ, and not if
+//! γ < δ. If the middle row's queen stands in the centre, both distances are 0, and every pair counts once.
 //!
-//! δ is known as soon as the queens next to the middle are; γ is made of what each half has in the central columns. So
-//! this costs no test of a pair: it says which sub-lists to join.
+//! The first rows determine δ, and the central columns of both half boards determine γ. So this costs no test of a
+//! pair: it decides which sub-lists to join.
 
 use std::cmp::Ordering;
 
 use crate::halves::columns::Middle;
 use crate::halves::footprint::Half;
 
-/// The rows of one half's queens in the central columns, 0 where there is none.
+/// The rows of one half board's queens in the central columns, 0 where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CentralRows([u8; 2]);
 
-/// Two distances, the smaller first; of which one is 0 if n is odd.
+/// Two distances, the smaller first. One of them is 0 if n is odd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Distances([u8; 2]);
 
 impl CentralRows {
-    /// With one more queen, in this row. The upper half has at most two, the lower half at most one, as the upper
-    /// half's columns are canonical.
+    /// Adds a queen in this row. The upper half board has at most two and the lower at most one, as the upper half
+    /// board's columns are canonical.
     pub(crate) fn add(&mut self, half: Half, row: u8) {
         let [first, second] = &mut self.0;
         *(if half == Half::Upper && *first == 0 { first } else { second }) = row;
@@ -44,7 +44,7 @@ impl Distances {
     }
 }
 
-/// δ, from the columns of the queens in the first rows above and below the middle.
+/// Returns δ, from the columns of the queens in the first rows above and below the middle.
 pub(crate) fn delta(middle: Middle, upper_1: Option<u8>, lower_1: Option<u8>) -> Distances {
     let distance = |column: Option<u8>| column.map_or(0, |column| middle.distance(column));
     match middle.queen() {
@@ -53,20 +53,20 @@ pub(crate) fn delta(middle: Middle, upper_1: Option<u8>, lower_1: Option<u8>) ->
     }
 }
 
-/// γ, from what the halves have in the central columns.
+/// Returns γ, from the rows of both half boards' queens in the central columns.
 pub(crate) fn gamma(upper: CentralRows, lower: CentralRows) -> Distances {
     Distances::of(upper.0[0] + lower.0[0], upper.0[1] + lower.0[1])
 }
 
-/// Whether a half may be one of a pair that counts twice, or where every pair counts once: as far as what it has in the
-/// central columns tells, whatever the other half has there.
+/// Returns whether a placement may belong to a pair that counts twice, or to a board where every pair counts once. It
+/// depends on the placement's central columns, for any placement of the other half board.
 pub(crate) fn is_promising(middle: Middle, half: CentralRows, delta: Distances) -> bool {
     let [first, second] = half.0.map(|row| if row == 0 { u8::MAX } else { row });
     let best = if middle.queen().is_some() { Distances::of(0, first) } else { Distances::of(first, second) };
     best > delta
 }
 
-/// How often a pair of halves counts.
+/// Returns how often a pair of placements counts.
 pub(crate) fn weight(gamma: Distances, delta: Distances) -> u64 {
     match gamma.cmp(&delta) {
         Ordering::Greater => 2,

@@ -1,4 +1,4 @@
-//! The placements of the upper half: in lists with the same first queens, filtered by lower queens.
+//! The placements of the upper half board: in lists with the same first rows, filtered by lower queens.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::halves::shape::Shape;
 use crate::halves::side::{Planes, Side};
 use crate::halves::vectors::Vectors;
 
-/// How the symmetry of transposition weighs a pair.
+/// How transposition weighs pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weighing {
-    /// All weigh one.
+    /// All pairs weigh one.
     Plain,
-    /// By the row of the queen in the middle column, which is of the upper half, and the distance of the middle row's
+    /// By the row of the central column's queen, which is in the upper half board, and the distance of the middle row's
     /// queen.
     Middle(u8),
-    /// By the rows of both central columns' queens: both are of the upper half.
+    /// By the rows of both central columns' queens, both in the upper half board.
     Upper,
-    /// By the rows of both central columns' queens: each half has one.
+    /// By the rows of both central columns' queens, one in each half board.
     Split,
 }
 
@@ -33,8 +33,8 @@ impl Weighing {
         }
     }
 
-    /// The ranges of words that weigh two (or all there are, where all weigh one), and of those that weigh one. In a
-    /// split, the rest is left to the lower half's words.
+    /// Returns the range of words that weigh two (or of all words, where all weigh one), and the ranges of those that
+    /// weigh one. If each half board has a central queen, the lower half board's words decide the rest.
     pub(crate) fn ranges(self, (near, far): (u8, u8)) -> (Range<u64>, [Range<u64>; 2]) {
         let row = |row: u8| u64::from(row) << FIRST_CENTRAL;
         let none = 0..0;
@@ -54,40 +54,40 @@ impl Weighing {
     }
 }
 
-/// Upper placements with the same first queens.
+/// Upper placements with the same queens in the first rows.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
-    /// The rank of the first queen's column.
+    /// The rank of the first row's column.
     pub(crate) first: u8,
     /// The footprint of these queens.
     pub(crate) footprint: u64,
     pub(crate) planes: Planes,
-    /// Heads of these placements.
+    /// The heads of these placements.
     heads: Range<usize>,
-    /// Words of all of them, where they are at hand.
+    /// The words of these placements, if they are kept.
     words: Range<usize>,
 }
 
-/// All placements of the upper half, or what makes them.
+/// All placements of the upper half board, or the means to make them.
 #[derive(Debug, Default)]
 pub(crate) struct Upper {
     pub(crate) lists: Vec<List>,
     words: Words,
-    /// Whether the words are all words of the lists.
+    /// Whether `words` holds the words of all lists.
     keeps: bool,
 }
 
-/// Which words of a list are wanted; others may be among them.
+/// A request for words of a list; the answer may hold more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// Those without these bits.
+    /// Words without these bits.
     pub(crate) mask: u64,
-    /// Those that are not less.
+    /// Words that are not less.
     pub(crate) least: u64,
 }
 
 impl Upper {
-    /// Puts the heads in lists with the same first queens, and makes all words if they are to be kept.
+    /// Puts the heads in lists with the same first rows, and makes all words if the shape keeps them.
     pub(crate) fn make<V: Vectors>(&mut self, vectors: V, side: &Side, parts: &Parts, shape: Shape) {
         self.lists.clear();
         self.words.clear();
@@ -118,8 +118,7 @@ impl Upper {
         }
     }
 
-    /// The words of a list: those that are kept, or those that are made anew in `room` as far as
-    /// they are wanted.
+    /// Returns the words of a list: the kept ones, or the wanted ones, made anew in `room`.
     pub(crate) fn words<'a, V: Vectors>(
         &'a self,
         vectors: V,
@@ -135,7 +134,7 @@ impl Upper {
         room.clear();
         for head in &parts.heads[list.heads.clone()] {
             let word = head.head.word;
-            // Who has the first central queen decides the highest bits; the others only add to the word.
+            // The part with the first central queen decides the highest bits; the other part only adds to the word.
             let first = word >> FIRST_CENTRAL;
             if word & mask == 0 && (first == 0 || first >= least >> FIRST_CENTRAL) {
                 join(vectors, parts, head, room);
@@ -144,7 +143,7 @@ impl Upper {
         room
     }
 
-    /// The memory it takes, in bytes.
+    /// Returns the memory it takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.words.memory()
     }
@@ -155,18 +154,18 @@ fn join<V: Vectors>(vectors: V, parts: &Parts, head: &PlacedHead, to: &mut Words
     vectors.join(parts.bucket(head), &head.head, shift, to);
 }
 
-/// The words of each list that are left by some lower queens.
+/// The words of each list that some lower queens leave.
 #[derive(Debug, Default)]
 pub(crate) struct Level {
     pub(crate) words: Words,
-    /// Where the words of each list are that count twice, or of all where all count once.
+    /// The ranges of each list's words that count twice, or of all words where all count once.
     pub(crate) lists: Vec<Range<usize>>,
-    /// For each first upper queen, the words of which pairs may count once.
+    /// The words of pairs that may count once, for each first upper queen.
     pub(crate) equal: Vec<Words>,
 }
 
 impl Level {
-    /// Empties it; there are so many first upper queens.
+    /// Removes all words, and prepares for `n_first` first upper queens.
     pub(crate) fn clear(&mut self, n_first: u8) {
         self.words.clear();
         self.lists.clear();
@@ -174,7 +173,7 @@ impl Level {
         self.equal.iter_mut().for_each(Words::clear);
     }
 
-    /// Takes over what one more lower queen leaves of another level.
+    /// Fills this level with the words of another level that one more lower queen leaves.
     pub(crate) fn filter<V: Vectors>(&mut self, vectors: V, from: &Self, lists: &[List], mask: u64) {
         self.words.clear();
         self.lists.clear();
@@ -193,7 +192,7 @@ impl Level {
         }
     }
 
-    /// The memory it takes, in bytes.
+    /// Returns the memory it takes, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.words.memory() + self.equal.iter().map(Words::memory).sum::<usize>()
     }

@@ -1,4 +1,4 @@
-//! Which code joins the halves of a subproblem: vectors where the processor has them and the board is large enough.
+//! Selects the code that joins a subproblem: vectors if the processor has them and the board is large enough.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,7 @@ use crate::halves::shape::Shape;
 use crate::halves::unit::Joined;
 use crate::kernel::Kernel;
 
-/// What joins by vectors, with the lists of the last subproblem.
+/// The vectored join with the lists of the last subproblem.
 #[derive(Debug, Default)]
 pub(crate) struct Vectored(Option<Joiner>);
 
@@ -22,7 +22,7 @@ enum Joiner {
     Avx2(Box<Join<Avx2>>),
 }
 
-/// A copy begins without lists.
+/// Clones without the lists.
 impl Clone for Vectored {
     fn clone(&self) -> Self {
         Self(None)
@@ -30,9 +30,10 @@ impl Clone for Vectored {
 }
 
 impl Vectored {
-    /// Makes ready for a board; whether a kernel joins by vectors there.
+    /// Prepares for a board; returns whether a kernel has a vectored join there.
     ///
-    /// The AVX-512 kernel joins by AVX2 where the processor lacks what the join needs beyond what the search does.
+    /// The AVX-512 kernel joins by AVX2 if the processor lacks instructions that the join needs and the search does
+    /// not.
     pub(crate) fn serves(&mut self, kernel: Kernel, middle: Middle) -> bool {
         if kernel == Kernel::Portable || !Shape::is_for(middle.n()) {
             return false;
@@ -49,8 +50,8 @@ impl Vectored {
 
     /// Counts the pairs of a subproblem on a board it [serves](Self::serves); `None` if it was stopped.
     ///
-    /// Lists that are larger than a thread [may have](most_memory) are not kept for the next. No set of columns is
-    /// known that has such.
+    /// Lists above a thread's [memory limit](most_memory) are dropped afterwards. No known set of columns has such
+    /// lists.
     pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
         let (joined, n) = match self.0.as_mut()? {
             Joiner::Avx512(join) => (join.count(subproblem, stop), join.n()),
@@ -62,7 +63,7 @@ impl Vectored {
         joined
     }
 
-    /// What its lists take, in bytes.
+    /// Returns the memory of its lists, in bytes.
     fn memory(&self) -> usize {
         match &self.0 {
             Some(Joiner::Avx512(join)) => join.memory(),
@@ -82,7 +83,7 @@ mod tests {
     use crate::halves::vectors::Vectors;
     use crate::split_mix::SplitMix;
 
-    /// A subproblem whose columns are far apart, so that there are many placements: the farthest of some thousands.
+    /// Returns a subproblem with many placements: its columns have the largest spread of some thousands of sets.
     fn wide(n: BoardSize) -> (HalvesPart, Subproblem) {
         let spread = Spread::new(n);
         let parts = parts_in_lexicographic_order(n);
@@ -103,7 +104,7 @@ mod tests {
         (part, filled.next().expect("one that holds pairs"))
     }
 
-    /// Lists take no more than is said; and a stop is heard, after which the same is counted.
+    /// Checks that lists keep to the memory limit, and that a stopped join counts the same afterwards.
     #[track_caller]
     fn check(n: u8) {
         let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
@@ -135,7 +136,7 @@ mod tests {
         check(28);
     }
 
-    /// Counts a subproblem with the upper half's columns for all digits, one after another.
+    /// Counts a subproblem's columns by the sum over the first `n_digits` digits.
     fn sum<V: Vectors>(join: &mut Join<V>, subproblem: &Subproblem, n_digits: usize) -> Joined {
         let never = AtomicBool::new(false);
         let columns = |set, given: bool| -> Vec<Option<u8>> {
@@ -156,7 +157,7 @@ mod tests {
         sum
     }
 
-    /// Shapes and digits that only large boards have count the same on smaller ones.
+    /// Checks that shapes and digits of large boards count the same on smaller ones.
     fn check_shapes<V: Vectors>(vectors: V) {
         let mut random = SplitMix::new(17);
         for n in [12, 13, 14, 15, 16, 17, 18] {

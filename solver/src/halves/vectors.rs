@@ -1,4 +1,4 @@
-//! What a processor's vectors do for the join.
+//! The vector operations that the join needs, as a trait that each instruction set implements.
 
 use std::ops::Range;
 
@@ -19,13 +19,13 @@ pub(crate) const NO_PLANE: u8 = 64;
 /// Bytes of a table's entry.
 pub(crate) const ENTRY: usize = LINES * size_of::<Line>();
 
-/// Words behind the end of a list or table that a vector may write, or read.
+/// Words behind the end of a list or table that a vector may read or write.
 pub(crate) const ROOM: usize = 64;
 
-/// Buckets have a multiple of so many tails.
+/// The number of tails in a bucket is a multiple of this.
 pub(crate) const BUCKET: u32 = 8;
 
-/// The second halves of placements, which have a subset of the columns in common.
+/// The tails on one set of columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Bucket<'a> {
     pub(crate) attacks: &'a [u64],
@@ -33,7 +33,7 @@ pub(crate) struct Bucket<'a> {
     pub(crate) ranks: &'a [u64],
 }
 
-/// The first half of a placement.
+/// The first rows of a placement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) attacks: u64,
@@ -41,35 +41,35 @@ pub(crate) struct Head {
     pub(crate) ranks: u64,
 }
 
-/// The planes of lower placements in which the bits of a prefix stand, and the blocks that are looked at.
+/// A sieve for the lower placements of some blocks, by the footprints of upper queens of the first rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Sieve<'a> {
-    /// The planes of one block after another: plane by plane.
+    /// The planes of all blocks, plane by plane.
     pub(crate) planes: &'a [Line],
-    /// How many blocks there are.
+    /// The number of blocks.
     pub(crate) n_blocks: usize,
-    /// Which blocks are looked at.
+    /// The blocks that are sifted.
     pub(crate) from: usize,
     pub(crate) to: usize,
     /// The planes that must be zero.
     pub(crate) zero: &'a [u8],
-    /// For each block, what else must be one.
+    /// For each block, another line that must be one.
     pub(crate) one: &'a [Line],
 }
 
 /// The placements that passed a [`Sieve`].
 #[derive(Debug, Default)]
 pub(crate) struct Sifted {
-    /// Their numbers, counted from the first block that was looked at.
+    /// Their numbers, counted from the first sifted block.
     pub(crate) numbers: Vec<u16>,
-    /// A bit for each placement that was looked at.
+    /// A bit for each sifted placement, set if it passed.
     pub(crate) bits: Vec<u64>,
-    /// How many passed before each word of `bits`.
+    /// The number of placements that passed before each word of `bits`.
     pub(crate) before: Vec<u32>,
     pub(crate) len: usize,
 }
 
-/// Blocks that are looked at once: the numbers of their placements have 16 bits.
+/// The most blocks that are sifted at once: the numbers of their placements have 16 bits.
 pub(crate) const MAX_BLOCKS: usize = 128;
 
 impl Sifted {
@@ -82,33 +82,33 @@ impl Sifted {
         }
     }
 
-    /// How many of those that passed have a number below this one.
+    /// Returns how many placements with a lower number passed.
     pub(crate) fn rank(&self, number: usize) -> usize {
         let (word, bit) = (number / 64, number % 64);
         self.before[word] as usize + (self.bits[word] & ((1 << bit) - 1)).count_ones() as usize
     }
 }
 
-/// The tables of a leaf: four for pairs of rows.
+/// The tables of a leaf, one for each of four pairs of rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables<'a> {
     pub(crate) pairs: [&'a [Line]; 4],
 }
 
-/// What differs between processors. There are values of the type only where the processor has the instructions.
+/// Vector operations of the join. Values of a type exist only where the processor has the instructions.
 pub(crate) trait Vectors: Copy {
-    /// Appends the placements that a head makes with the tails of a bucket, which are a multiple of [`BUCKET`]: their
-    /// words. If `shift`, the head has a queen in a central column, and so the tail's is the second.
+    /// Appends the words of the placements that a head makes with a bucket's tails, a multiple of [`BUCKET`]. `shift`
+    /// says that the head has a queen in a central column, so that the tail's is the second.
     fn join(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words);
 
-    /// The same, with the ranks of the last rows' columns, which go to a list that is at least as long.
+    /// Does the same, and appends the ranks of the last rows' columns to a list that is at least as long.
     fn join_ranked(self, bucket: Bucket<'_>, head: &Head, shift: bool, to: &mut Words, ranks: &mut Words);
 
     /// Appends the words that have no bit of the mask.
     fn filter(self, words: &[u64], mask: u64, to: &mut Words);
 
-    /// Appends the words that have no bit of the mask: those in the first range to one list, those in one of the
-    /// others, which are apart, to the other list.
+    /// Appends the words that have no bit of the mask: those in the main range to one list, those in one of the other
+    /// two, which are disjoint, to another list.
     fn divide(
         self,
         words: &[u64],
@@ -119,18 +119,18 @@ pub(crate) trait Vectors: Copy {
         to_equal: &mut Words,
     );
 
-    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Of words that are
-    /// not there, zeros.
+    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Missing words are
+    /// zeros.
     fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize);
 
-    /// Makes each word's eight ranks into four numbers of table entries, in bytes: those of the `fixed` columns (in
-    /// ascending order) are left out, and there are `n_left` others.
+    /// Converts each word's eight ranks to four table entry offsets, in bytes. Ranks skip the `fixed` columns (in
+    /// ascending order), and `n_left` columns remain.
     fn number(self, ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64);
 
-    /// Finds the placements that fit.
+    /// Finds the placements that pass a sieve.
     fn sift(self, sieve: Sieve<'_>, to: &mut Sifted);
 
-    /// How many placements fit.
+    /// Returns the number of placements that pass a sieve.
     fn count_sifted(self, sieve: Sieve<'_>) -> u64;
 
     /// `to[i] = !(planes[a] | planes[b])` for the i-th pair of planes, `n_lines` of each.
@@ -140,7 +140,7 @@ pub(crate) trait Vectors: Copy {
     /// `apart[i]`.
     fn pairs(self, first: &[Line], second: &[Line], apart: &[u16], n_lines: usize, to: &mut [Line]);
 
-    /// The number of pairs that fit: of the lower placements with these numbers, and upper ones in the tables.
+    /// Returns the number of fitting pairs of the lower placements with these numbers and the upper ones in the tables.
     fn steps(
         self,
         tables: Tables<'_>,
@@ -151,7 +151,7 @@ pub(crate) trait Vectors: Copy {
     ) -> u64;
 }
 
-/// Calls a function that needs instructions of which the value at hand is the proof.
+/// Calls a function whose instructions the receiver proves to be available.
 macro_rules! with_vectors {
     ($call:expr) => {{
         // SAFETY: a type that implements `Vectors` has values only where its features were found.
@@ -160,8 +160,7 @@ macro_rules! with_vectors {
 }
 pub(crate) use with_vectors;
 
-/// Implements [`Vectors`] for a type of which there are values only where the processor has the instructions that the
-/// functions in `lists` and `planes` beside it need.
+/// Implements [`Vectors`] for a proof type, by the functions in the `lists` and `planes` modules beside it.
 macro_rules! impl_vectors {
     ($proof:ty) => {
         impl Vectors for $proof {

@@ -1,9 +1,7 @@
-//! The work of halves, and estimates of it.
+//! Estimates the work of the halves method (see [`unit`](super::unit)).
 //!
-//! What the work of a subproblem is stands in [`unit`](super::unit).
-//!
-//! How much a part has is estimated by two estimators, as for the search: `spread` tells parts from one another, and how
-//! many pairs there are in all is told without bias by random descents (`descent`).
+//! Two estimators are combined, as for the search. The spread (`spread`) distributes work among parts, and random
+//! descents (`descent`) estimate the total number of pairs without bias.
 //!
 //! Only additions, multiplications, divisions and square roots are used. IEEE 754 rounds these alike everywhere, so the
 //! same plan has the same estimates on any machine.
@@ -21,10 +19,10 @@ use crate::parallel::parallel;
 use crate::split_mix::SplitMix;
 use crate::symmetry::Symmetry;
 
-/// Random descents that tell how much work a board is. One scatters by some 12 (n = 16) to 18 times (28) its mean.
+/// Random descents for a board's total. A single one scatters by about 12 (n = 16) to 18 times (28) its mean.
 const N_DESCENTS: u32 = 1 << 17;
 
-/// What is decided about each of the parts. `None` if `stop` is set before the end, or if a thread can't be started.
+/// Returns the planned choice for each part. `None` if `stop` is set before the end, or if a thread can't be started.
 pub(crate) fn choices(
     n: BoardSize,
     parts: &[HalvesPart],
@@ -48,14 +46,14 @@ pub(crate) fn choices(
     Some(parts.iter().zip(spreads).map(choice).collect())
 }
 
-/// The work of the board, in units, over the sum of the spreads.
+/// Returns the work of the board, in units, divided by the sum of the spreads.
 fn scale(n: BoardSize, parts: &[HalvesPart], spreads: &[f64]) -> f64 {
     let sum: f64 = spreads.iter().sum();
     if sum <= 0.0 {
         return 0.0;
     }
     let (descents, mut random) = (Descents::new(n), SplitMix::new(u64::from(n.get())));
-    // Each part gets descents in proportion to its spread, so that all have the same weight.
+    // Each part gets descents in proportion to its spread, so that all descents have the same weight.
     let (mut pairs, mut n_descents, mut ahead) = (0.0, 0_u32, 0.0);
     for (part, spread) in parts.iter().zip(spreads) {
         ahead += spread / sum * f64::from(N_DESCENTS);
@@ -70,7 +68,7 @@ fn scale(n: BoardSize, parts: &[HalvesPart], spreads: &[f64]) -> f64 {
     pairs / f64::from(n_descents.max(1)) / pairs_per_unit(n) as f64
 }
 
-/// At least one unit, so that no part is without weight.
+/// Rounds to at least one unit, so that every part has work.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^100")]
 fn whole_units(units: f64) -> u128 {
     (units.round() as u128).max(1)

@@ -1,4 +1,4 @@
-//! Making plans and adding up records again, without trusting what was planned and added up while counting.
+//! Audits jobs: plans them again and sums their records, without trusting stored plans and sums.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -17,37 +17,37 @@ use super::read::{self, integer, sql_integer};
 use super::tally::Tally;
 use super::verdicts;
 
-/// What the records of a job prove.
+/// The results that the records of a job prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobAudit {
     /// The job.
     pub job: JobEntry,
     /// The number of its records.
     pub n_records: u64,
-    /// The subproblems they cover.
+    /// The number of subproblems that they cover.
     pub n_recorded: u128,
-    /// The subproblems of its plan that it counts; `None` if it has no plan yet.
+    /// The number of subproblems that the job counts; `None` before it has a plan.
     pub n_subproblems: Option<u128>,
-    /// Their solutions, weighted: the total, once every subproblem is recorded.
+    /// Their weighted solutions: the total, once every subproblem is recorded.
     pub total: u128,
-    /// Their nodes.
+    /// Their work.
     pub nodes: u128,
 }
 
 impl JobAudit {
-    /// Whether every subproblem is recorded, exactly once, so that `total` is the number of placements, in the part of
-    /// the board that is counted.
+    /// Returns whether every subproblem is recorded exactly once. Then `total` is the number of placements in the parts
+    /// that the job counts.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.n_subproblems == Some(self.n_recorded)
     }
 
-    /// The published number of solutions, if the job has counted the whole board, nothing of it is to be counted again, and
-    /// `total` is another. Nothing stored is damaged then: somebody has counted wrong.
+    /// Returns the published number of solutions, if `total` contradicts it, the job counted the whole board, and no
+    /// recount is due. The stored data are intact then: some worker counted wrong.
     #[must_use]
     pub fn contradicted(&self) -> Option<u128> {
         let JobEntry { n, phase, terms, .. } = &self.job;
-        // What is to be counted again may be wrong yet.
+        // A pending recount may still correct it.
         let is_final = *phase != Phase::Active || terms.recount == Share::NOTHING;
         let is_whole = terms.crosses.is_none() && self.is_complete();
         let total = published(*n).map(|published| published.solutions).filter(|_| is_final && is_whole);
@@ -55,16 +55,15 @@ impl JobAudit {
     }
 }
 
-/// What is known of a job's board besides what is stored: what it has to agree with.
+/// The independent data that a stored job must agree with.
 #[derive(Clone, Debug)]
 pub struct Truth {
-    /// Its plan.
+    /// The plan, made again.
     pub plan: Plan,
 }
 
 impl Truth {
-    /// The plan for boards of size `n` by this method and for this pass, made again. Takes as
-    /// long as planning a job.
+    /// Makes the plan again for boards of size `n`, by this method and for this pass. Takes as long as planning a job.
     #[must_use]
     pub fn of(n: BoardSize, method: Method, pass: Pass) -> Option<Self> {
         if n.get() >= SLOWLY_PLANNED {
@@ -77,10 +76,10 @@ impl Truth {
     }
 }
 
-/// From here on it is worth a word that a plan is being made.
+/// The board size from which planning is slow enough to log.
 const SLOWLY_PLANNED: u8 = 27;
 
-/// Proves, from the records alone, what each job has counted; from one state of the database.
+/// Audits all jobs by their records alone, in one state of the database.
 pub fn audit_all(
     database: &dyn Database,
     truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
@@ -95,7 +94,7 @@ pub fn audit_all(
     Ok(audits)
 }
 
-/// Whether each job that is done and was counted a second time was counted to the same.
+/// Checks that each finished second pass has the same solutions as its first pass.
 fn check_passes(jobs: &[StoredJob], audits: &[JobAudit]) -> Result<(), Fault> {
     let find = |id: JobId| jobs.iter().position(|job| job.entry.id == id);
     for (second, audit) in jobs.iter().zip(audits).filter(|(job, _)| job.entry.phase == Phase::Done) {
@@ -124,7 +123,7 @@ fn check_passes(jobs: &[StoredJob], audits: &[JobAudit]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The images that a job has to be counted on: others than in the first pass, if it is the second by the same method.
+/// Returns the images to count a job on. A second pass by the same method uses others than the first.
 pub(crate) fn pass(job: &JobEntry, jobs: &[&JobEntry]) -> Pass {
     let first = job.terms.second_of.and_then(|first| jobs.iter().find(|job| job.id == first));
     if first.is_some_and(|first| first.method == job.method) { Pass::Second } else { Pass::First }
@@ -178,7 +177,7 @@ fn audit_job(
     Ok(audit)
 }
 
-/// Whether what was counted again of a job, and what was decided about it, is what was written, and lies in its plan.
+/// Checks that a job's recounts and verdicts are what was written, and lie in its plan.
 fn check_second_counts(
     database: &dyn Database,
     job: &JobEntry,
@@ -210,7 +209,7 @@ fn check_second_counts(
     Ok(())
 }
 
-/// Whether a job has the plan that it should have.
+/// Checks that a job has the plan that it should have.
 fn check_plan(
     job: &JobEntry,
     pass: Pass,
@@ -238,7 +237,7 @@ fn check_plan(
     }
 }
 
-/// A job is cut by rules that this program does not have.
+/// Returns the error for a job whose decomposition this program does not know.
 pub(crate) fn other_decomposition(job: JobId, method: Method, found: u32) -> Fault {
     Fault::Version(format!(
         "job {job} is cut by decomposition {found} of the method {method}, this program knows {}",

@@ -1,4 +1,4 @@
-//! Who has counted what.
+//! Sums a job's records by worker and kernel.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use super::digest::{Board, RECORD};
 use super::fault::Fault;
 use super::read::{self, JobColumns, cell, integer, sql_integer};
 
-/// What the records of a source add up to.
+/// The sums over the records of one source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     pub(crate) n_records: u64,
@@ -20,13 +20,13 @@ pub(crate) struct Sum {
     pub(crate) time_us: u64,
 }
 
-/// What each source has counted of a job, or of one of its crosses. Reads and verifies all of those records.
+/// Returns the sums over each source's records of a job, or of one of its parts. Reads and verifies all of them.
 pub(crate) fn by_source(
     database: &dyn Database,
     job: JobId,
     cross: Option<u32>,
 ) -> Result<Vec<(Source, Sum)>, Fault> {
-    // Added up here: databases would sort all records by their sources first, and SQLite refuses sums over 2^63.
+    // Summed here: a database would first sort all records by source, and SQLite rejects sums over 2^63.
     let Some(JobColumns { row: job_row, .. }) = read::one_job(database, job)? else {
         return Ok(Vec::new());
     };
@@ -47,7 +47,7 @@ pub(crate) fn by_source(
     sums.into_iter().map(|(source, sum)| Ok((read::source(database, source)?, sum))).collect()
 }
 
-/// Who has counted a job, or one of its crosses: those with the most nodes first.
+/// Returns the contributions of each worker and kernel to a job, or to one of its parts, most work first.
 pub(crate) fn contributions(
     database: &dyn Database,
     job: JobId,
@@ -55,7 +55,7 @@ pub(crate) fn contributions(
 ) -> Result<Vec<Contribution>, Fault> {
     let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
     for (Source { name: worker, kernel, .. }, found) in by_source(database, job, cross)? {
-        // The same worker may have counted with several versions of its program.
+        // One worker may have counted with several versions of its program.
         let sum = named.entry((worker, kernel)).or_default();
         sum.n_records += found.n_records;
         sum.nodes += found.nodes;
@@ -69,7 +69,7 @@ pub(crate) fn contributions(
         time: Duration::from_micros(sum.time_us),
     };
     let mut contributions: Vec<Contribution> = named.into_iter().map(contribution).collect();
-    // Equal ones stay in the order of their names.
+    // The sort is stable: equal contributions stay in the order of their names.
     contributions.sort_by_key(|it| Reverse(it.nodes));
     Ok(contributions)
 }

@@ -1,7 +1,7 @@
-//! What the tables are read and written through, whatever database has them.
+//! The interface to a database with the tables, SQLite or PostgreSQL.
 //!
-//! All SQL here is written once, for SQLite and PostgreSQL: numbered parameters (`?1`), no types, and nothing that only
-//! one of them has. Values are those of `rusqlite`: integers of 64 bits with a sign, texts, and bytes.
+//! All SQL here is written once for both: numbered parameters (`?1`), no types, and no feature that only one of them
+//! has. Values are those of `rusqlite`: signed 64-bit integers, texts, and bytes.
 
 use std::fmt::{Debug, Display};
 
@@ -12,10 +12,10 @@ use rusqlite::{CachedStatement, Connection, ffi, params_from_iter};
 use super::fault::Fault;
 use super::table::Table;
 
-/// A database that has the tables.
+/// A database with the tables.
 pub trait Database {
-    /// Calls `each` with every row that a query finds, in their order, until it says that it wants no more. Until then
-    /// it must not ask the database for anything else.
+    /// Calls `each` with every row that a query finds, in order, until `each` wants no more. `each` must not use the
+    /// database.
     fn rows(
         &self,
         sql: &str,
@@ -23,59 +23,59 @@ pub trait Database {
         each: &mut dyn FnMut(&Row<'_>) -> Wants,
     ) -> Result<(), Fault>;
 
-    /// Changes rows. A fault of it may be met only when something is read, or when the transaction ends: with no
-    /// effect then, as nothing of a transaction that fails has any.
+    /// Changes rows. An error may surface only at the next read, or at the end of the transaction. The change then has
+    /// no effect, because a failed transaction has none.
     fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault>;
 
-    /// Writes a row of a table, all columns and the digest if there is one, as [`Table::put`] says.
+    /// Writes a row of a table: all columns, and the digest if there is one. See [`Table::put`].
     fn put(&self, table: Table, row: Vec<Value>) -> Result<(), Fault> {
         self.change(table.put, &row)
     }
 
-    /// Removes the row of a table with a key, if it is there.
+    /// Removes the row with this key, if it exists.
     fn remove(&self, table: Table, key: Vec<Value>) -> Result<(), Fault> {
         self.change(&table.remove(), &key)
     }
 }
 
-/// What opens a database to be read in one state, whoever else writes.
+/// Opens read views of a database: each shows one state, while others may write.
 pub trait Views: Debug + Send + Sync {
-    /// Opens it: a transaction that ends with the value.
+    /// Opens a read transaction, which ends when the value is dropped.
     fn view(&self) -> Result<Box<dyn Database>, Fault>;
 
-    /// What people call it.
+    /// Returns the name of the store for messages.
     fn place(&self) -> StoreName;
 }
 
-/// Whether more rows are wanted.
+/// Whether a callback wants more rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
-    /// The next one.
+    /// The next row.
     More,
-    /// None.
+    /// No more rows.
     NoMore,
 }
 
-/// A row that was found.
+/// A row of a query's result.
 #[derive(Debug)]
 pub enum Row<'a> {
-    /// One of SQLite.
+    /// A row of SQLite.
     Sqlite(&'a rusqlite::Row<'a>),
-    /// One of a database on a server.
+    /// A row of a database server.
     Server(&'a dyn ServerRow),
 }
 
-/// A row of a database on a server.
+/// A row of a database server.
 pub trait ServerRow: Debug {
-    /// The number of a column, by its name.
+    /// Returns the index of a column, by its name.
     fn column(&self, name: &str) -> Option<usize>;
 
-    /// The value of a column, by its number.
+    /// Returns the value of a column, by its index.
     fn value(&self, column: usize) -> Result<ValueRef<'_>, Fault>;
 }
 
 impl Row<'_> {
-    /// The value of a column, by its number.
+    /// Returns the value of a column, by its index.
     pub fn value(&self, column: usize) -> Result<ValueRef<'_>, Fault> {
         match self {
             Self::Sqlite(row) => Ok(row.get_ref(column)?),
@@ -83,7 +83,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column's value, by its name.
+    /// Returns the value of a column, by its name.
     pub fn get<T: FromSql>(&self, column: &str, place: &dyn Display) -> Result<T, Fault> {
         let wrong = |error: &dyn Display| Fault::Damaged(format!("{place}: {error}"));
         match self {
@@ -127,7 +127,7 @@ impl Database for Connection {
     }
 }
 
-/// Calls `each` with every row that a query finds. It must not ask the database for anything else meanwhile.
+/// Calls `each` with every row that a query finds. `each` must not use the database.
 pub fn for_each<E: From<Fault>>(
     database: &dyn Database,
     sql: &str,
@@ -148,7 +148,7 @@ pub fn for_each<E: From<Fault>>(
     }
 }
 
-/// What `read` makes of the first row that a query finds, if there is any.
+/// Applies `read` to the first row that a query finds, if there is one.
 pub fn first<T>(
     database: &dyn Database,
     sql: &str,

@@ -1,16 +1,16 @@
-//! Digests: a row that is not what was written is found out when it is read.
+//! Row digests, which reveal damaged, misplaced and hand-edited rows when they are read.
 //!
 //! The last column of every table is a digest of the table's name and of all other columns of the row, its key
-//! included. In the tables that belong to a job it is also of the job's identity, of the board, its method and
-//! decomposition, and of whether it is a second pass: a row of another job's is no good even if the numbers of the two
-//! jobs are the same. So a flipped
-//! bit, a row in the place of another, and a page of another file are noticed. What is missing is noticed by numbers and
-//! digests one level up: of a plan in its job, of ranges in the coverage of their cross. Digests are no signatures: whoever means to deceive can make them.
+//! included. In the tables of a job's rows, it also covers the job's identity, board, method, decomposition, and
+//! whether the job is a second pass. So a row of another job fails, even if both jobs have the same number. A flipped
+//! bit, a row in the place of another, and a page of another file are detected. Counts and digests one level up detect
+//! missing rows: of a plan in its job, of ranges in the coverage of their part. Digests are not signatures: an attacker
+//! can compute them.
 //!
-//! They are SipHash-1-3 with a key of zeros: 64 bits, of which any change of the input changes half, so that damage
-//! passes in one case of 2^64. It is specified, so that it stays the same for ever, quick for rows of fifty bytes, and
-//! its crate is among our dependencies' anyway. A CRC would catch few flipped bits for certain, but the digests of
-//! three rows tell that of a fourth, so that there is no adding them up.
+//! The function is SipHash-1-3 with a key of zeros. Any change of the input changes half of its 64 bits, so damage
+//! passes in one case of 2^64. It has a specification, so it never changes. It is fast for rows of fifty bytes, and its
+//! crate is among our dependencies anyway. A CRC detects a few flipped bits for certain, but the CRCs of three rows
+//! determine that of a fourth, so they can't be summed.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -24,7 +24,7 @@ use super::database::{Database, Row};
 use super::fault::Fault;
 use super::table::Table;
 
-/// Jobs.
+/// The table of jobs.
 pub const JOB: Table = Table {
     name: "job",
     columns: &[
@@ -71,7 +71,7 @@ pub const JOB: Table = Table {
           excluded.exported_ms, recount_by = excluded.recount_by, invitation = \
           excluded.invitation, digest = excluded.digest",
 };
-/// The identities of jobs once more: without that of a job whose row is damaged, none of its other rows proves itself.
+/// The second copies of job identities. If a job's row is damaged, its other rows can't be verified without them.
 pub const JOB_IDENTITY: Table = Table {
     name: "job_identity",
     columns: &["job", "identity"],
@@ -81,7 +81,7 @@ pub const JOB_IDENTITY: Table = Table {
           VALUES (?1, ?2, ?3) \
           ON CONFLICT (job) DO UPDATE SET identity = excluded.identity, digest = excluded.digest",
 };
-/// The parts of plans.
+/// The table of plan parts.
 pub const PLAN_CROSS: Table = Table {
     name: "plan_cross",
     columns: &["job", "number", "image", "n_subproblems", "work"],
@@ -92,7 +92,7 @@ pub const PLAN_CROSS: Table = Table {
           ON CONFLICT (job, number) DO UPDATE SET image = excluded.image, n_subproblems = \
           excluded.n_subproblems, work = excluded.work, digest = excluded.digest",
 };
-/// What is recorded of each part, as sums.
+/// The sums of each part's records.
 pub const COVERAGE: Table = Table {
     name: "coverage",
     columns: &["job", "cross", "n_recorded", "solutions", "nodes", "n_ranges", "fingerprint"],
@@ -105,7 +105,7 @@ pub const COVERAGE: Table = Table {
           excluded.solutions, nodes = excluded.nodes, n_ranges = excluded.n_ranges, fingerprint \
           = excluded.fingerprint, digest = excluded.digest",
 };
-/// The same, as ranges.
+/// The recorded ranges of each part.
 pub const COVERAGE_RANGE: Table = Table {
     name: "coverage_range",
     columns: &["job", "cross", "first", "until"],
@@ -116,7 +116,7 @@ pub const COVERAGE_RANGE: Table = Table {
           ON CONFLICT (job, cross, first) DO UPDATE SET until = excluded.until, digest = \
           excluded.digest",
 };
-/// Who has counted.
+/// The table of sources: worker, build, kernel and party.
 pub const SOURCE: Table = Table {
     name: "source",
     columns: &["id", "worker", "build", "kernel", "party"],
@@ -127,7 +127,7 @@ pub const SOURCE: Table = Table {
           ON CONFLICT (id) DO UPDATE SET worker = excluded.worker, build = excluded.build, \
           kernel = excluded.kernel, party = excluded.party, digest = excluded.digest",
 };
-/// Records.
+/// The table of records.
 pub const RECORD: Table = Table {
     name: "record",
     columns: &["job", "cross", "first", "until", "solutions", "nodes", "duration_us", "lease", "source"],
@@ -140,7 +140,7 @@ pub const RECORD: Table = Table {
           excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, lease \
           = excluded.lease, source = excluded.source, digest = excluded.digest",
 };
-/// What was counted again.
+/// The table of recounts.
 pub const SECOND_COUNT: Table = Table {
     name: "second_count",
     columns: &[
@@ -164,7 +164,7 @@ pub const SECOND_COUNT: Table = Table {
           excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, source \
           = excluded.source, at_ms = excluded.at_ms, digest = excluded.digest",
 };
-/// What was decided about counts that differ.
+/// The table of verdicts on counts that differ.
 pub const VERDICT: Table = Table {
     name: "verdict",
     columns: &[
@@ -191,7 +191,7 @@ pub const VERDICT: Table = Table {
           excluded.source, lost_solutions = excluded.lost_solutions, lost_nodes = \
           excluded.lost_nodes, lost_source = excluded.lost_source, digest = excluded.digest",
 };
-/// Names and parties that are blocked.
+/// The table of blocked names and parties.
 pub const BLOCKED_WORKER: Table = Table {
     name: "blocked_worker",
     columns: &["name", "party", "reason"],
@@ -224,29 +224,29 @@ pub(crate) const EVENT: Table = Table {
           excluded.job, text = excluded.text, digest = excluded.digest",
 };
 
-/// What the digests of the rows of a second pass are of besides.
+/// The digests of a second pass's rows also cover this text.
 const SECOND: &str = "second";
 
-/// What the rows of a job are about: part of their digests.
+/// The properties of a job that the digests of its rows cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
     pub(crate) identity: JobIdentity,
     pub(crate) n: u8,
     pub(crate) method: Method,
     pub(crate) decomposition: u32,
-    /// Whether the job is the second pass of another: its crosses are on other images, whose subproblems are others.
+    /// Whether the job is the second pass of another. Its parts are on other images, with other subproblems.
     pub(crate) is_second: bool,
 }
 
 impl Board {
-    /// The board of a job.
+    /// Returns the board of a job.
     pub fn of(job: &JobEntry) -> Self {
         let is_second = job.terms.second_of.is_some();
         let JobEntry { identity, method, decomposition, .. } = *job;
         Self { identity, n: job.n.get(), method, decomposition, is_second }
     }
 
-    /// The boards of which a first pass with this identity may be.
+    /// Iterates over the boards that a first pass with this identity may have.
     pub(crate) fn all(identity: JobIdentity) -> impl Iterator<Item = Self> {
         Method::ALL.into_iter().flat_map(move |method| {
             let decomposition = method.decomposition();
@@ -262,8 +262,8 @@ impl Display for Table {
 }
 
 impl Table {
-    /// The digest of a row with these values, in the order of [`columns`](Self::columns); of a table of jobs' rows,
-    /// with the board of the job.
+    /// Computes the digest of a row from its values, in the order of [`columns`](Self::columns). In a table of jobs'
+    /// rows, it also covers the board of the job.
     pub(crate) fn digest<'a>(
         &self,
         board: Option<Board>,
@@ -284,7 +284,7 @@ impl Table {
         hash(&bytes)
     }
 
-    /// Whether a row of all columns in order has the digest that belongs to it.
+    /// Checks that a row, with all columns in order, has the right digest.
     pub fn verify(&self, row: &Row<'_>, board: Option<Board>, place: &dyn Display) -> Result<(), Fault> {
         let values = (0..self.columns.len()).map(|i| row.value(i)).collect::<Result<Vec<_>, _>>()?;
         let expected = self.digest(board, values);
@@ -295,12 +295,12 @@ impl Table {
         }
     }
 
-    /// All columns and the digest, as a list for SQL.
+    /// Returns all columns and the digest, as a list for SQL.
     pub(crate) fn all(&self) -> String {
         self.columns.join(", ") + ", digest"
     }
 
-    /// Writes a row with its digest, in place of the one with the same key.
+    /// Writes a row with its digest; replaces the row with the same key.
     pub fn put(
         &self,
         database: &dyn Database,
@@ -312,7 +312,7 @@ impl Table {
     }
 }
 
-/// The digest of a whole plan: of all choices, in order.
+/// Computes the digest of a whole plan: of all choices, in order.
 pub(crate) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     let mut bytes = Vec::with_capacity(32 * (choices.len() + 1));
     bytes.extend(board.identity.to_bytes());
@@ -328,7 +328,7 @@ pub(crate) fn plan_digest(board: Board, choices: &[Choice]) -> i64 {
     hash(&bytes)
 }
 
-/// Appends a value so that no two lists of values give the same bytes.
+/// Appends a value such that different lists of values give different bytes.
 fn put(bytes: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::Null => bytes.push(0),
@@ -358,7 +358,7 @@ mod tests {
 
     use super::*;
 
-    /// What SipHash-1-3 by its specification makes of the bytes: other digests would make every database damaged.
+    /// Expects the digests that SipHash-1-3 specifies: with others, every existing database would look damaged.
     #[test]
     fn digests_are_what_they_were_when_they_were_stored() {
         let board = Board {
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(plan_digest(board, &choices), 910_602_476_989_399_806);
     }
 
-    /// A row of a count by one method is none of a count by the other, whatever the versions of the two.
+    /// A row of one method never verifies for the other, whatever the versions of the two.
     #[test]
     fn digests_tell_methods_apart() {
         let board = |method| {
@@ -396,7 +396,7 @@ mod tests {
         assert_ne!(search, halves);
     }
 
-    /// A row of a job is none of another that has its number later.
+    /// A row of a job never verifies for a later job with the same number.
     #[test]
     fn digests_tell_jobs_apart() {
         let board = |identity| Board {

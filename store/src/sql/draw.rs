@@ -1,4 +1,4 @@
-//! Reading records that are to be counted again, with all that is known against them or for them.
+//! Reads records to recount, with their earlier recounts and verdicts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
@@ -17,18 +17,18 @@ use super::fault::Fault;
 use super::read::{self, cell, integer, sql_integer};
 use super::table::Table;
 
-/// A span's cross and its first subproblem.
+/// A span's part and its first subproblem.
 type Key = (u32, u64);
 
-/// Who has recorded something of a cross of a first pass: that of the cross that was looked at last. It may have many
-/// more records than are looked at in one go.
+/// The parties with records in one part of a first pass: a cache for the last part. A part may have many more records
+/// than one draw reads.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
     cross: Option<(JobId, u32)>,
     parties: BTreeSet<Party>,
 }
 
-/// Reads rows of one job that are about records.
+/// Reads a job's rows about records.
 pub(crate) struct Reader<'a> {
     database: &'a dyn Database,
     job: JobId,
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         Self { database, job, board, sources: HashMap::new() }
     }
 
-    /// The record of exactly this span, if there is one.
+    /// Returns the record of exactly this span, if there is one.
     pub(crate) fn find(&mut self, span: Span) -> Result<Option<Recorded>, Fault> {
         let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else {
             return Ok(None);
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Recorded { record, again, verdicts }))
     }
 
-    /// What a draw asks for.
+    /// Reads the records that a draw asks for.
     pub(crate) fn draw(&mut self, draw: &Draw, before: &mut Before) -> Result<Drawn, Fault> {
         let after = draw.after.map_or(Ok((-1, -1)), |(cross, first)| {
             sql_integer("subproblem", first).map(|first| (i64::from(cross), first))
@@ -88,8 +88,8 @@ impl<'a> Reader<'a> {
         Ok(Drawn { records: wanted, n_seen: n_seen as u64, next })
     }
 
-    /// Who has recorded something of a cross of a first pass. That each row is what was written is looked at where it
-    /// counts.
+    /// Returns the parties with records in one part of a first pass. The rows are verified elsewhere, where they
+    /// matter.
     fn parties<'b>(
         &mut self,
         before: &'b mut Before,
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         Ok(&before.parties)
     }
 
-    /// The job's records that `rest` chooses.
+    /// Reads the job's records that `rest` selects.
     fn records(&mut self, rest: &str, values: &[Value]) -> Result<Vec<Record>, Fault> {
         let (job, board) = (self.job, Some(self.board));
         self.about_spans(&RECORD, rest, values, |row| {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Further counts of spans that begin with one of these subproblems.
+    /// Reads the recounts of spans whose first subproblems lie between these.
     fn second_counts(&mut self, first: Key, last: Key) -> Result<BTreeMap<Key, Vec<SecondCount>>, Fault> {
         let (job, board, values) = (self.job, Some(self.board), self.between(first, last)?);
         let found = self.about_spans(&SECOND_COUNT, BETWEEN, &values, |row| {
@@ -145,13 +145,13 @@ impl<'a> Reader<'a> {
         Ok(by_key(found, |second| second.span))
     }
 
-    /// What was decided about spans that begin with one of these subproblems.
+    /// Reads the verdicts on spans whose first subproblems lie between these.
     fn verdicts(&mut self, first: Key, last: Key) -> Result<BTreeMap<Key, Vec<Verdict>>, Fault> {
         let values = self.between(first, last)?;
         Ok(by_key(self.some_verdicts(BETWEEN, &values)?, |verdict| verdict.span))
     }
 
-    /// What was decided about spans of the job, in their order: at most so many, without the first `offset`.
+    /// Reads at most `most` verdicts of the job in the order of their spans, after the first `offset`.
     pub(crate) fn all_verdicts(&mut self, offset: usize, most: usize) -> Result<Vec<Verdict>, Fault> {
         let rest = "WHERE job = ?1 ORDER BY cross, first, number LIMIT ?2 OFFSET ?3";
         let [most, offset] = [most, offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
@@ -181,8 +181,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What rows of a table about spans say. `read` gives the numbers of sources that a row has, and what makes the row
-    /// of these: they are looked up when all rows are there.
+    /// Reads rows of a table about spans. `read` returns a row's source ids, and a closure that makes a value from the
+    /// sources. The sources are looked up after all rows are read.
     fn about_spans<T, const N: usize, F: FnOnce([Arc<Source>; N]) -> T>(
         &mut self,
         table: &Table,
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         Ok(Arc::clone(&self.sources[&id]))
     }
 
-    /// Makes a source known, or fails.
+    /// Adds a source to the cache, or fails.
     fn look_up(&mut self, id: i64) -> Result<(), Fault> {
         if !self.sources.contains_key(&id) {
             self.sources.insert(id, Arc::new(read::source(self.database, id)?));
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Sorts what is about spans by their first subproblems.
+/// Groups values by the first subproblem of their spans.
 fn by_key<T>(found: Vec<T>, span: impl Fn(&T) -> Span) -> BTreeMap<Key, Vec<T>> {
     let mut sorted: BTreeMap<Key, Vec<T>> = BTreeMap::new();
     for one in found {
@@ -238,7 +238,7 @@ fn by_key<T>(found: Vec<T>, span: impl Fn(&T) -> Span) -> BTreeMap<Key, Vec<T>> 
     sorted
 }
 
-/// Rows of a job about spans that begin with one of some subproblems.
+/// Selects a job's rows about spans between two first subproblems.
 const BETWEEN: &str =
     "WHERE job = ?1 AND (cross, first) >= (?2, ?3) AND (cross, first) <= (?4, ?5) ORDER BY cross, first";
 

@@ -1,4 +1,4 @@
-//! A certificate of a job that is done.
+//! Exports the certificate of a finished job.
 
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
@@ -29,12 +29,12 @@ impl From<Fault> for QueryError {
     }
 }
 
-/// What was exported.
+/// The size and the result of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// The records of all passes.
+    /// The number of records of all passes.
     pub n_records: u64,
-    /// The solutions of the first, weighted.
+    /// The weighted solutions of the first pass.
     pub solutions: u128,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn export(
     };
     let view = views.view().map_err(of_store)?;
     let database = &*view;
-    // Whatever is missing of any job may be a second pass.
+    // A missing row of any job may belong to a second pass.
     read::check_jobs(database).map_err(of_store)?;
     let job = done_job(database, job).map_err(told)?;
     if let Some(of) = job.stored.entry.terms.second_of {
@@ -86,7 +86,7 @@ pub(crate) fn export(
     Ok(Exported { n_records, solutions: totals.first().map_or(0, |total| total.solutions) })
 }
 
-/// A job that is done, if it is there and no second pass of another.
+/// Reads a finished job and its plan.
 fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, QueryError> {
     let stored = read::stored_job(database, id)?.ok_or(QueryError::Told(ExportError::Unknown(id)))?;
     let (entry, choices) = (&stored.entry, stored.choices.as_ref());
@@ -102,7 +102,7 @@ fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, QueryError> {
     Ok(DoneJob { stored, plan })
 }
 
-/// The job that is the second pass of another, if there is one that was not given up.
+/// Finds the second pass of a job, unless it was cancelled.
 pub(crate) fn second_pass(database: &dyn Database, of: JobId) -> Result<Option<JobId>, Fault> {
     let sql = "SELECT id FROM job WHERE second_of = ?1 AND phase != 'cancelled' ORDER BY id LIMIT 1";
     first(database, sql, &[sql_integer("job", of.0)?.into()], |row| Ok(JobId(integer(row, "id", &"a job")?)))

@@ -1,4 +1,4 @@
-//! The body of a certificate: all records of a job, with what is known against them or for them.
+//! Writes the body of a certificate: all records of a job, with their recounts and verdicts.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,17 +15,17 @@ use super::read::{self, cell, integer, sql_integer};
 use super::table::Table;
 use super::tally::Tally;
 
-/// A job that is done.
+/// A finished job and its plan.
 pub(crate) struct DoneJob {
     pub(crate) stored: StoredJob,
     pub(crate) plan: Plan,
 }
 
-/// Why a body is not written.
+/// Why writing a body failed.
 pub(crate) enum Unwritten {
-    /// It can't be read.
+    /// The database can't be read.
     Fault(Fault),
-    /// It can't be written.
+    /// The certificate can't be written.
     Io(io::Error),
 }
 
@@ -35,15 +35,15 @@ impl<F: Into<Fault>> From<F> for Unwritten {
     }
 }
 
-/// All who counted anything of some jobs, by the numbers of their rows, with those that they have in the certificate.
+/// The sources of all counts of some jobs, by row id, with their numbers in the certificate.
 pub(crate) struct Counters(BTreeMap<i64, (u32, Counter)>);
 
-/// The columns of tables that name a source.
+/// The columns that reference a source.
 const SOURCES: [(&Table, &str); 4] =
     [(&RECORD, "source"), (&SECOND_COUNT, "source"), (&VERDICT, "source"), (&VERDICT, "lost_source")];
 
 impl Counters {
-    /// All who have counted some of these jobs, in a certificate whose first pass has this seed.
+    /// Reads the sources of these jobs, for a certificate whose first pass has this seed.
     pub(crate) fn of(database: &dyn Database, jobs: &[JobId], seed: u128) -> Result<Self, Fault> {
         let mut used: Vec<i64> = Vec::new();
         for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
@@ -64,7 +64,7 @@ impl Counters {
         Ok(Self(counters))
     }
 
-    /// All of them, in order.
+    /// Iterates over all counters, in order.
     pub(crate) fn all(&self) -> impl Iterator<Item = Entry> {
         self.0.values().map(|(number, counter)| Entry::Counter { number: *number, counter: counter.clone() })
     }
@@ -76,19 +76,19 @@ impl Counters {
     }
 }
 
-/// A pass on its way into a certificate.
+/// A pass to write into a certificate.
 pub(crate) struct Body<'a> {
     pub(crate) database: &'a dyn Database,
     pub(crate) pass: &'a DoneJob,
-    /// Of the pass: 1 or 2.
+    /// The number of the pass: 1 or 2.
     pub(crate) number: u8,
     pub(crate) counters: &'a Counters,
 }
 
-/// What is said about records of a cross, by their first subproblems; as it goes into the certificate.
+/// The recounts and verdicts of a part, by first subproblem, in the form of the certificate.
 type Opinions = BTreeMap<u64, Vec<Opinion>>;
 
-/// A second count or a verdict, with who counted.
+/// A recount or a verdict, with the party that counted.
 struct Opinion {
     entry: Entry,
     span: Span,
@@ -96,7 +96,7 @@ struct Opinion {
 }
 
 impl Body<'_> {
-    /// Writes it; returns what it adds up to.
+    /// Writes the pass and returns its total.
     pub(crate) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
         let DoneJob { stored, plan } = self.pass;
         let crosses = stored.entry.terms.crosses;
@@ -119,7 +119,7 @@ impl Body<'_> {
                 weight,
                 solutions,
                 nodes,
-                // The digests of its rows are of this: they belong to no other job.
+                // The digests of the job's rows cover its identity, so they belong to no other job.
                 identity: Some(self.board().identity),
             };
             writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
@@ -138,7 +138,7 @@ impl Body<'_> {
         Ok(total)
     }
 
-    /// Writes the records of a cross; returns what they add up to.
+    /// Writes the records of a part and returns their sums.
     fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<Tally, Unwritten> {
         let mut again = self.opinions(&SECOND_COUNT, "party", cross)?;
         let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
@@ -155,10 +155,10 @@ impl Body<'_> {
             tally.sum.solutions += u128::from(counted.count.solutions);
             tally.sum.nodes += u128::from(counted.count.nodes);
             writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
-            // A second count may be of a record that has grown since, or by whose count took the record's place.
+            // A recount may be of a record that has grown since, or by the party whose count replaced the record.
             let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
             let again = about(&mut again).into_iter().filter(|it| it.span == span && it.party != party);
-            // Their order in the database is that of the parties, which nobody is told.
+            // The database orders them by party, which the certificate must not disclose.
             let mut again: Vec<Opinion> = again.collect();
             again.sort_by_key(|it| it.party);
             let verdicts = about(&mut verdicts).into_iter().filter(|it| it.span == span);
@@ -170,7 +170,7 @@ impl Body<'_> {
         Ok(tally)
     }
 
-    /// All that a table says about records of a cross, in the order of their spans and of `order`.
+    /// Reads all rows of a table about records of a part, in the order of their spans and of `order`.
     fn opinions(&self, table: &Table, order: &str, cross: u32) -> Result<Opinions, Fault> {
         let rest = format!("WHERE job = ?1 AND cross = ?2 ORDER BY first, {order}");
         let place = self.place(table, cross);

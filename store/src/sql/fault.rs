@@ -1,4 +1,4 @@
-//! What goes wrong between this program and a database, before it is known which it is.
+//! Errors that either database may return.
 
 use std::fmt::Display;
 
@@ -7,36 +7,36 @@ use queens_ledger::store::{StoreError, StoreName};
 use queens_model::JobId;
 use rusqlite::{ErrorCode, ffi};
 
-/// Why a statement, or what it read, is no good.
+/// Why a statement failed, or why its result is invalid.
 #[derive(Debug)]
 pub enum Fault {
-    /// SQLite says so.
+    /// An error of SQLite.
     Sqlite(rusqlite::Error),
-    /// The database on a server says so.
+    /// An error of the database server.
     Server {
-        /// What it says.
+        /// The server's message.
         reason: String,
-        /// Whether the same may work later.
+        /// Whether a retry may succeed.
         may_heal: bool,
     },
-    /// What was read can't be true.
+    /// The data are damaged.
     Damaged(String),
-    /// What was read of a job can't be true.
+    /// The data of one job are damaged.
     DamagedJob(JobId, String),
-    /// What was read follows the rules of another program.
+    /// The data follow the rules of another version of the program.
     Version(String),
-    /// What was to be written can't be, here or anywhere.
+    /// The data can't be written, here or anywhere.
     Impossible(String),
-    /// A row of another table is missing, or needs what was to go.
+    /// A foreign key is violated: a referenced row is missing, or a removed row is still referenced.
     Unrelated(String),
-    /// Another coordinator leads by now, or the database is in another state than this one left it in: nothing was
-    /// written.
+    /// Another coordinator leads now, or somebody else has changed the database since this one's last write. Nothing
+    /// was written.
     Fenced(String),
     /// The database can't be reached, or does not answer.
     Lost(String),
-    /// The server does not let us in or do something, or is not the one that it should be. Only people can mend that.
+    /// The server rejects the log-in or an operation, or is the wrong server. Only an operator can fix that.
     Refused(String),
-    /// What the database lies on is not fit for it.
+    /// The storage below the database is unsuitable.
     Unfit(String),
 }
 
@@ -47,7 +47,7 @@ impl From<rusqlite::Error> for Fault {
 }
 
 impl Fault {
-    /// Whether the same may work later.
+    /// Returns whether a retry may succeed.
     pub fn may_heal(&self) -> bool {
         match self {
             Self::Sqlite(error) => may_heal(error),
@@ -57,12 +57,12 @@ impl Fault {
         }
     }
 
-    /// The database is not in the state in which this coordinator left it.
+    /// Returns the error for a database that has changed since this coordinator's last write.
     pub fn of_other_state() -> Self {
         Self::Fenced(OtherState.to_string())
     }
 
-    /// The same of somebody who was let in before, and may be again.
+    /// Treats a rejection as a lost connection: the server accepted this client before, and may again.
     pub fn of_one_let_in(self) -> Self {
         match self {
             Self::Refused(reason) => Self::Lost(reason),
@@ -70,7 +70,7 @@ impl Fault {
         }
     }
 
-    /// What has happened.
+    /// Returns the reason as text.
     pub fn reason(&self) -> String {
         match self {
             Self::Sqlite(error) => error.to_string(),
@@ -87,7 +87,7 @@ impl Fault {
         }
     }
 
-    /// The same, with the place where the database met it, if it is what is there that is to blame.
+    /// Adds the place where the database failed, if the data there are to blame.
     pub(crate) fn at(self, place: impl Display) -> Self {
         match self {
             Self::Sqlite(_) | Self::Server { .. } | Self::Unrelated(_) if !self.may_heal() => {
@@ -97,7 +97,7 @@ impl Fault {
         }
     }
 
-    /// The same, met in what is stored of a job: a row that is not what was written says nothing of other jobs.
+    /// Attributes damaged data to their job: a damaged row says nothing about other jobs.
     pub(crate) fn of_job(self, job: JobId, place: impl Display) -> Self {
         match self {
             Self::Damaged(reason) => Self::DamagedJob(job, reason),
@@ -105,7 +105,7 @@ impl Fault {
         }
     }
 
-    /// The error of a store that is in use.
+    /// Converts to the error of a store in use.
     pub fn of(self, place: impl Into<StoreName>) -> StoreError {
         let place = place.into();
         match self {
@@ -119,7 +119,7 @@ impl Fault {
         }
     }
 
-    /// The error of a store that can't be opened: trying again is no use.
+    /// Converts to the error of a store that can't be opened: a retry would fail, too.
     pub fn of_opening(self, place: impl Into<StoreName>) -> StoreError {
         let place = place.into();
         match self.of(place.clone()) {
@@ -131,9 +131,8 @@ impl Fault {
     }
 }
 
-/// Whether the system is to blame, which may change. If not, it is the file: statements are fixed and tested, so that
-/// one that SQLite doesn't understand means that a table or column is missing, and what breaks a constraint meets rows
-/// that can't be.
+/// Returns whether the system is to blame, which may recover. Otherwise it is the file. Statements are fixed and
+/// tested: an unknown name means that a table or column is missing, and a violated constraint means impossible rows.
 fn may_heal(error: &rusqlite::Error) -> bool {
     use ErrorCode as Code;
     let rusqlite::Error::SqliteFailure(error, _) = error else { return false };

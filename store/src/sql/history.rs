@@ -1,4 +1,4 @@
-//! History, in the tables of a database.
+//! Reads and writes history (progress curves and events) in the tables of a database.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::fault::Fault;
 use super::read::{self, cell, integer, sql_integer};
 use crate::history::{Change, FIRST_OF_FLEET, LEVELS, Past, Point, Subject};
 
-/// Adds all that is what was written. What is not is an error, after all else is read.
+/// Adds all valid rows to `past`. Returns an error about invalid rows after all others are read.
 pub fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
     let points = read_points(database, &mut past.points);
     points.and(read_events(database, &mut past.events))
 }
 
-/// Makes a change part of the transaction that is open; if it begins anew, in place of all that is there.
+/// Makes a change part of the open transaction. If `begins_anew`, it replaces all stored history.
 pub fn write_change(database: &dyn Database, change: &Change, begins_anew: bool) -> Result<(), Fault> {
-    // What goes makes room for what comes.
+    // Deletions come first to make room for new rows.
     if begins_anew {
         database.change("DELETE FROM point", &[])?;
         database.change("DELETE FROM event", &[])?;
@@ -43,7 +43,7 @@ pub fn write_change(database: &dyn Database, change: &Change, begins_anew: bool)
     change.events.iter().try_for_each(|event| put_event(database, event))
 }
 
-/// Adds all points that are what was written. What is not is an error, after all others are read.
+/// Adds all valid points. Returns an error about invalid ones after all others are read.
 fn read_points(database: &dyn Database, points: &mut Vec<Point>) -> Result<(), Fault> {
     let mut damaged = Ok(());
     read::select(database, &POINT, "", &[], |row| -> Result<(), Fault> {
@@ -64,7 +64,7 @@ fn point(row: &Row<'_>) -> Result<Point, Fault> {
     Ok(Point {
         subject: Subject::numbered(integer(row, "job", &place)?),
         level: level.ok_or_else(|| Fault::Damaged(format!("{place}: no step takes {step} s")))?,
-        // Times in milliseconds stay below 2^63.
+        // With 32 bits here, times in milliseconds stay below 2^63.
         number: u64::from(integer::<u32>(row, "number", &place)?),
         end_ms: integer(row, "end_ms", &place)?,
         measured_ms: integer(row, "measured_ms", &place)?,
@@ -88,7 +88,7 @@ fn put_point(database: &dyn Database, point: &Point) -> Result<(), Fault> {
     POINT.put(database, None, values)
 }
 
-/// Adds all events that are what was written, in order. What is not is an error, after all others are read.
+/// Adds all valid events, in order. Returns an error about invalid ones after all others are read.
 fn read_events(database: &dyn Database, events: &mut Vec<Arc<Event>>) -> Result<(), Fault> {
     let mut damaged = Ok(());
     read::select(database, &EVENT, "ORDER BY number", &[], |row| -> Result<(), Fault> {

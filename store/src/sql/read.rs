@@ -1,4 +1,4 @@
-//! Reading jobs, and doubting what is read.
+//! Reads jobs from the database and validates them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -21,15 +21,15 @@ use super::digest::{
 use super::fault::Fault;
 use super::table::Table;
 
-/// A row of the table of jobs.
+/// A row of the job table.
 pub(crate) struct JobColumns {
     pub(crate) row: JobEntry,
-    /// How many crosses its plan has, and the digest of all of them.
+    /// The number of the plan's parts, and its digest.
     pub(crate) plan: Option<(i64, i64)>,
 }
 
-/// Calls `each` with the rows of a table that `rest` chooses, all columns and the digest. It must not ask the database
-/// for anything else meanwhile.
+/// Calls `each` with the rows of a table that `rest` selects: all columns and the digest. `each` must not use the
+/// database.
 pub fn select<E: From<Fault>>(
     database: &dyn Database,
     table: &Table,
@@ -44,7 +44,7 @@ fn all(table: &Table, rest: &str) -> String {
     format!("SELECT {} FROM {} {rest}", table.all(), table.name)
 }
 
-/// The identities that are kept beside the rows of jobs.
+/// Reads the second copies of job identities.
 fn identities(database: &dyn Database) -> Result<BTreeMap<JobId, JobIdentity>, Fault> {
     let mut kept = BTreeMap::new();
     select(database, &JOB_IDENTITY, "", &[], |row| {
@@ -57,7 +57,7 @@ fn identities(database: &dyn Database) -> Result<BTreeMap<JobId, JobIdentity>, F
     Ok(kept)
 }
 
-/// Workers that get no leases, with the reasons.
+/// Reads the blocked names and parties, which get no leases, with the reasons.
 pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>, Fault> {
     let mut blocks = BTreeMap::new();
     select(database, &BLOCKED_WORKER, "", &[], |row| -> Result<(), Fault> {
@@ -76,12 +76,12 @@ pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>
     Ok(blocks)
 }
 
-/// A party, as it is stored.
+/// Parses a stored party.
 fn party_of(text: &str, place: &dyn Display) -> Result<Party, Fault> {
     text.parse().map_err(|error: InvalidParty| Fault::Damaged(format!("{place}, its party: {error}")))
 }
 
-/// The ids of all sources of records.
+/// Returns the ids of all sources.
 pub(crate) fn sources(database: &dyn Database) -> Result<BTreeSet<i64>, Fault> {
     let mut ids = BTreeSet::new();
     select(database, &SOURCE, "", &[], |row| -> Result<(), Fault> {
@@ -93,7 +93,7 @@ pub(crate) fn sources(database: &dyn Database) -> Result<BTreeSet<i64>, Fault> {
     Ok(ids)
 }
 
-/// The source of a record by its number.
+/// Returns the source with this id.
 pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> {
     let place = format!("source {id}");
     let source = first(database, &all(&SOURCE, "WHERE id = ?1"), &[id.into()], |row| {
@@ -105,10 +105,10 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
     source.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))
 }
 
-/// All jobs with all that is said of them, records left out.
+/// Reads all jobs with everything stored about them, except records.
 ///
 /// # Errors
-/// If something contradicts something.
+/// If data contradict each other.
 pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     let jobs = jobs_and_damage(database)?;
     match jobs.iter().find_map(|job| job.damage.clone()) {
@@ -117,10 +117,10 @@ pub fn jobs(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     }
 }
 
-/// The same, where a job that contradicts itself is its entry and what can't be true.
+/// Reads all jobs like [`jobs`]. A contradictory job consists of its entry and the reason.
 ///
 /// # Errors
-/// If what is wrong may concern more than one job.
+/// If the damage may concern more than one job.
 pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>, Fault> {
     let rows = job_rows(database)?;
     let ids = rows.iter().map(|job| job.row.id).collect();
@@ -145,7 +145,7 @@ pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>,
     }
 }
 
-/// Whether the rows of all jobs are what was written, and no other row is left of a job that is not there.
+/// Checks that all job rows are what was written, and that no other row lacks its job.
 pub(crate) fn check_jobs(database: &dyn Database) -> Result<(), Fault> {
     let ids = job_rows(database)?.iter().map(|job| job.row.id).collect();
     check_tables(database, &ids)
@@ -160,14 +160,14 @@ fn job_rows(database: &dyn Database) -> Result<Vec<JobColumns>, Fault> {
     Ok(jobs)
 }
 
-/// Whether all rows of tables are of jobs that are there.
+/// Checks that all rows of the other tables belong to existing jobs.
 fn check_tables(database: &dyn Database, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
     [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
         .try_for_each(|table| check_owners(database, table, jobs).map_err(|fault| fault.at(table)))
 }
 
-/// A job with all that is said of it, if it is there; records left out.
+/// Reads a job, if it exists, with everything stored about it, except records.
 pub(crate) fn stored_job(database: &dyn Database, id: JobId) -> Result<Option<StoredJob>, Fault> {
     let stored = one_job(database, id)?.map(|columns| stored(database, columns)).transpose();
     stored.map_err(|fault| fault.at(format_args!("job {id}")))
@@ -183,7 +183,7 @@ fn stored(database: &dyn Database, JobColumns { row, plan }: JobColumns) -> Resu
     Ok(StoredJob { entry: row, choices: plan.map(|_| choices), coverage, has_second_counts, damage: None })
 }
 
-/// The row of one job, if there is such a job.
+/// Reads the row of a job, if it exists.
 pub(crate) fn one_job(database: &dyn Database, id: JobId) -> Result<Option<JobColumns>, Fault> {
     first(database, &all(&JOB, "WHERE id = ?1"), &[sql_integer("job", id.0)?.into()], job)
 }
@@ -229,7 +229,7 @@ fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
     })
 }
 
-/// What is agreed about a job.
+/// Reads the terms of a job.
 fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
     let wrong = |what: String| Fault::Damaged(format!("{place}: {what}"));
     let bound = |column| -> Result<Option<u32>, Fault> {
@@ -258,7 +258,7 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
     })
 }
 
-/// The party that counts a job again, if one is named.
+/// Reads the party that must recount the job, if one is named.
 fn arbiter(row: &Row<'_>, place: &str) -> Result<Option<Arbiter>, Fault> {
     let party: Option<String> = cell(row, "recount_by", &place)?;
     let invitation = time(row, "invitation", place)?;
@@ -266,7 +266,7 @@ fn arbiter(row: &Row<'_>, place: &str) -> Result<Option<Arbiter>, Fault> {
     Ok(party.map(|party| Arbiter { party, invitation }))
 }
 
-/// A time that may be unknown.
+/// Reads a time that may be unknown.
 fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> {
     let time: Option<i64> = cell(row, column, &place)?;
     let in_range = |time: i64| {
@@ -275,19 +275,19 @@ fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> 
     time.map(in_range).transpose()
 }
 
-/// What a question was answered with.
+/// Returns whether the result of a boolean query is true.
 pub(crate) fn is_true(value: ValueRef<'_>) -> bool {
     value != ValueRef::Integer(0)
 }
 
-/// Whether something of a job was counted again.
+/// Returns whether the job has recounts.
 fn has_second_counts(database: &dyn Database, job: JobId) -> Result<bool, Fault> {
     let sql = "SELECT EXISTS (SELECT 1 FROM second_count WHERE job = ?1)";
     let found = first(database, sql, &[sql_integer("job", job.0)?.into()], |row| row.value(0).map(is_true))?;
     Ok(found.unwrap_or(false))
 }
 
-/// Whether these are the choices that the job was given.
+/// Checks that the choices are those of the job's plan.
 fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> Result<(), Fault> {
     let place = format!("job {}", job.id);
     let n_crosses = plan.map_or(0, |(n_crosses, _)| n_crosses);
@@ -317,7 +317,7 @@ fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choi
     Ok(choices)
 }
 
-/// Reads a cross of a plan from its row.
+/// Reads a part of a plan from its row.
 pub(crate) fn choice(row: &Row<'_>, place: &str) -> Result<Choice, Fault> {
     let image: i64 = cell(row, "image", &place)?;
     let symmetry = u8::try_from(image).ok().and_then(Symmetry::from_index);
@@ -378,7 +378,7 @@ fn coverage(
     }
 }
 
-/// The recorded ranges of each cross that has any, in order.
+/// Reads the recorded ranges of each part that has any, in order.
 fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32, Intervals)>, Fault> {
     let mut crosses: Vec<(u32, Intervals)> = Vec::new();
     let rest = "WHERE job = ?1 ORDER BY cross, first";
@@ -402,7 +402,7 @@ fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32,
     Ok(crosses)
 }
 
-/// Whether all rows of a table are of jobs that are there.
+/// Checks that all rows of a table belong to existing jobs.
 fn check_owners(database: &dyn Database, table: &Table, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
     let sql = format!("SELECT job FROM {} WHERE job > ?1 ORDER BY job LIMIT 1", table.name);
     let mut last = i64::MIN;
@@ -418,18 +418,18 @@ fn check_owners(database: &dyn Database, table: &Table, jobs: &BTreeSet<JobId>) 
     Ok(())
 }
 
-/// An integer as SQLite keeps it.
+/// Converts a number to a signed integer, as SQLite stores it.
 pub fn sql_integer(what: &str, value: impl TryInto<i64> + Copy + Display) -> Result<i64, Fault> {
     value.try_into().map_err(|_| Fault::Impossible(format!("{what} {value} is over 2^63 - 1")))
 }
 
-/// An integer column that may not hold every integer.
+/// Reads an integer column of a smaller range.
 pub(crate) fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
     let value: i64 = cell(row, column, place)?;
     T::try_from(value).map_err(|_| Fault::Damaged(format!("{place}: {column} {value} is out of range")))
 }
 
-/// A text column that holds something else.
+/// Reads a text column and parses it.
 pub(crate) fn parsed<T: FromStr<Err: Display>>(
     row: &Row<'_>,
     column: &str,
@@ -439,10 +439,10 @@ pub(crate) fn parsed<T: FromStr<Err: Display>>(
     text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
 }
 
-/// A column of a row.
+/// Reads a column of a row.
 ///
 /// # Errors
-/// If it holds something else.
+/// If it holds another type.
 pub fn cell<T: FromSql>(row: &Row<'_>, column: &str, place: &dyn Display) -> Result<T, Fault> {
     row.get(column, place)
 }

@@ -1,4 +1,4 @@
-//! Reading records beside the coordinator: in transactions of their own that can't write.
+//! Reads records beside the coordinator, in read-only transactions.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -17,10 +17,10 @@ use super::read::{self, JobColumns};
 use crate::archive::Records;
 use crate::certificate::ExportError;
 
-/// The records of a database.
+/// Read access to the records of a database.
 #[derive(Debug)]
 pub struct SqlRecords<V> {
-    /// What opens the database.
+    /// Opens the database.
     pub views: V,
     /// The directory with the key that signs certificates.
     pub key: PathBuf,

@@ -1,4 +1,4 @@
-//! What has to be known of a store to move all that it keeps.
+//! The operations that copying a store needs.
 
 use queens_ledger::store::{StoreError, StoreName};
 
@@ -6,14 +6,14 @@ use super::database::Database;
 use super::fault::Fault;
 use crate::archive::Archive;
 
-/// A store that nobody else uses as long as this lives.
+/// A store that nobody else uses during the lifetime of this value.
 pub trait StoreCopy: Archive {
-    /// All of it, to be read.
+    /// Opens a read view of the whole store.
     fn view(&self) -> Result<Box<dyn Database>, StoreError>;
 
-    /// Writes to it in one transaction.
+    /// Writes to the store in one transaction.
     fn fill(&mut self, work: &mut dyn FnMut(&dyn Database) -> Result<(), Fault>) -> Result<(), StoreError>;
 
-    /// What people call it.
+    /// Returns the name of the store for messages.
     fn place(&self) -> StoreName;
 }

@@ -1,22 +1,22 @@
-//! What is known of a table.
+//! The description of a database table.
 
-/// A table. Rows of the jobs' have a digest.
+/// A database table. In the tables of the job store, each row has a digest.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// What it is called.
+    /// The table's name.
     pub name: &'static str,
-    /// All of its columns but the digest, which is the last if there is one, in the order in which they are declared.
+    /// All columns but the digest, in their declared order. The digest is the last column, if there is one.
     pub columns: &'static [&'static str],
-    /// How many of them, from the first on, are the primary key.
+    /// The number of leading columns that form the primary key.
     pub n_key: usize,
-    /// Whether its rows belong to a job, which the first column says.
+    /// Whether its rows belong to a job. The first column then is the job's id.
     pub is_of_job: bool,
-    /// Writes a row: all columns, and the digest. Where it has one, in place of the row with the same key.
+    /// SQL that writes a row: all columns, and the digest. With a digest, it replaces the row with the same key.
     pub put: &'static str,
 }
 
 impl Table {
-    /// Removes the row with a key: its values are the parameters.
+    /// Returns SQL that removes the row with a key, whose values are the parameters.
     pub fn remove(&self) -> String {
         let is = |(number, column)| format!("{column} = ?{number}");
         let key: Vec<String> = (1..).zip(&self.columns[..self.n_key]).map(is).collect();

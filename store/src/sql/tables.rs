@@ -1,4 +1,4 @@
-//! What a store keeps, in the tables of a database.
+//! Loads and stores the ledger's data in the tables of a database.
 
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::{Stored, Write};
@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::read;
 use super::write::{self, Known};
 
-/// What is known of the tables, so that it is not read again. A cache: a new one knows nothing and does the same.
+/// The tables of a store, with caches. A new value has empty caches and the same results.
 #[derive(Debug, Default)]
 pub struct Tables {
     known: Known,
@@ -20,19 +20,19 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Everything that a coordinator goes on with. A job that contradicts itself is set aside with the reason.
+    /// Loads the data that a coordinator continues with. A contradictory job is set aside with the reason.
     pub fn load(database: &dyn Database) -> Result<Stored, Fault> {
         let blocked = read::blocked(database).map_err(|fault| fault.at(BLOCKED_WORKER))?;
         let jobs = read::jobs_and_damage(database).map_err(|fault| fault.at(JOB))?;
         Ok(Stored { blocked, jobs })
     }
 
-    /// Makes writes part of the transaction that is open. If it is taken back, what is known here has to be forgotten.
+    /// Makes writes part of the open transaction. After a rollback, the caches must be dropped.
     pub fn write(&mut self, database: &dyn Database, writes: &[Write]) -> Result<(), Fault> {
         writes.iter().try_for_each(|write| write::apply(database, &mut self.known, write))
     }
 
-    /// The record of exactly this span, if there is one.
+    /// Returns the record of exactly this span, if there is one.
     pub fn find(
         &mut self,
         database: &dyn Database,
@@ -44,7 +44,7 @@ impl Tables {
         found.map_err(|fault| fault.of_job(job, format_args!("record of job {job}, {span}")))
     }
 
-    /// What a draw asks for.
+    /// Reads the records that a draw asks for.
     pub fn draw(&mut self, database: &dyn Database, draw: &Draw) -> Result<Drawn, Fault> {
         let drawn = write::board(database, &mut self.known, draw.job)
             .and_then(|board| Reader::new(database, draw.job, board).draw(draw, &mut self.before));

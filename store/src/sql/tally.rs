@@ -1,4 +1,4 @@
-//! Adding up records.
+//! Sums the records of a part and compares the sums with its coverage.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::digest::{Board, RECORD};
 use super::fault::Fault;
 use super::read::{self, integer, sql_integer};
 
-/// The records of one cross, added up.
+/// The sums over the records of one part.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) n_records: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds them up; `proved` is what their digests and their sources are held against, if they have digests.
+    /// Sums the records. With `proved` (the board and all sources), verifies the digest and the source of each.
     pub(crate) fn of(
         database: &dyn Database,
         job: JobId,
@@ -64,7 +64,7 @@ impl Tally {
         Ok(tally)
     }
 
-    /// Whether this is what is said of the cross.
+    /// Checks that the claimed coverage is the sum of the records.
     pub(crate) fn compare(&self, claimed: &Coverage) -> Result<(), String> {
         let Coverage { recorded, solutions, nodes } = &self.sum;
         if *recorded != claimed.recorded {

@@ -1,4 +1,4 @@
-//! Whether records, second counts of them and verdicts go together.
+//! Checks that records, recounts and verdicts are consistent.
 
 use queens_ledger::store::draw::is_drawn;
 use queens_ledger::store::{JobEntry, Phase};
@@ -8,12 +8,13 @@ use super::database::{Database, first, for_each};
 use super::fault::Fault;
 use super::read::{integer, sql_integer};
 
-/// The last verdict on each span, `v`, with its record, `r`, if that is there.
+/// The last verdict on each span, `v`, with its record, `r`, if that exists.
 const LAST: &str = "FROM verdict v LEFT JOIN record r USING (job, cross, first) WHERE v.job = ?1 AND v.number = \
                     (SELECT max(number) FROM verdict w WHERE w.job = v.job AND w.cross = v.cross AND w.first = v.first)";
 
-/// A verdict stands if its span is a record's, and the record is what was decided last; those of a span are numbered
-/// without gaps; nothing was counted again of what is not recorded; and a job that is done is settled.
+/// Checks the verdicts and recounts of a job. Each verdict's span is a record's, and the record has the count of the
+/// last verdict. Verdicts on a span are numbered without gaps. Only recorded spans have recounts. A finished job is
+/// settled.
 pub(crate) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     let id = job.id;
     let last = [
@@ -36,8 +37,8 @@ pub(crate) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault
     if job.phase == Phase::Done { check_settled(database, job) } else { Ok(()) }
 }
 
-/// Whether nothing is left to be counted again of a job: another party has confirmed what was drawn, and, if it was not
-/// exported before, no difference is undecided.
+/// Checks that a job needs no recount: another party has confirmed each drawn record. Unless the job was exported
+/// before, no difference is undecided either.
 pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     check_drawn(database, job)?;
     let id = job.id;
@@ -54,7 +55,7 @@ pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(
     })
 }
 
-/// Whether another party has confirmed each record that was drawn. A party that was named for that is one of the two.
+/// Checks that another party has confirmed each drawn record. If the job names a party, it must be one of the two.
 fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     let (id, seed, share) = (job.id, job.terms.seed, job.terms.recount);
     let by = job.terms.recount_by.map(|arbiter| arbiter.party.to_string());
@@ -81,7 +82,7 @@ fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     })
 }
 
-/// Finds fault with the first span that a query finds.
+/// Returns an error about the first span that a query finds, if there is one.
 fn refuse(
     database: &dyn Database,
     job: u64,
@@ -99,8 +100,8 @@ fn refuse(
     }
 }
 
-/// Removes records of a cross that are not what was decided last about their spans: they are older than that. Verdicts
-/// behind one that is lost are removed before.
+/// Removes records of a part that are older than the last verdict on their span, and differ from it. Verdicts after a
+/// lost one are removed first.
 pub(crate) fn drop_losers(database: &dyn Database, job: i64, cross: u32) -> Result<(), Fault> {
     let sql = "DELETE FROM verdict AS v WHERE job = ?1 AND cross = ?2 AND number > (SELECT count(*) FROM verdict w WHERE \
                w.job = v.job AND w.cross = v.cross AND w.first = v.first AND w.number < v.number)";

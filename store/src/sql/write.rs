@@ -1,4 +1,4 @@
-//! Carrying out writes inside a transaction.
+//! Applies the ledger's writes inside a transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,23 +17,22 @@ use super::fault::Fault;
 use super::read::{self, JobColumns, cell, sql_integer};
 use super::table::Table;
 
-/// What is known of rows that are there. Only a cache: forget it whenever a transaction is taken back, because the rows
-/// it names may have gone with it.
+/// A cache of existing rows. Clear it after each rollback, because its rows may be gone.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     sources: HashMap<Arc<Source>, i64>,
     jobs: HashMap<JobId, KnownJob>,
 }
 
-/// What of a job's row is part of others, or is no part of its [`JobEntry`].
+/// The properties of a job's row that other rows depend on, or that [`JobEntry`] lacks.
 #[derive(Clone, Copy, Debug)]
 struct KnownJob {
     board: Board,
-    /// How many crosses its plan has, and the digest of all of them.
+    /// The number of the plan's parts, and its digest.
     plan: Option<(i64, i64)>,
 }
 
-/// Makes one write part of the transaction that is open.
+/// Makes one write part of the open transaction.
 pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -> Result<(), Fault> {
     match write {
         Write::Blocked { block, blocked, reason } => {
@@ -83,13 +82,13 @@ fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(),
     Ok(())
 }
 
-/// Writes the identity of a job beside its row.
+/// Writes the second copy of a job's identity.
 pub(crate) fn put_identity(database: &dyn Database, row: &JobEntry) -> Result<(), Fault> {
     let values = vec![sql_integer("job", row.id.0)?.into(), row.identity.to_string().into()];
     JOB_IDENTITY.put(database, None, values)
 }
 
-/// The form in which a seed is stored: 32 hexadecimal digits.
+/// Formats a seed as stored: 32 hexadecimal digits.
 pub(crate) fn seed_text(seed: u128) -> String {
     format!("{seed:032x}")
 }
@@ -98,7 +97,7 @@ fn time(what: &str, ms: Option<u64>) -> Result<Value, Fault> {
     Ok(ms.map(|ms| sql_integer(what, ms)).transpose()?.into())
 }
 
-/// Writes the row of a job whose plan has so many crosses and this digest.
+/// Writes the row of a job with the number of its plan's parts and the plan's digest.
 pub(crate) fn put_job(
     database: &dyn Database,
     row: &JobEntry,
@@ -159,7 +158,7 @@ fn plan(database: &dyn Database, known: &mut Known, id: JobId, choices: &[Choice
     related(database.change(delete, &[job.into(), n_crosses.into()]), problem)
 }
 
-/// Changes what is said to be recorded of a cross.
+/// Updates the coverage of a part.
 pub(crate) fn put_coverage(
     database: &dyn Database,
     board: Board,
@@ -282,7 +281,7 @@ fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> R
     Ok(id)
 }
 
-/// The board of a job, which is part of the digests of its rows.
+/// Returns the board of a job, which the digests of its rows cover.
 pub(crate) fn board(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Board, Fault> {
     Ok(find_job(database, known, id)?.ok_or_else(|| no_job(id))?.board)
 }
@@ -317,7 +316,7 @@ fn put_related(
     related(table.put(database, Some(board), values), problem)
 }
 
-/// What became of a statement that only a missing or still needed row of another table forbids; `problem` says which.
+/// Converts a violated foreign key into damage, which `problem` describes.
 fn related(result: Result<(), Fault>, problem: impl Fn() -> String) -> Result<(), Fault> {
     result.map_err(|fault| match fault {
         Fault::Unrelated(_) => Fault::Damaged(problem()),

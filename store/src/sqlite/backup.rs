@@ -1,4 +1,4 @@
-//! A copy of a directory's database, also while a coordinator uses it.
+//! Backs up the database of a data directory, also while a coordinator uses it, and restores backups.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,13 +15,13 @@ use crate::sql::audit::JobAudit;
 use crate::sql::fault::Fault;
 use crate::sql::read;
 
-/// Why there is no backup.
+/// Why a backup or its restoration failed.
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// The directory can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is something where the backup should go.
+    /// The target exists already.
     #[error("'{}' is there already: nothing is overwritten", .0.display())]
     Exists(PathBuf),
     /// The backup can't be written.
@@ -29,18 +29,18 @@ pub enum BackupError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error message.
         reason: String,
     },
 }
 
-/// Copies the database of the directory `dir` to `file`, as it is at one moment, and returns the copy's size in bytes.
-/// A coordinator may go on writing meanwhile.
+/// Copies one state of the database in the directory `dir` to `file`, and returns the copy's size in bytes. A
+/// coordinator may write meanwhile.
 ///
-/// The copy is a database for a data directory of its own, under the name `queens.db`.
+/// The copy can become the `queens.db` of a new data directory.
 ///
 /// # Errors
-/// If the directory can't be read, or there is a `file` already, or it can't be written; then there is none.
+/// If the directory can't be read, `file` exists, or it can't be written; then no copy remains.
 pub fn backup(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     check_database(dir)?;
     if file.symlink_metadata().is_ok() {
@@ -52,37 +52,37 @@ pub fn backup(dir: &Path, file: &Path) -> Result<u64, BackupError> {
     let copied = copy(&dir.join(DATABASE), &unfinished)
         .and_then(|size| put_in_place(&unfinished, file).map(|()| size));
     if copied.is_err() {
-        // The reason why it could not be made says more than why it can't be removed.
+        // An error here says less than the reason why the copy failed.
         _ = fs::remove_file(&unfinished);
     }
     copied
 }
 
-/// A database that is copied and proved, and gets its name when all that belongs to it is in place.
+/// A copied and audited database. It gets its name after everything that belongs to it is in place.
 #[derive(Debug)]
 pub struct Restoring {
     audits: Vec<JobAudit>,
     unfinished: PathBuf,
     file: PathBuf,
-    /// No coordinator begins there meanwhile.
+    /// Keeps coordinators out of the directory meanwhile.
     _taken: Directory,
 }
 
-/// Copies a backup, or the database in a copy of a data directory, into the directory `dir`, which is made if need be,
-/// and proves it. It is not in place before it is [finished](Restoring::finish).
+/// Copies a backup, or the database of a copied data directory, into the directory `dir`, and audits it. Creates `dir`
+/// if needed. [`finish`](Restoring::finish) puts the database in place.
 ///
 /// # Errors
-/// If there is a database in `dir`, or the copy can't be read or proved; then there is none in `dir`.
+/// If `dir` has a database, or the copy can't be read or audited; then `dir` has none.
 pub fn restore(copy_or_dir: &Path, dir: &Path) -> Result<Restoring, BackupError> {
     let source = if copy_or_dir.is_dir() { copy_or_dir.join(DATABASE) } else { copy_or_dir.to_owned() };
     let file = dir.join(DATABASE);
-    // SQLite would take a log that is left there for that of the new database.
+    // SQLite would apply a leftover log to the new database.
     for there in [file.clone(), dir.join(format!("{DATABASE}-wal")), dir.join(format!("{DATABASE}-shm"))] {
         if there.symlink_metadata().is_ok() {
             return Err(BackupError::Exists(there));
         }
     }
-    // Before anything is made in `dir`.
+    // Before `dir` is changed.
     open_to_read(&source).map_err(|fault| fault.of_opening(copy_or_dir))?;
     let unfinished = dir.join(format!("{DATABASE}.unfinished"));
     let mut restoring = Restoring { audits: Vec::new(), _taken: Directory::take(dir)?, unfinished, file };
@@ -92,10 +92,10 @@ pub fn restore(copy_or_dir: &Path, dir: &Path) -> Result<Restoring, BackupError>
 }
 
 impl Restoring {
-    /// Puts the database in place; returns what its records prove.
+    /// Puts the database in place, and returns its audits.
     ///
     /// # Errors
-    /// If that can't be written; then there is none.
+    /// If that can't be written; then there is no database.
     pub fn finish(mut self) -> Result<Vec<JobAudit>, BackupError> {
         put_in_place(&self.unfinished, &self.file)?;
         Ok(std::mem::take(&mut self.audits))
@@ -104,21 +104,21 @@ impl Restoring {
 
 impl Drop for Restoring {
     fn drop(&mut self) {
-        // The reason why it is not finished says more than why this can't be removed.
+        // An error here says less than the reason why the restoration failed.
         _ = fs::remove_file(&self.unfinished);
     }
 }
 
 fn copy(database: &Path, file: &Path) -> Result<u64, BackupError> {
     let unwritable = |reason: String| BackupError::Unwritable { path: file.to_owned(), reason };
-    // Left by a backup that was killed.
+    // Left by a killed backup.
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritable(error.to_string())),
         _ => {}
     }
     let of_source = |fault: Fault| BackupError::from(fault.of_opening(database));
     let source = open_to_read(database).map_err(of_source)?;
-    // Reads one state of the database, and never keeps a writer waiting: the log grows meanwhile.
+    // Reads one state of the database and never blocks a writer; the log grows meanwhile.
     let absolute = std::path::absolute(file).map_err(|error| unwritable(error.to_string()))?;
     let name = absolute.to_str().ok_or_else(|| unwritable("its name is no UTF-8".to_owned()))?;
     source.execute("VACUUM INTO ?1", [name]).map_err(|error| unwritable(error.to_string()))?;
@@ -138,7 +138,7 @@ fn copy(database: &Path, file: &Path) -> Result<u64, BackupError> {
     sync().map_err(|error| unwritable(error.to_string()))
 }
 
-/// Gives a file that is complete its name.
+/// Gives a complete file its final name.
 pub(super) fn put_in_place(unfinished: &Path, file: &Path) -> Result<(), BackupError> {
     if file.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(file.to_owned()));
@@ -148,7 +148,7 @@ pub(super) fn put_in_place(unfinished: &Path, file: &Path) -> Result<(), BackupE
         _ => Path::new("."),
     };
     fs::rename(unfinished, file)
-        // The new name, too, must outlive a power failure.
+        // The new name must survive a power failure, too.
         .and_then(|()| File::open(parent)?.sync_all())
         .map_err(|error| BackupError::Unwritable { path: file.to_owned(), reason: error.to_string() })
 }

@@ -1,4 +1,4 @@
-//! Certificates of jobs of a directory, also while a coordinator uses it.
+//! Exports certificates from a data directory, also while a coordinator uses it.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -18,11 +18,10 @@ use crate::sql::fault::Fault;
 use crate::sql::read::{self, JobColumns};
 use crate::sql::write;
 
-/// Writes a certificate of a job of the directory `dir` to a file that is not there yet. `program` is the version of
-/// this program.
+/// Writes a certificate of a job of the directory `dir` to a new file. `program` is the version of this program.
 ///
 /// # Errors
-/// If the job is not done, the directory can't be read or the file can't be written; then there is none.
+/// If the job is not done, the directory can't be read, or the file can't be written; then there is none.
 pub fn export_to(dir: &Path, job: JobId, program: &Name, file: &Path) -> Result<Exported, ExportError> {
     check_database(dir)?;
     let mut new = NewFile::begin(file).map_err(unwritten)?;
@@ -39,8 +38,8 @@ fn unwritten(error: NoNewFile) -> ExportError {
     }
 }
 
-/// Notes in the directory `dir`, which nobody may use meanwhile, that a certificate of a job is out, and of its second
-/// pass with it: what was found out about a name later has no effect on it. A coordinator that exports notes that itself.
+/// Notes in the directory `dir` that a certificate of a job and of its second pass is published. Later findings about a
+/// name then have no effect on it. Nobody else may use the directory. A coordinator notes its own exports itself.
 ///
 /// # Errors
 /// If the directory is in use or can't be written.

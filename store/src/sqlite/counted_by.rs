@@ -1,4 +1,4 @@
-//! Who counted what is recorded.
+//! Lists the sources of a job's records.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,24 +9,24 @@ use queens_model::JobId;
 use super::directory::{DATABASE, open_to_read};
 use crate::sql::contributions::{Sum, by_source};
 
-/// What one source has counted of a job.
+/// The contribution of one source to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedBy {
-    /// Who counted, and with what.
+    /// The worker, its build, kernel and party.
     pub source: Source,
-    /// Its records.
+    /// The number of its records.
     pub n_records: u64,
-    /// Their nodes.
+    /// Their work.
     pub nodes: u128,
-    /// How long its threads took, added up.
+    /// The time of its threads, summed.
     pub core_time: Duration,
 }
 
-/// Who counted what is recorded of a job in the data directory `dir`, who counted most first. Reads every record of the
-/// job, also while a coordinator uses the directory.
+/// Lists the sources of a job's records in the data directory `dir`, most work first. Reads every record of the job,
+/// also while a coordinator uses the directory.
 ///
 /// # Errors
-/// If the records can't be read or make no sense.
+/// If the records can't be read or are invalid.
 pub fn counted_by(dir: &Path, job: JobId) -> Result<Vec<CountedBy>, StoreError> {
     let file = dir.join(DATABASE);
     let read = open_to_read(&file).and_then(|connection| by_source(&connection, job, None));

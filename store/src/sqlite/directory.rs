@@ -1,10 +1,9 @@
-//! A data directory: whose it is, and that one process at a time has it.
+//! The data directory: checks whose it is, and locks it for one process.
 //!
-//! There are two locks. That of the file `lock` is for the time in which there is no database yet, and for programs
-//! that know no other. That of the database is the one that counts: nobody gets around it by removing `lock`, or by a
-//! directory whose `queens.db` is a link to this one's, because it is a lock of the file itself, whatever its name. It
-//! is one of `flock`'s, which those of SQLite (`fcntl`'s) do not meet on Linux. Elsewhere they may, so that there
-//! `lock` is all.
+//! There are two locks. The lock of the file `lock` serves while there is no database yet, and for programs that know
+//! no other. The lock of the database decides. It is a lock of the file itself, whatever its name: neither removing
+//! `lock` nor a directory whose `queens.db` links to this one bypasses it. It is one of `flock`, which does not
+//! conflict with those of SQLite (`fcntl`) on Linux. Elsewhere it may, so there `lock` is the only one.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
@@ -19,31 +18,31 @@ use rusqlite::{Connection, OpenFlags};
 use super::schema::{self, APPLICATION_ID, VERSION};
 use crate::sql::fault::Fault;
 
-/// The database in a data directory.
+/// The name of the database in a data directory.
 pub const DATABASE: &str = "queens.db";
 const UNFINISHED: &str = "queens.db.new";
 pub(super) const LOCK: &str = "lock";
 
-/// A data directory that no other process uses as long as this lives.
+/// A data directory that no other process uses during the lifetime of this value.
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
     lock: File,
-    /// Must stay open for as long as there is a connection: to close a file of a database takes all of SQLite's locks
-    /// on it from this process.
+    /// Must stay open while a connection exists: closing a file of a database releases all of this process's SQLite
+    /// locks on it.
     database: Option<File>,
 }
 
 impl Directory {
-    /// Takes the directory at `path`, making it first if need be.
+    /// Locks the directory at `path`; creates it if needed.
     pub(super) fn take(path: &Path) -> Result<Self, StoreError> {
-        // A directory that is not for us stays as it is.
+        // A directory of another program stays unchanged.
         look_before_locking(path)?;
         fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
         Self::lock(path)
     }
 
-    /// Takes the directory at `path` if there is a database in it.
+    /// Locks the directory at `path` if it has a database.
     pub(super) fn take_existing(path: &Path) -> Result<Self, StoreError> {
         if look_before_locking(path)? { Self::lock(path) } else { Err(unusable(path, &no_database())) }
     }
@@ -62,14 +61,14 @@ impl Directory {
         &self.path
     }
 
-    /// Whether the database that was opened is the one that is there.
+    /// Checks that the open database is the one in the directory.
     pub(super) fn check_in_place(&self) -> Result<(), StoreError> {
         let Some(database) = &self.database else { return Ok(()) };
         let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
         let Ok(open) = database.metadata().map(number) else { return Ok(()) };
         match fs::metadata(self.path.join(DATABASE)).map(number) {
             Ok(there) if there == open => Ok(()),
-            // What is wrong with the disk is met when something is written.
+            // The next write reports disk errors.
             Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
             _ => {
                 let reason = format!(
@@ -81,9 +80,9 @@ impl Directory {
         }
     }
 
-    /// Opens the database of the directory, making it first if there is none.
+    /// Opens the database of the directory; creates it if there is none.
     pub(super) fn connect(&mut self) -> Result<Connection, StoreError> {
-        // What is in use is not looked at: that would close it.
+        // Locks first: inspecting a database in use would close its file.
         self.lock_database()?;
         if !look_at_database(&self.path)? {
             self.create_database()?;
@@ -97,7 +96,7 @@ impl Directory {
         Ok(connection)
     }
 
-    /// Takes the lock of the database, if there is one.
+    /// Locks the database, if there is one.
     fn lock_database(&mut self) -> Result<(), StoreError> {
         if !cfg!(target_os = "linux") {
             return Ok(());
@@ -114,7 +113,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The version again, as SQLite sees it: that of the file's header is out of date if a newer program has changed
+    /// Checks the version again, as SQLite sees it. The header of the file is out of date if a newer program changed
     /// the schema and died before its log was copied into the file.
     fn check_version(&self, connection: &Connection) -> Result<(), StoreError> {
         let check = || -> Result<i32, Fault> {
@@ -128,11 +127,11 @@ impl Directory {
         known_version(&self.path, check().map_err(|fault| fault.of_opening(self.path.as_path()))?)
     }
 
-    /// Makes the database under another name first, so that [`DATABASE`] is complete whenever it is there.
+    /// Creates the database under another name first, so that [`DATABASE`] is always complete.
     fn create_database(&self) -> Result<(), StoreError> {
         let log = format!("{DATABASE}-wal");
         if self.path.join(&log).exists() {
-            // SQLite would take it for the log of the new database.
+            // SQLite would apply it to the new database.
             let reason = format!("there is a '{log}' but no '{DATABASE}'");
             return Err(StoreError::Damaged { place: self.path.as_path().into(), reason });
         }
@@ -142,13 +141,13 @@ impl Directory {
             .map_err(|fault| fault.of_opening(self.path.as_path()))
             .and_then(|()| {
                 let renamed = fs::rename(&unfinished, self.path.join(DATABASE));
-                // The new name, too, must outlive a power failure.
+                // The new name must survive a power failure, too.
                 renamed
                     .and_then(|()| File::open(&self.path)?.sync_all())
                     .map_err(|error| unusable(&self.path, &error))
             });
         if made.is_err() {
-            // The reason why it could not be made says more than why it can't be removed.
+            // An error here says less than the reason why the creation failed.
             let _ = remove_unfinished(&self.path);
         }
         made
@@ -157,20 +156,20 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Closing the file would leave the lock to a child that was forked a moment ago and still has the file.
-        // If it can't be unlocked, closing it is the best there is.
+        // Closing alone would leave the lock to a child that was forked a moment ago and still has the file. If
+        // unlocking fails, closing is the best option left.
         let _ = self.database.as_ref().map(File::unlock);
         let _ = self.lock.unlock();
     }
 }
 
-/// As [`look_at_database`], unless the directory may be in use: to close a file of a database takes all locks on it
-/// from this process, also those of a connection (<https://www.sqlite.org/howtocorrupt.html>, 2.2). No test shows
-/// it: the SQLite built in makes up for it, the older ones an onlooker may have do not.
+/// Calls [`look_at_database`], unless the directory may be in use. Closing a file of a database releases all of this
+/// process's locks on it, also those of a connection (<https://www.sqlite.org/howtocorrupt.html>, 2.2). No test shows
+/// it: the built-in SQLite compensates, but an older one of a reader may not.
 fn look_before_locking(dir: &Path) -> Result<bool, StoreError> {
     for name in [LOCK, DATABASE] {
         match check_regular_file(&dir.join(name)) {
-            // Then `dir` itself is meant.
+            // Then the error is about `dir` itself.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
             found => found.map_err(|error| unusable(dir, &named(name, &error)))?,
         }
@@ -178,17 +177,17 @@ fn look_before_locking(dir: &Path) -> Result<bool, StoreError> {
     if dir.join(LOCK).exists() { Ok(dir.join(DATABASE).exists()) } else { look_at_database(dir) }
 }
 
-/// Whether there is a database of ours in `dir`; an error if it is not for this program to touch.
+/// Returns whether `dir` has a database of ours. Fails if the database is not for this program.
 ///
-/// Reads the header of the file itself, because SQLite would tidy up after a crash as soon as it reads, and
-/// opens it for writing, because SQLite would silently do without.
+/// Reads the header of the file itself, because SQLite would recover from a crash at its first read. Opens it for
+/// writing, because SQLite would silently fall back to reading only.
 fn look_at_database(dir: &Path) -> Result<bool, StoreError> {
     let mut header = Vec::with_capacity(100);
     let file = File::options().read(true).write(true).open(dir.join(DATABASE));
     let read = file.and_then(|file| file.take(100).read_to_end(&mut header));
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        // Then `dir` itself is meant.
+        // Then the error is about `dir` itself.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(unusable(dir, &error)),
         Err(error) => return Err(unusable(dir, &named(DATABASE, &error))),
         Ok(_) => {}
@@ -233,7 +232,7 @@ pub(super) fn make_database(file: &Path) -> Result<(), Fault> {
     connection.close().map_err(|(_, error)| error.into())
 }
 
-/// Whether there is a database in `dir` for a reader who does not take the directory.
+/// Checks that `dir` has a database, for readers that don't lock the directory.
 ///
 /// # Errors
 /// If there is none, or it is not for this program.
@@ -241,7 +240,7 @@ pub fn check_database(dir: &Path) -> Result<(), StoreError> {
     if look_before_locking(dir)? { Ok(()) } else { Err(unusable(dir, &no_database())) }
 }
 
-/// Opens a database without making or changing anything.
+/// Opens a database without creating or changing anything.
 pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     check_regular_file(file).map_err(|error| Fault::Unfit(error.to_string()))?;
@@ -265,7 +264,7 @@ pub(super) fn open_to_read(file: &Path) -> Result<Connection, Fault> {
 pub(super) fn open_file(file: &Path) -> Result<Connection, Fault> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // A relative path that begins with "file:" would be taken for a URI.
+    // SQLite would take a relative path that begins with "file:" for a URI.
     let file = std::path::absolute(file).map_err(|error| Fault::Unfit(error.to_string()))?;
     check_regular_file(&file).map_err(|error| Fault::Unfit(error.to_string()))?;
     Ok(Connection::open_with_flags(file, flags)?)

@@ -1,7 +1,7 @@
-//! History, in a database of its own beside the one of the jobs.
+//! Stores history in a database of its own, beside that of the jobs.
 //!
-//! Apart from that, so that nothing that befalls it is in the way of records: a file that is damaged is removed, and
-//! made again of what could be read. Its size has a bound, [`MOST_PAGES`].
+//! So no damage to history affects records: a damaged file is removed, and rebuilt from its readable rows.
+//! [`MOST_PAGES`] bounds its size.
 
 use std::fs;
 use std::io;
@@ -17,30 +17,30 @@ use crate::history::{Change, History, NotKept, Past};
 use crate::sql::fault::Fault;
 use crate::sql::history::{read_past, write_change};
 
-/// The database in a data directory.
+/// The name of the history database in a data directory.
 pub const HISTORY: &str = "history.db";
 
-/// What tells it from other databases, and the version of its tables.
+/// The application id, which distinguishes it from other databases, and the version of its tables.
 const APPLICATION_ID: i64 = 0x4e51_6869;
 const VERSION: i32 = 1;
 
-/// Pages of 4 KiB: what is kept takes less, and a file never gets larger.
+/// The maximum size, in pages of 4 KiB. The kept history needs less.
 const MOST_PAGES: i64 = 2440;
 
-/// Writes whose pages may be in a cache of the system when the power fails: history is not worth more.
+/// A power failure may lose writes from the system's cache: history is not worth more.
 const SETTINGS: &str = "PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 1000;";
 
 /// The history of a data directory.
 #[derive(Debug)]
 pub(super) struct HistoryFile {
-    // Closed before the directory is let go.
+    // Closed before the directory is unlocked.
     connection: Option<Connection>,
     path: PathBuf,
-    /// Whether it is another program's, and stays as it is.
+    /// Whether the file belongs to another program, and stays unchanged.
     is_foreign: bool,
-    /// Whether what is there could not be read, so that it goes before anything else comes.
+    /// Whether the stored history was unreadable. The next write then removes it first.
     begins_anew: bool,
-    /// Nobody else uses the directory as long as this is there.
+    /// Keeps other processes out of the directory.
     _directory: Arc<Directory>,
 }
 
@@ -59,7 +59,7 @@ impl HistoryFile {
         }
     }
 
-    /// The database, which is made if it is not there.
+    /// Opens the database; creates it if it does not exist.
     fn connect(&mut self) -> Result<&Connection, Fault> {
         if self.connection.is_none() {
             let mut connection = open_file(&self.path)?;
@@ -81,7 +81,7 @@ impl HistoryFile {
         Ok(())
     }
 
-    /// Removes what is damaged.
+    /// Removes the damaged database.
     fn remove(&mut self) -> io::Result<()> {
         self.connection = None;
         let mut journal = self.path.clone().into_os_string();
@@ -144,7 +144,7 @@ impl History for HistoryFile {
     }
 }
 
-/// Makes the tables if the file is empty, and looks whether they are ours if it is not.
+/// Creates the tables in an empty file, or checks that the existing ones are ours.
 fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if n_tables == 0 {
@@ -194,7 +194,7 @@ mod tests {
         SqliteStore::open(dir.path()).expect("opens").with_history().history().expect("on disk")
     }
 
-    /// What the tests have happen: points of all levels, and events.
+    /// The history of the tests: points of all levels, and events.
     fn change() -> Change {
         let point = |(level, number)| Point {
             subject: Subject::Job(JobId(number)),
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// A directory with that history.
+    /// Creates a directory with that history.
     fn directory() -> TempDir {
         let dir = tempfile::tempdir().expect("a temporary directory");
         open(&dir).store(&change()).expect("is stored");
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!((first(true), first(false)), (Some(254), Some(100)));
     }
 
-    /// Whatever is changed in whatever row, only that is dropped, and all the rest is stored again.
+    /// A change of any column costs only its row; the rest is stored again.
     #[test]
     fn a_row_that_is_not_what_was_written_is_dropped() {
         for table in [&POINT, &EVENT] {
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Whatever page is no good, what is told is what was written, and history goes on.
+    /// Whichever page is damaged, the loaded history is what was written, and new history is stored.
     #[test]
     fn a_damaged_page_costs_what_is_on_it() {
         let sound = fs::read(directory().path().join(HISTORY)).expect("readable");
@@ -302,7 +302,7 @@ mod tests {
                 assert!(past.points.iter().all(|point| change.points.contains(point)), "page {page}");
                 assert!(past.events.iter().all(|event| change.events.contains(event)), "page {page}");
                 n_read += past.points.len();
-                // What is met later costs all that is stored, and it is said so.
+                // Damage that is found later costs the whole stored history, and the error says so.
                 if let Err(error) = history.store(&change) {
                     assert!(matches!(error, NotKept::Lost(_)), "page {page}: {error:?}");
                     history.store(&change).expect("is stored");

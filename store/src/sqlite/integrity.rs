@@ -1,11 +1,11 @@
-//! What SQLite itself has to say of the file of a database.
+//! Runs SQLite's integrity check of a database file.
 
 use rusqlite::Connection;
 
 use crate::sql::fault::Fault;
 
-/// Whether SQLite finds fault with the file, its constraints included. That every record belongs to a cross of a
-/// plan is one of them; otherwise the audit would not meet the record.
+/// Checks the file with SQLite, its constraints included. One of them is that every record belongs to a part of a plan;
+/// the audit would not see other records.
 pub(crate) fn check_file(connection: &Connection) -> Result<(), Fault> {
     let verdict: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {

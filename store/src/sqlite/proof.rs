@@ -1,4 +1,4 @@
-//! Proving what the database of a directory says.
+//! Audits the database of a data directory.
 
 use std::path::Path;
 
@@ -12,22 +12,22 @@ use super::schema::{self, VERSION};
 use crate::sql::audit::{JobAudit, Truth, audit_all};
 use crate::sql::fault::Fault;
 
-/// Proves, from the records alone, what each job of the directory has counted.
+/// Audits the jobs of a directory by their records alone.
 ///
-/// Each plan must be what is planned for the board; the records of each cross must be disjoint, lie inside it, and
-/// cover and add up to what the coordinator goes by; every row must be the one that was written; a total must be the
-/// published one. Reads every record; memory is bounded by the plan and the gaps of one cross.
+/// Each plan must be that of its board. The records of each part must be disjoint, lie inside it, and cover and sum to
+/// the coordinator's coverage. Every row must be what was written. A total must be the published one. Reads every
+/// record; memory is bounded by the plan and the gaps of one part.
 ///
 /// # Errors
-/// If there is no database in the directory, another process uses it, or something contradicts something.
+/// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
     audit_against(dir, &|job, pass| Truth::of(job.n, job.method, pass))
 }
 
-/// The same for jobs of which something else is true than of boards: artificial ones.
+/// Audits jobs against `truth` instead of their boards: artificial jobs.
 ///
 /// # Errors
-/// If there is no database in the directory, another process uses it, or something contradicts something.
+/// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit_against(
     dir: &Path,
     truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
@@ -37,10 +37,10 @@ pub fn audit_against(
     prove(&connection, truth).map_err(|fault| fault.of(dir.path()))
 }
 
-/// The same as [`audit()`] for a database that is no data directory's, such as a backup.
+/// Audits like [`audit()`] a database outside of data directories, such as a backup.
 ///
 /// # Errors
-/// If there is no database, or something contradicts something.
+/// If there is no database, or data contradict each other.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
         VERSION => prove(&connection, &|job, pass| Truth::of(job.n, job.method, pass)),
@@ -55,7 +55,7 @@ fn prove(
     connection: &Connection,
     truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
 ) -> Result<Vec<JobAudit>, Fault> {
-    // One transaction, so that all is read from one state, whoever else writes.
+    // One transaction reads one state, while others may write.
     let transaction = connection.unchecked_transaction()?;
     check_file(&transaction)?;
     audit_all(&*transaction, truth)

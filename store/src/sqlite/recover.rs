@@ -1,4 +1,4 @@
-//! A new directory from what proves itself of a damaged one.
+//! Recovers a new data directory from the valid rows of a damaged database.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use crate::sql::database::Database;
 use crate::sql::fault::Fault;
 use crate::sql::read;
 
-/// Why nothing was recovered.
+/// Why a recovery failed.
 #[derive(Debug, Error)]
 pub enum RecoverError {
-    /// What is damaged can't be read at all, or is in use.
+    /// The damaged database can't be read at all, or is in use.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is something in the new directory.
+    /// The new directory is not empty.
     #[error("'{}' is not empty: what is recovered needs a directory of its own", .0.display())]
     Occupied(PathBuf),
-    /// The new directory would lie in the damaged one.
+    /// The new directory would lie inside the damaged one.
     #[error("'{}' is in the damaged directory, in which nothing is written: name another one", .0.display())]
     Inside(PathBuf),
-    /// No row proves itself.
+    /// No row is valid.
     #[error("nothing in {0} proves itself: it is no database of this program; only a backup helps")]
     Nothing(StoreName),
     /// The new directory can't be written.
@@ -36,12 +36,12 @@ pub enum RecoverError {
     Unwritable {
         /// The new directory.
         path: PathBuf,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Whether a directory, which may not be there yet, is to lie in one that is there.
+/// Returns whether a directory, which may not exist yet, would lie inside an existing one.
 fn is_inside(new_dir: &Path, dir: &Path) -> bool {
     let absolute = std::path::absolute(new_dir).unwrap_or_else(|_| new_dir.to_owned());
     let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
@@ -49,14 +49,14 @@ fn is_inside(new_dir: &Path, dir: &Path) -> bool {
     existing.zip(dir).is_some_and(|(existing, dir)| existing.starts_with(dir))
 }
 
-/// Makes a database in `new_dir`, which must be empty or not there, from what proves itself in `damaged`, which is a
-/// directory or a database. Nothing is written to `damaged`.
+/// Creates a database in `new_dir` from the valid rows of `damaged`, a directory or a database. `new_dir` must be empty
+/// or not exist. Nothing is written to `damaged`.
 ///
-/// A row is what was written if its digest says so. Plans are made again; of the records those are kept that lie in
-/// them and overlap no other; what is covered is added up from those.
+/// A row is valid if its digest is right. Plans are made again. Records are kept if they lie in the plan and overlap no
+/// other. Coverage is summed from them.
 ///
 /// # Errors
-/// If nothing proves itself, or the new directory can't be written; then there is no database in it.
+/// If no row is valid, or the new directory can't be written; then there is no database in it.
 pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError> {
     let (database, log) = open_damaged(damaged)?;
     if is_inside(new_dir, damaged) {
@@ -65,11 +65,10 @@ pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError
     recover_rows(&damaged.into(), new_dir, &mut |_, found| candidates(&database, log.as_ref(), found))
 }
 
-/// The same from a database that a server can still read, in one state, whoever writes to it.
+/// Recovers from one state of a database that a server can still read, while others may write to it.
 ///
 /// # Errors
-/// If a table can't be read, nothing proves itself, or the new directory can't be written; then there is no database in
-/// it.
+/// If a table can't be read, no row is valid, or the new directory can't be written; then there is no database in it.
 pub fn recover_view(
     view: &dyn Database,
     damaged: &StoreName,
@@ -98,7 +97,7 @@ fn recover_rows(damaged: &StoreName, new_dir: &Path, rows: &mut Rows<'_>) -> Res
     let mut fill = || -> Result<Recovered, Fault> {
         make_database(&unfinished)?;
         let mut connection = open_file(&unfinished)?;
-        // Nobody knows of the file before it is complete.
+        // Nobody uses the file before it is complete.
         connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF")?;
         let transaction = connection.transaction()?;
         let recovered = Salvage::of(&transaction, rows)?.repair()?;
@@ -121,17 +120,17 @@ fn recover_rows(damaged: &StoreName, new_dir: &Path, rows: &mut Rows<'_>) -> Res
         placed.map(|()| recovered).map_err(|error| unwritable(error.to_string()))
     });
     if made.is_err() {
-        // The reason why it could not be made says more than why it can't be removed.
+        // An error here says less than the reason why the recovery failed.
         _ = fs::remove_file(&unfinished);
     }
     made
 }
 
-/// The files of a database that nobody uses.
+/// Opens the files of a database that nobody uses.
 fn open_damaged(damaged: &Path) -> Result<(File, Option<File>), StoreError> {
     let unusable = |reason: String| StoreError::Unusable { place: damaged.into(), reason };
     let named = if damaged.is_dir() { damaged.join(DATABASE) } else { damaged.to_owned() };
-    // The log stands beside the file itself, wherever links to it are.
+    // The log stands beside the file itself, not beside links to it.
     let path = named.canonicalize().map_err(|error| unusable(format!("'{}': {error}", named.display())))?;
     let database = open_regular_file(&path).map_err(|error| unusable(error.to_string()))?;
     for file in

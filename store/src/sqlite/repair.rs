@@ -1,4 +1,4 @@
-//! Makes jobs of the rows that prove themselves in a damaged database.
+//! Rebuilds jobs from the valid rows of a damaged database.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,37 +22,37 @@ use crate::sql::tally::Tally;
 use crate::sql::verdicts;
 use crate::sql::write::{self, Known};
 
-/// What was recovered.
+/// The result of a recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// Jobs in the order of their ids.
+    /// The jobs, in the order of their ids.
     pub jobs: Vec<RecoveredJob>,
-    /// Names that are blocked, and for what reasons.
+    /// The blocked names and parties, with the reasons.
     pub blocked: BTreeMap<Block, String>,
-    /// Pages that the system can't read.
+    /// The number of pages that the system can't read.
     pub n_unreadable: u64,
 }
 
-/// What was recovered of a job.
+/// The recovered data of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredJob {
-    /// The job as it is now.
+    /// The job after the recovery.
     pub job: JobEntry,
-    /// Whether nothing but its board was known, from its records and its plan.
+    /// Whether only its board was known, from its records and its plan.
     pub was_lost: bool,
-    /// The records that are kept.
+    /// The number of records that are kept.
     pub n_records: u64,
-    /// The subproblems they cover.
+    /// The number of subproblems that they cover.
     pub n_recorded: u128,
-    /// The subproblems of its plan; `None` if it has no plan yet.
+    /// The number of subproblems of its plan; `None` before it has one.
     pub n_subproblems: Option<u128>,
 }
 
-/// What calls its second argument with whatever may be a row of these tables, and returns how many pages can't be read.
+/// Calls its second argument with all candidate rows of these tables; returns the number of unreadable pages.
 pub(super) type Rows<'a> =
     dyn FnMut(&[&Table], &mut dyn FnMut(Candidate) -> Result<(), Fault>) -> Result<u64, Fault> + 'a;
 
-/// What is being made of a damaged database: all rows that prove themselves, as yet regardless of each other.
+/// A recovery in progress: all valid rows of a damaged database, not yet checked against each other.
 pub(super) struct Salvage<'a> {
     connection: &'a Connection,
     boards: BTreeMap<i64, Board>,
@@ -67,7 +67,7 @@ impl<'a> Salvage<'a> {
     pub(super) fn of(connection: &'a Connection, rows: &mut Rows<'_>) -> Result<Self, Fault> {
         let (boards, identities, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
         let mut salvage = Self { connection, boards, identities, lost, n_unreadable: 0 };
-        // Jobs first: the digests of their rows are made with their boards.
+        // Jobs come first: the digests of their rows cover their boards.
         let jobs = [&SOURCE, &BLOCKED_WORKER, &JOB_IDENTITY, &JOB];
         let n_unreadable = rows(&jobs, &mut |candidate| salvage.keep_job(&candidate))?;
         rows(&PARTS, &mut |candidate| salvage.keep_part(&candidate))?;
@@ -79,7 +79,7 @@ impl<'a> Salvage<'a> {
         if is_proved(&SOURCE, None, values) {
             SOURCE.put(self.connection, None, values[..SOURCE.columns.len()].to_vec())?;
         }
-        // A name on a page that was written since may be blocked no more.
+        // A newer version of the page may have unblocked the name.
         if *is_latest
             && is_proved(&BLOCKED_WORKER, None, values)
             && matches!(values.first(), Some(Value::Text(name)) if name.parse::<Name>().is_ok())
@@ -100,7 +100,7 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Notes what the rows of a job are about.
+    /// Remembers the board of a job's row.
     fn note_board(&mut self, job: &[Value]) {
         if let [
             Value::Integer(id),
@@ -120,11 +120,11 @@ impl<'a> Salvage<'a> {
     }
 
     fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), Fault> {
-        // No job has a number below that: whoever makes digests fit has written it.
+        // No job has a negative number: such a row is forged.
         let Some(Value::Integer(job @ 0..)) = values.first() else { return Ok(()) };
         for table in PARTS.into_iter().filter(|table| table.columns.len() + 1 == values.len()) {
-            // Of a job whose row is lost, the board is the one that makes the digest right. Of a second pass nobody knows
-            // then of what.
+            // If the job's row is lost, its board is the one that makes the digest right. A second pass is not
+            // recovered then: nobody knows its first pass.
             let known = self.boards.get(job).copied();
             let all = self.identities.get(job).into_iter().flat_map(|&identity| Board::all(identity));
             let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
@@ -139,7 +139,7 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Makes jobs of the rows.
+    /// Makes jobs from the rows.
     pub(super) fn repair(self) -> Result<Recovered, Fault> {
         self.replace_lost_sources()?;
         let mut jobs = Vec::new();
@@ -159,20 +159,20 @@ impl<'a> Salvage<'a> {
             write::put_identity(self.connection, &row)?;
             jobs.push(self.repair_job(row, was_planned)?);
         }
-        // Whatever was missed is not to be found out by the next coordinator.
+        // Finds what the repair missed, before the next coordinator does.
         read::jobs(self.connection)?;
         let blocked = read::blocked(self.connection)?;
         Ok(Recovered { jobs, blocked, n_unreadable: self.n_unreadable })
     }
 
-    /// Whether nothing is left of the job of which this is the second pass.
+    /// Returns whether this is a second pass without any rows of its first.
     fn is_without_first(&self, job: i64) -> Result<bool, Fault> {
         let sql = "SELECT second_of FROM job WHERE id = ?1";
         let first: Option<i64> = self.connection.query_row(sql, [job], |row| row.get(0))?;
         Ok(first.is_none_or(|first| !self.boards.contains_key(&first)))
     }
 
-    /// Forgets all of a job.
+    /// Removes all rows of a job.
     fn drop_job(&self, job: i64) -> Result<(), Fault> {
         for table in PARTS {
             self.connection.execute(&format!("DELETE FROM {} WHERE job = ?1", table.name), [job])?;
@@ -182,7 +182,7 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Records prove themselves, whoever counted them.
+    /// Replaces lost sources by placeholders: records are valid without knowledge of their worker.
     fn replace_lost_sources(&self) -> Result<(), Fault> {
         let sql = "SELECT source FROM record UNION SELECT source FROM second_count
                    UNION SELECT source FROM verdict UNION SELECT lost_source FROM verdict
@@ -191,7 +191,7 @@ impl<'a> Salvage<'a> {
         let ids = statement.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>()?;
         for id in ids {
             let text = |text: &str| Value::Text(text.to_owned());
-            // Nobody knows whether two lost ones were of one party: none confirms another.
+            // Two lost sources may be of one party. All get the same party, so none confirms another.
             let (unknown, party) = (text("unknown"), Party::of_name(&Name::of_any("lost")));
             let name = text(&format!("lost-{id}"));
             let values = vec![id.into(), name, unknown.clone(), unknown, text(&party.to_string())];
@@ -200,7 +200,7 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Gives a job its plan, if it had one, and the coverage that its records come to.
+    /// Restores the plan of a job, if it had one, and the coverage from its records.
     fn repair_job(&self, mut row: JobEntry, was_planned: bool) -> Result<RecoveredJob, Fault> {
         let (id, board) = (row.id, Board::of(&row));
         let was_lost = self.lost.contains(&sql_integer("job", id.0)?);
@@ -234,7 +234,7 @@ impl<'a> Salvage<'a> {
         job.n_subproblems = Some(n_subproblems);
         row.phase = match row.phase {
             Phase::Done if job.n_recorded < n_subproblems => Phase::Active,
-            // What confirmed it may be lost.
+            // The recounts that confirmed it may be lost.
             Phase::Done if verdicts::check_settled(self.connection, &row).is_err() => Phase::Active,
             Phase::Planning => Phase::Active,
             phase => phase,
@@ -245,21 +245,21 @@ impl<'a> Salvage<'a> {
         Ok(job)
     }
 
-    /// The images that a job has to be counted on.
+    /// Returns the images to count a job on.
     fn pass(&self, row: &JobEntry) -> Result<Pass, Fault> {
         let first = row.terms.second_of.map(|first| read::one_job(self.connection, first)).transpose()?;
         let first = first.flatten().map(|first| first.row);
         Ok(pass(row, &first.iter().collect::<Vec<_>>()))
     }
 
-    /// Whether there are rows of the job besides its own.
+    /// Returns whether the job has rows in other tables.
     fn has_parts(&self, job: JobId) -> Result<bool, Fault> {
         let sql = "SELECT EXISTS (SELECT job FROM plan_cross WHERE job = ?1 UNION ALL SELECT job FROM record WHERE job = ?1
                    UNION ALL SELECT job FROM second_count WHERE job = ?1 UNION ALL SELECT job FROM verdict WHERE job = ?1)";
         Ok(self.connection.query_row(sql, [sql_integer("job", job.0)?], |row| row.get(0))?)
     }
 
-    /// Removes what is stored of a plan, and the records of crosses that it has not or has another image of.
+    /// Removes the stored plan, and the records of parts that the new plan lacks or has with another image.
     fn drop_foreign(&self, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
         let drop_cross = "DELETE FROM record WHERE job = ?1 AND cross = ?2";
@@ -283,8 +283,7 @@ impl<'a> Salvage<'a> {
         Ok(())
     }
 
-    /// Removes the records of a cross that do not lie in it, or overlap one that begins before them: a copy of a page
-    /// may be older than another.
+    /// Removes records of a part that lie outside of it or overlap an earlier one: copies of pages may differ in age.
     fn drop_overlaps(&self, id: JobId, cross: u32, n_subproblems: u64) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
         let (mut end, mut dropped) = (0, Vec::new());
@@ -305,7 +304,7 @@ impl<'a> Salvage<'a> {
         Ok(dropped.into_iter().try_for_each(|first| drop.execute((job, cross, first)).map(|_| ()))?)
     }
 
-    /// Removes records of a cross that have lost a dispute since, and what is said of spans that no record has.
+    /// Removes records of a part that have lost a dispute since, and recounts and verdicts without a record.
     fn drop_unfounded(&self, id: JobId, cross: u32) -> Result<(), Fault> {
         verdicts::drop_losers(self.connection, sql_integer("job", id.0)?, cross)?;
         for table in [&SECOND_COUNT, &VERDICT] {
@@ -320,20 +319,20 @@ impl<'a> Salvage<'a> {
     }
 }
 
-/// Tables with rows of jobs that are kept: what is covered is added up again.
+/// The tables with rows of jobs to keep. Coverage is summed again.
 const PARTS: [&Table; 4] = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
 
-/// The columns of jobs that say the method, and of which job one is the second pass.
+/// The columns of the job table with the method, and with the first pass of a second one.
 const METHOD: usize = 15;
 const SECOND_OF: usize = 19;
 
-/// Whether values are a row of the table with the digest that belongs to it.
+/// Returns whether the values are a row of the table with the right digest.
 fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
     let Some((Value::Integer(digest), row)) = values.split_last() else { return false };
     row.len() == table.columns.len() && *digest == table.digest(board, row.iter().map(ValueRef::from))
 }
 
-/// What can be said of a job of which only the board is known.
+/// Returns an entry for a job of which only the board is known.
 fn lost_job(id: JobId, Board { identity, n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
     let terms = Terms { seed: seed::draw(), ..Terms::default() };

@@ -1,8 +1,8 @@
-//! Rows straight from the pages of a database, for one that SQLite can't read any more.
+//! Reads rows straight from the pages of a database that SQLite can't read any more.
 //!
-//! Nothing leads to a page here and nothing vouches for it: whatever looks like a row is one, if its digest says so. So
-//! a damaged page costs what is on it and no more, be it the root of a table or the header of the file. How pages, rows
-//! and the log are laid out: <https://www.sqlite.org/fileformat2.html>.
+//! No structure leads to a page, and none vouches for it: whatever looks like a row is one, if its digest is right. So
+//! a damaged page costs only its own rows, even if it is the root of a table or the header of the file. The layout of
+//! pages, rows and the log: <https://www.sqlite.org/fileformat2.html>.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,28 +13,28 @@ use rusqlite::types::Value;
 
 use crate::sql::fault::Fault;
 
-/// Bytes of a page: SQLite's default, which we never change.
+/// The page size in bytes: SQLite's default, which we never change.
 const PAGE: usize = 4096;
 
-/// What stands before the frames of a log, and before the page of each.
+/// The lengths of a log's header, and of the header before each of its pages.
 const LOG_HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// The first bytes of a page, which say what it holds.
+/// The page types, which are the first bytes of pages.
 const TABLE_LEAF: u8 = 0x0d;
 const INDEX_LEAF: u8 = 0x0a;
 const INDEX_INTERIOR: u8 = 0x02;
 
-/// What may be a row.
+/// A candidate for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub(super) values: Vec<Value>,
-    /// Whether nothing newer is there in place of the page it is from.
+    /// Whether it comes from the newest version of its page.
     pub(super) is_latest: bool,
 }
 
-/// Calls `found` with whatever may be a row of a database and its log, what was written later after what was written
-/// earlier. Returns how many pages can't be read.
+/// Calls `found` with all candidate rows of a database and its log, older ones first. Returns the number of unreadable
+/// pages.
 pub(super) fn candidates(
     database: &File,
     log: Option<&File>,
@@ -53,7 +53,7 @@ pub(super) fn candidates(
         }
         Ok(true)
     };
-    // The first page holds the names of tables.
+    // The first page holds only the names of tables.
     let mut number = 2;
     while look(database, u64::from(number - 1) * PAGE as u64, !latest.contains_key(&number))? {
         number += 1;
@@ -66,7 +66,7 @@ pub(super) fn candidates(
     Ok(n_unreadable)
 }
 
-/// A whole page; `None` past the end of the file.
+/// Reads a whole page; returns `None` past the end of the file.
 fn page(file: &File, at: u64) -> io::Result<Option<Vec<u8>>> {
     let mut page = vec![0; PAGE];
     match file.read_exact_at(&mut page, at) {
@@ -76,7 +76,7 @@ fn page(file: &File, at: u64) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The pages in a log and where they stand: those written since it was last begun anew. Their checksums are not asked.
+/// Returns the pages in a log since its last restart, and their offsets. Does not verify their checksums.
 fn frames(log: &File) -> Vec<(u32, u64)> {
     let mut header = [0; LOG_HEADER];
     if log.read_exact_at(&mut header, 0).is_err() {
@@ -97,7 +97,7 @@ fn frames(log: &File) -> Vec<(u32, u64)> {
     frames
 }
 
-/// What on a page may be rows. A page that says that it is something else is taken for anything.
+/// Returns the candidate rows of a page. Tries all page types if the first byte is none of them.
 fn rows(page: &[u8]) -> Vec<Vec<Value>> {
     let all = [TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR];
     let kinds = match page.first().filter(|kind| all.contains(kind)) {
@@ -116,17 +116,17 @@ fn rows_of(page: &[u8], kind: u8) -> Vec<Vec<Value>> {
     pointers.filter_map(cell).collect()
 }
 
-/// The row in a cell, if all of it is on this page.
+/// Parses the row in a cell, if all of it is on this page.
 fn row(mut cell: &[u8], kind: u8) -> Option<Vec<Value>> {
     if kind == INDEX_INTERIOR {
-        // The page with the rows before.
+        // Skips the number of the page with the rows before.
         cell = cell.get(4..)?;
     }
     let len = usize::try_from(varint(&mut cell)?).ok()?;
     let rowid = if kind == TABLE_LEAF { Some(varint(&mut cell)?) } else { None };
     let mut values = values(cell.get(..len)?)?;
     if let (Some(rowid), Some(key @ Value::Null)) = (rowid, values.first_mut()) {
-        // An integer key stands before the row only.
+        // An integer primary key is stored only before the row.
         *key = Value::Integer(rowid);
     }
     Some(values)
@@ -168,7 +168,7 @@ fn value(kind: i64, content: &mut &[u8]) -> Option<Value> {
     })
 }
 
-/// Takes a number of up to nine bytes off the front.
+/// Takes a variable-length integer of up to nine bytes off the front.
 fn varint(bytes: &mut &[u8]) -> Option<i64> {
     let mut number = 0;
     for i in 0..9 {

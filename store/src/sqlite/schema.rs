@@ -1,28 +1,28 @@
-//! The tables, and the migrations that bring databases of earlier versions to them.
+//! Creates the tables of the SQLite store, and migrates databases of earlier versions.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::sql::fault::Fault;
 
-/// What `file queens.db` shows, and what tells our databases from others.
+/// The application id, which distinguishes our databases from others. `file queens.db` shows it.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
 
-/// The version of the tables in `schema.sql`, the only one that this program works on. The first was 1.
+/// The version of the tables in `schema.sql`, the only one that this program uses. The first was 1.
 pub(super) const VERSION: i32 = 1;
 
-/// Takes the tables one version further. Runs in one transaction with the migrations around it.
+/// Takes the tables one version further. All migrations that a database lacks run in one transaction.
 pub(super) type Migration = fn(&Connection) -> Result<(), Fault>;
 
-/// All migrations in order; the first makes version 2 of version 1. Released migrations are never edited.
+/// All migrations in order; the first turns version 1 into 2. Released migrations are never edited.
 pub(super) const MIGRATIONS: &[Migration] = &[];
 
-/// The version of the tables in a database.
+/// Returns the version of the tables in a database.
 pub(super) fn version(connection: &Connection) -> Result<i32, Fault> {
     Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }
 
-/// Whether there are tables and indices only. Views and triggers, which no program of ours makes, would run while
-/// somebody reads or writes: for ever, if whoever made them likes.
+/// Checks that there are only tables and indices. Our programs create no views and triggers; a malicious one would run
+/// at each read or write, possibly for ever.
 pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
     let sql = "SELECT coalesce(CAST(name AS TEXT), '') FROM sqlite_schema
                WHERE sql NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %'
@@ -36,7 +36,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
     }
 }
 
-/// Makes the tables in an empty database.
+/// Creates the tables in an empty database.
 pub(super) fn make(connection: &mut Connection) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(include_str!("schema.sql"))?;
@@ -45,7 +45,7 @@ pub(super) fn make(connection: &mut Connection) -> Result<(), Fault> {
     Ok(transaction.commit()?)
 }
 
-/// Carries out the migrations that a database lacks, all or none.
+/// Runs the migrations that a database lacks, all or none.
 pub(super) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), Fault> {
     let found = version(connection)?;
     let n_done = usize::try_from(found - 1).ok();
@@ -125,7 +125,7 @@ mod tests {
         let endless = "WITH RECURSIVE y (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM y) SELECT i FROM y";
         assert!(refused(&format!("ALTER TABLE job RENAME TO x; CREATE VIEW job AS {endless}")));
         assert!(refused("CREATE TRIGGER x AFTER INSERT ON record BEGIN DELETE FROM job; END"));
-        // What people add to look things up quickly.
+        // Indices and tables that users may add for fast queries.
         assert!(!refused("CREATE INDEX x ON record (source); CREATE TABLE mine (x UNIQUE); ANALYZE"));
     }
 }

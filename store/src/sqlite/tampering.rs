@@ -1,5 +1,4 @@
-//! What somebody did to rows is found out: by their digests, and, if those were made to fit, by all that is known
-//! besides.
+//! Tests that edited rows are detected: by their digests, or by consistency checks if the digests were recomputed.
 
 use queens_ledger::store::{Store, StoreError, Stored};
 use queens_model::JobId;
@@ -19,8 +18,7 @@ use crate::sql::fault::Fault;
 use crate::sql::read;
 use crate::sql::table::Table;
 
-/// What the directory says after `sql` was done to it, to a coordinator and to an audit; if `sealed`, by somebody who
-/// made all digests fit.
+/// Returns what a coordinator and an audit report after `sql` ran. If `sealed`, all digests are recomputed first.
 fn tampered(sql: &str, sealed: bool) -> (String, String) {
     let dir = sample();
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
@@ -37,7 +35,7 @@ fn tampered(sql: &str, sealed: bool) -> (String, String) {
     (store.load().map_or_else(reason, |stored| damage(stored).unwrap_or("fine".to_owned())), audited)
 }
 
-/// Makes the digests of all rows of job 3 and of no job fit; where there is no such table, there are none.
+/// Recomputes the digests of all rows of job 3 and of no job. Skips missing tables.
 fn seal_sample(connection: &Connection) {
     let job = "SELECT n, method, decomposition, identity FROM job WHERE id = 3";
     let text = |row: &rusqlite::Row<'_>, i| row.get::<_, String>(i);
@@ -64,7 +62,7 @@ fn seal_sample(connection: &Connection) {
     }
 }
 
-/// Makes the digests of a table's rows fit: of a job's, or of all.
+/// Recomputes the digests of a table's rows: of one job's, or of all.
 fn seal(connection: &Connection, table: &Table, job: Option<(JobId, Board)>) -> Result<(), Fault> {
     let filter = job.map_or(String::new(), |(job, _)| format!("WHERE job = {job}"));
     let mut rows: Vec<Vec<Value>> = Vec::new();
@@ -105,12 +103,12 @@ const TABLES: [&Table; 10] = [
     &BLOCKED_WORKER,
 ];
 
-/// Whatever is changed in whatever row, nobody takes it for what was written.
+/// A change of any column of any row is detected.
 #[test]
 fn no_column_of_any_row_can_be_changed_unseen() {
     for table in TABLES {
         for column in table.columns.iter().chain(&["digest"]) {
-            // The last row: nothing comes after it that would be missed first.
+            // Changes the last row, so that no row after it is reported missing first.
             let sql = format!(
                 "UPDATE {0} SET {column} = CASE typeof({column})
                      WHEN 'integer' THEN {column} + 1 WHEN 'text' THEN {column} || '1' ELSE 1 END
@@ -120,7 +118,7 @@ fn no_column_of_any_row_can_be_changed_unseen() {
             );
             let (loaded, audited) = tampered(&sql, false);
             assert_ne!(audited, "fine", "{sql}");
-            // Who counted a record matters to nobody who counts.
+            // A starting coordinator does not read the evidence.
             let is_evidence = ["source", "record", "second_count", "verdict"].contains(&table.name);
             assert_eq!(loaded == "fine", is_evidence, "{sql}: {loaded}");
             let has_message = |text: &str| text.contains("digest is not that of its content");
@@ -129,8 +127,8 @@ fn no_column_of_any_row_can_be_changed_unseen() {
     }
 }
 
-/// The same for rows that are not there any more. (What is blocked adds to no total, nor does what was counted again,
-/// and of a job that was never begun there is nothing else.)
+/// A removed row is detected. (Blocks, recounts and verdicts add to no total, and a job that never began has no other
+/// rows.)
 #[test]
 fn no_row_that_a_total_depends_on_can_be_removed_unseen() {
     let adds_nothing = ["blocked_worker", "second_count", "verdict"];
@@ -146,7 +144,7 @@ fn no_row_that_a_total_depends_on_can_be_removed_unseen() {
     }
 }
 
-/// Rows that are right in their own place are wrong in another's.
+/// A row that is valid in its own place is invalid in another's.
 #[test]
 fn rows_can_not_take_the_place_of_others() {
     #[track_caller]
@@ -169,7 +167,7 @@ fn rows_can_not_take_the_place_of_others() {
         "UPDATE record SET cross = 0 WHERE first = 60",
         "record of job 3, cross 0, 60..100: its digest is not that of its content",
     );
-    // The job is another board's, and its row has the right digest: those of its rows have not.
+    // The job gets another board and a valid digest: the digests of its rows are then wrong.
     let dir = sample();
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
     connection.execute_batch("UPDATE job SET decomposition = decomposition + 1").expect("writes");
@@ -328,7 +326,7 @@ fn auditing_finds_what_does_not_add_up() {
     );
 }
 
-/// Whoever makes all digests fit still can't make an audit believe a plan that is not that of the board.
+/// If all digests are recomputed, an audit still rejects a plan that is not the board's.
 #[test]
 fn an_audit_knows_the_plans_of_boards() {
     #[track_caller]
@@ -347,7 +345,7 @@ fn an_audit_knows_the_plans_of_boards() {
     check("UPDATE plan_cross SET image = 1 - image WHERE number = 4", "cross 4: it should be");
 }
 
-/// Nothing is damaged by that, and it is told.
+/// A wrong total is no damage, but the audit reports it.
 #[test]
 fn an_audit_knows_the_totals_of_boards() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -362,7 +360,7 @@ fn an_audit_knows_the_totals_of_boards() {
     assert_eq!(audit(dir.path()).expect("sound")[0].contradicted(), Some(92));
 }
 
-/// Of rows whose numbers are below zero nothing is kept, though their digests fit.
+/// Rows with negative numbers are not recovered, though their digests are valid.
 #[test]
 fn records_of_no_job_and_of_no_cross_are_not_recovered() {
     let dir = tempfile::tempdir().expect("a temporary directory");

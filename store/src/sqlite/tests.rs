@@ -1,4 +1,4 @@
-//! What somebody or something else did to the files is found out.
+//! Tests that damaged and foreign files are detected.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -89,7 +89,7 @@ pub(super) fn choices() -> Vec<Choice> {
     vec![choice; Cross::all(size(6)).len()]
 }
 
-/// A directory with an unfinished job 3 (n = 6), on top of which other jobs can be made.
+/// Creates a directory with an unfinished job 3 (n = 6), to which tests add other jobs.
 pub(super) fn sample() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let count = |solutions, nodes| Count { solutions, nodes };
@@ -115,13 +115,13 @@ pub(super) fn sample() -> TempDir {
     dir
 }
 
-/// An audit of such a directory.
+/// Audits such a directory.
 pub(super) fn audit_sample(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as crosses");
     audit_against(dir, &|_, _| Some(Truth { plan: plan.clone() }))
 }
 
-/// A page of garbage anywhere is an error, not a panic and not a wrong number.
+/// A page of garbage anywhere causes an error, not a panic and not a wrong number.
 #[test]
 fn damaged_pages_are_found() {
     const PAGE: usize = 4096;
@@ -154,7 +154,7 @@ fn audits_need_a_store() {
     assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 0);
 }
 
-/// Counts Q(8) as job 3 into a store, but for the first `n_left` crosses.
+/// Counts Q(8) as job 3 into a store, except for the first `n_left` parts.
 pub(super) fn count_eight(dir: &Path, n_left: usize) {
     count_eight_by(Method::Search, dir, n_left);
 }
@@ -177,7 +177,7 @@ fn count_eight_by(method: Method, dir: &Path, n_left: usize) {
     SqliteStore::open(dir).expect("opens").commit(&writes).expect("commits");
 }
 
-/// What an audit says of such a store.
+/// Returns the audit of such a store.
 fn audited_eight(method: Method, n_left: usize) -> JobAudit {
     let dir = tempfile::tempdir().expect("a temporary directory");
     count_eight_by(method, dir.path(), n_left);
@@ -196,7 +196,7 @@ fn an_audit_proves_the_number_of_placements() {
     }
 }
 
-/// The name and content of each file below a directory, but for SQLite's index of the log, which is no data.
+/// Returns the name and content of each file below a directory, except SQLite's index of the log, which is no data.
 fn files(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).expect("readable") {
@@ -213,7 +213,7 @@ fn files(dir: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 
 #[test]
 fn what_is_not_for_us_is_left_alone() {
-    /// `path`, below a directory that `prepare` fills, is not opened, for the reason `expected`.
+    /// Expects that `path`, below a directory that `prepare` fills, is refused for the reason `expected`.
     #[track_caller]
     fn check(path: &str, prepare: impl Fn(&Path), expected: &str) {
         let dir = sample();
@@ -255,7 +255,7 @@ fn what_is_not_for_us_is_left_alone() {
         "'queens.db': it is a directory",
     );
 
-    // A newer program changed the schema and died: the file's header doesn't know yet.
+    // A newer program changed the schema and died: the file's header has the old version.
     let only_in_the_log = |dir: &Path| {
         let connection = Connection::open(dir.join(DATABASE)).expect("opens");
         connection
@@ -269,7 +269,7 @@ fn what_is_not_for_us_is_left_alone() {
     check("", only_in_the_log, newer);
 }
 
-/// A migration to tables that a next release might have. Keeps what a power failure in the middle of it would leave.
+/// Migrates to tables that a next release might have. Keeps the files that a power failure during it would leave.
 fn to_the_next_release(connection: &Connection) -> Result<(), Fault> {
     connection.execute_batch(
         "ALTER TABLE job ADD COLUMN note TEXT NOT NULL DEFAULT '';
@@ -292,7 +292,7 @@ fn a_migration_to_the_next_release_is_carried_out_or_nothing_of_it() {
     fs::create_dir(&crashed).expect("makes");
     let mut connection = open_file(&dir.path().join(DATABASE)).expect("opens");
     connection.pragma_update(None, "journal_mode", "WAL").expect("sets");
-    // Pages of the migration go into the log before it is committed.
+    // Pages of the migration go into the log before its commit.
     connection.pragma_update(None, "cache_size", 10).expect("sets");
     schema::migrate(&mut connection, &[to_the_next_release]).expect("migrates");
     let n_notes = connection.query_row("SELECT count(*) FROM note", [], |row| row.get(0));
@@ -326,7 +326,7 @@ fn other_files_are_left_alone_and_parents_are_made() {
     let inner = dir.path().join("a/b");
     fs::create_dir_all(inner.join("folder")).expect("makes");
     fs::write(inner.join("notes.txt"), "mine").expect("writes");
-    // Left by a process that died while it made the database.
+    // Left by a process that died while it created the database.
     fs::write(inner.join("queens.db.new"), "half").expect("writes");
     for path in [inner.clone(), dir.path().join("c/d")] {
         drop(SqliteStore::open(&path).expect("opens"));

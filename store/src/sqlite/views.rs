@@ -1,4 +1,4 @@
-//! Reading the database of a directory, also while a coordinator uses it.
+//! Opens read views of a directory's database, also while a coordinator uses it.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(super) struct SqliteViews {
 impl Views for SqliteViews {
     fn view(&self) -> Result<Box<dyn Database>, Fault> {
         let connection = open_to_read(&self.dir.join(DATABASE))?;
-        // Ends when it is closed.
+        // Ends when the connection is closed.
         connection.execute_batch("BEGIN")?;
         if schema::version(&connection)? != VERSION {
             let reason = "a coordinator that is started on it brings it up to the present version".to_owned();

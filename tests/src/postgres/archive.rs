@@ -1,16 +1,16 @@
-//! A server that archives its log, and goes back to a point in time.
+//! A PostgreSQL server with an archive of its log, for point-in-time recovery.
 
 use std::fs::{self, File};
 
 use super::Postgres;
 use crate::process::wait_until;
 
-/// A segment has its name in the archive when all of it is there.
+/// A segment gets its name in the archive when it is complete.
 const ARCHIVES: &str = "archive_mode = on\n\
     archive_command = 'mkdir -p ../archive && cp %p ../archive/%f.part && mv ../archive/%f.part ../archive/%f'\n";
 
 impl Postgres {
-    /// Starts a server that archives its log; `None` if it is not installed.
+    /// Starts a server with an archive; `None` if PostgreSQL is not installed.
     ///
     /// # Panics
     /// If it can't be started.
@@ -19,7 +19,7 @@ impl Postgres {
         Self::start(&format!("fsync = off\n{ARCHIVES}"))
     }
 
-    /// Makes the base backup that [`go_back`](Self::go_back) begins with.
+    /// Makes the base backup for [`go_back`](Self::go_back).
     ///
     /// # Panics
     /// If that fails.
@@ -29,7 +29,7 @@ impl Postgres {
         self.carry_out("pg_basebackup", &[&from[..], &["-D", "backup", "-X", "none", "-c", "fast"]].concat());
     }
 
-    /// Names the present moment, and waits until the archive has all of the log up to it.
+    /// Names the present moment, and waits until the archive contains the log up to it.
     ///
     /// # Panics
     /// If that fails.
@@ -43,7 +43,7 @@ impl Postgres {
         });
     }
 
-    /// Kills the server and starts it at the same address, as it was at a marked moment.
+    /// Kills the server and restarts it at the same address, with its state at a named moment.
     ///
     /// # Panics
     /// If that fails.

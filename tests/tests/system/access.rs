@@ -1,4 +1,4 @@
-//! Who gets in by gRPC, and to what: real processes, TLS and tokens.
+//! Authentication and permissions by gRPC, with real processes, TLS and tokens.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Code, Request};
 
-/// What operators alone may do.
+/// Calls that only operators may make.
 const DECISIONS: [&str; 10] = [
     "ListAuditEntries",
     "Submit",
@@ -37,7 +37,7 @@ fn start() -> (TempDir, Guarded) {
     (scratch, guarded)
 }
 
-/// All methods of our services, as the protocol's text has them.
+/// Returns all methods of our services, as the protocol's text names them.
 fn methods() -> BTreeSet<String> {
     let text = include_str!("../../../proto/proto/queens/v1/queens.proto");
     let (mut service, mut found) = (String::new(), BTreeSet::new());
@@ -52,7 +52,7 @@ fn methods() -> BTreeSet<String> {
     found
 }
 
-/// How a method answers somebody who says nothing that makes sense.
+/// Returns a method's answer to a request without meaning.
 async fn answer(guarded: &Guarded, invited: Option<&Invited>, path: &str) -> Code {
     let credentials = Credentials {
         trust: Trust::Authorities(guarded.authority().to_owned()),
@@ -62,7 +62,7 @@ async fn answer(guarded: &Guarded, invited: Option<&Invited>, path: &str) -> Cod
     let route = Route::new(endpoint(&guarded.url()).expect("a URL"), &credentials).expect("a route");
     let mut grpc = tonic::client::Grpc::new(route.open().await.expect("connected"));
     grpc.ready().await.expect("connected");
-    // Job 0 is none, and a Hello is none either.
+    // Job 0 does not exist, and an empty Hello is invalid.
     let codec = tonic_prost::ProstCodec::<pb::GetRequest, pb::GetRequest>::default();
     let path = PathAndQuery::try_from(path).expect("a path");
     let answer = grpc.server_streaming(Request::new(pb::GetRequest { job: 0 }), path, codec).await;
@@ -119,7 +119,7 @@ fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
     let operator = guarded.invite(["--role", "operator", "--name", "ann"]);
     let worker = guarded.invite(["--role", "worker", "--expires", "30d"]);
     assert!(worker.line.starts_with(" QUEENS_TOKEN="), "kept out of the history of shells: {}", worker.line);
-    // The line is run as it was printed.
+    // The printed line runs unchanged.
     let directory = binary("queens-worker").parent().expect("a directory").to_owned();
     let mut shell = clean(Command::new("/bin/sh"));
     let line = worker.line.trim_end();
@@ -129,7 +129,7 @@ fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
     assert_eq!(answer["solutions"], "14200");
     let listed = guarded.manage(["invitations"]).stdout;
     assert!(listed.contains("operator  'ann'  open") && listed.contains("1 of 1 names"), "{listed}");
-    // Whose invitation is revoked is put out, and stays out.
+    // A revoked invitation disconnects its user, who can't return.
     guarded.manage(["revoke", &worker.token.invitation().to_string()]);
     wait_until("the worker's end", || (!running.is_running()).then_some(()));
 }
@@ -173,7 +173,7 @@ fn names_are_different_people() {
         let mut refused = guarded.worker(invited, name);
         wait_until("the end of who uses a name of others", || (!refused.is_running()).then_some(()));
     }
-    // A name can't be given away that somebody has, and can when they are gone.
+    // A name in use can't be given away. It can after its user has gone.
     let invite = || {
         let mut invite = clean(Command::new(binary("queens-coordinator")));
         invite.args(["invite", "--role", "worker", "--name", "first", "--data-dir"]).arg(guarded.data_dir());
@@ -289,8 +289,8 @@ fn nobody_is_invited_to_where_no_coordinator_is() {
         assert!(refused.complaint(1).contains(expected), "{refused:?}");
         assert!(!typo.exists(), "{args:?}");
     }
-    // One that lets everybody in asks nobody for a token, and notes nothing. The directory of another program is waited
-    // for as well, as a coordinator might be starting there.
+    // A coordinator that is open to everybody asks for no token, and logs nothing. A command also waits for another
+    // program's directory, as a coordinator might be starting there.
     let everybody = dir.join("everybody");
     _ = Coordinator::start(&everybody);
     fs::create_dir(dir.join("empty")).expect("made");
@@ -309,7 +309,7 @@ fn nobody_is_invited_to_where_no_coordinator_is() {
         let listed = manage_in(dir, &["invitations", "--data-dir", place]).wait();
         assert!(!listed.stdout.contains("viewer"), "{listed:?}");
     }
-    // Before there is a coordinator, if that is meant.
+    // Before there is a coordinator, if the user asks for that.
     let made = manage_in(dir, &["invite", "--new", "--data-dir", "typo", "--role", "worker"]).wait();
     assert!(made.stdout.ends_with(" queens-worker --coordinator https://HOST:50051\n"), "{made:?}");
     assert!(made.stderr.contains("HOST is where others reach the coordinator"), "{made:?}");
@@ -320,7 +320,7 @@ fn who_is_invited_while_a_coordinator_starts_is_told_where_it_is() {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
     fs::create_dir(&data_dir).expect("made");
-    // In the moment in which there is a directory and nothing in it, and in the one in which invitations can be kept.
+    // While the directory is still empty, and as soon as it can keep invitations.
     let invite = || manage_in(scratch.path(), &["invite", "--data-dir", "data", "--role", "worker"]);
     let early = invite();
     let made =

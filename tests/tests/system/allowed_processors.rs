@@ -1,5 +1,5 @@
-//! A worker has as many threads as processors that it may use: what the machine has, less what an affinity mask or a
-//! control group takes away.
+//! A worker starts one thread per processor that it may use: those of the machine, less the limits of an affinity mask
+//! or a control group.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,14 @@ use queens_tests::process::{Running, clean, wait_until};
 use queens_tests::{TempDir, binary, impossible, skipped_without_root};
 use serde_json::Value;
 
-/// A control group of this test, removed when it is dropped.
+/// A control group of this test, removed on drop.
 struct Group {
     dir: PathBuf,
 }
 
 impl Group {
-    /// One that may use so much processor time, in percent of one processor; by either version of control groups.
+    /// Creates a control group with this limit of processor time, in percent of one processor; by either version of
+    /// control groups.
     fn new(percent: u64) -> Option<Self> {
         let (quota, period) = (percent * 1000, 100_000);
         let of_ours = |below: &str| Path::new(below).join(format!("queens-test-{}-{percent}", process::id()));
@@ -40,7 +41,7 @@ impl Group {
         })
     }
 
-    /// A program in it.
+    /// Returns a command that runs a program in it.
     fn command(&self, program: &Path) -> Command {
         let mut command = clean(Command::new("sh"));
         command
@@ -53,7 +54,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // What was in it has just been killed, and takes a moment to be gone.
+        // Its processes were just killed, and take a moment to disappear.
         for _ in 0..100 {
             if fs::remove_dir(&self.dir).is_ok() {
                 break;
@@ -63,7 +64,7 @@ impl Drop for Group {
     }
 }
 
-/// How many threads a worker has that is started so.
+/// Returns the number of threads of a worker that this command starts.
 #[track_caller]
 fn threads(mut command: Command) -> u64 {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -105,7 +106,7 @@ fn a_worker_has_a_thread_for_each_processor_that_it_may_use() {
     }
 }
 
-/// The first processor that we may use.
+/// Returns the first processor that this process may use.
 fn first_processor() -> String {
     let status = fs::read_to_string("/proc/self/status").expect("we run");
     let list =

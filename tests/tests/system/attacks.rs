@@ -1,8 +1,9 @@
-//! Strangers and invited fools do all they can, while an honest worker counts: the count goes on, and is right.
+//! Strangers and malicious invited users attack while an honest worker counts: the count continues, and its result is
+//! right.
 //!
-//! Each attack goes on for a second; with the environment variable `QUEENS_ATTACKS` set to `full` for twenty, with ten
-//! thousand connections where many are the attack, and then the worker has to keep four fifths of its speed: it has a
-//! core of its own, as attackers and coordinator share another.
+//! Each attack lasts a second. With the environment variable `QUEENS_ATTACKS` set to `full`, it lasts twenty, with ten
+//! thousand connections where their number is the attack. The worker must then keep four fifths of its speed: it has
+//! its own core, as attackers and coordinator share another.
 
 mod frames;
 mod kinds;
@@ -20,17 +21,17 @@ use queens_tests::{TempDir, files, say};
 
 use self::kinds::{KINDS, Target};
 
-/// What of its speed a worker keeps.
+/// The share of its speed that a worker must keep.
 const LEAST_SPEED: f64 = 0.8;
 
-/// The most memory that a coordinator comes to.
+/// The most memory that a coordinator may use.
 const MOST_MIB: u64 = 512;
 
-/// What was counted of job 1, in nodes, as soon as something new is told.
+/// Returns the counted work of job 1, in nodes, at the next change.
 fn news(guarded: &Guarded, operator: &Invited) -> (Instant, f64) {
     let nodes = || {
         let status = guarded.queens(Some(operator), ["status", "1", "--output", "json"]);
-        // In the worst of times it may be asked again.
+        // Under attack, a call may need a retry.
         let answer = status.status.success().then(|| status.answer())?;
         answer["nodes"].as_str()?.parse::<f64>().ok()
     };
@@ -41,7 +42,7 @@ fn news(guarded: &Guarded, operator: &Invited) -> (Instant, f64) {
     })
 }
 
-/// Nodes per second during something.
+/// Returns the nodes per second while a function runs.
 fn speed<T>(guarded: &Guarded, operator: &Invited, during: impl FnOnce() -> T) -> (f64, T) {
     let (began, before) = news(guarded, operator);
     let done = during();
@@ -84,7 +85,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     for kind in KINDS.iter().chain(&pages::KINDS) {
         let attack = || (kind.run)(&target, Instant::now() + time);
         let before = || (Instant::now(), processor_time(guarded.coordinator().id()));
-        // Compared only where it goes on for long enough to say something.
+        // Compared only if it lasts long enough to be significant.
         let (share, (began, processor), outcome) = if full {
             let (quiet, ()) = speed(&guarded, &operator, || thread::sleep(time / 2));
             let before = before();
@@ -110,7 +111,7 @@ fn an_honest_worker_counts_whatever_others_do() {
         assert!(share.is_none_or(|share| share >= LEAST_SPEED), "{}: {share:?}", kind.name);
         assert!(peak < MOST_MIB, "{}: {peak} MiB", kind.name);
     }
-    // The count has gone on, in one session from the beginning to the end.
+    // The count has continued in one session from beginning to end.
     _ = news(&guarded, &operator);
     let workers = guarded.queens(Some(&operator), ["workers", "--output", "json"]).answer();
     assert_eq!(workers.as_array().map(Vec::len), Some(1), "{workers}");
@@ -119,7 +120,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     let n_lines = log.lines().count();
     say(&format!("{n_lines} lines in the coordinator's log"));
 
-    // The number is right in the end; others come to help.
+    // The number is right in the end; other workers help.
     let mut help = guarded.worker_command(&guarded.invite(["--role", "worker"]), "help");
     help.env("QUEENS_KERNEL", "auto").env("QUEENS_THREADS", "2").env("QUEENS_CPU", "100");
     let _helper = queens_tests::process::Running::start_redirected(&mut help);
@@ -130,7 +131,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     });
 }
 
-/// The most memory a process has had.
+/// Returns the peak memory of a process.
 fn peak_mib(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("it has memory");

@@ -1,4 +1,4 @@
-//! The audit log says what has happened: each decision against each refusal, by gRPC and by HTTP.
+//! The audit log records the outcome of each operator action, for each reason of refusal, by gRPC and by HTTP.
 
 use std::fmt::Debug;
 
@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 
 type Client = JobsClient<InterceptedService<Channel, Bearer>>;
 
-/// Shows a token with each request.
+/// Adds a token to each request.
 #[derive(Clone)]
 struct Bearer(String);
 
@@ -28,7 +28,7 @@ impl tonic::service::Interceptor for Bearer {
     }
 }
 
-/// What somebody decides, for either protocol.
+/// An operator action, for either protocol.
 #[derive(Clone, Debug)]
 enum Asked {
     Submit(pb::SubmitRequest, Value),
@@ -44,7 +44,7 @@ enum Asked {
 }
 
 impl Asked {
-    /// Asks by gRPC; what was answered: nothing, or why not.
+    /// Asks by gRPC; returns the reason of a refusal.
     async fn by_grpc(&self, client: &mut Client) -> Result<(), String> {
         fn said<T>(answer: Result<Response<T>, Status>) -> Result<(), String> {
             answer.map(drop).map_err(|status| status.message().to_owned())
@@ -99,9 +99,9 @@ impl Asked {
     }
 }
 
-/// A coordinator with jobs in all states, and who decides there.
+/// A coordinator with jobs in all states, and an operator.
 struct Fixture {
-    // Dropped, and with it killed, before its directory.
+    // Dropped, and so killed, before its directory.
     behind: Behind,
     _worker: Running,
     operator: String,
@@ -157,13 +157,13 @@ impl Fixture {
         http::request(&self.site(), "GET", path, &[("Authorization", &bearer)], "").json()
     }
 
-    /// The latest entry of the log, and how many there are.
+    /// Returns the latest entry of the log, and the number of entries.
     fn log(&self) -> (Value, usize) {
         let all = self.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone();
         (all.first().cloned().unwrap_or_default(), all.len())
     }
 
-    /// What was answered is in the log, once, as something that was done or refused for the same reason.
+    /// The log has one entry for the answer, as done or as refused for the same reason.
     #[track_caller]
     fn check(&self, what: &dyn Debug, answer: &Result<(), String>, expected: &str, n_before: usize) {
         let (entry, n) = self.log();
@@ -206,10 +206,10 @@ fn verify_more(job: u64, recount_ppm: u32, second_pass: Option<&str>) -> Asked {
     Asked::VerifyMore(job, request, body)
 }
 
-/// Each decision, with what it meets and what becomes of it: a part of the reason, or that it is done.
+/// Returns each action with its expected outcome: a part of the reason, or "done".
 fn table() -> Vec<(Asked, &'static str)> {
     let mut all = Vec::new();
-    // What is over can't be changed, and what is not there neither.
+    // A finished job can't be changed, and a job that does not exist can't either.
     for (job, reason) in [
         (UNKNOWN, "there is no job 99"),
         (DONE, "job 1 is done and stays so"),
@@ -246,7 +246,7 @@ fn table() -> Vec<(Asked, &'static str)> {
         (Asked::Export(DONE), "done"),
         (Asked::Cancel(UNKNOWN), "there is no job 99"),
         (Asked::Cancel(DONE), "job 1 is done and stays so"),
-        // It is what was asked for.
+        // The job is in the requested state already.
         (Asked::Cancel(CANCELLED), "done"),
         (Asked::Cancel(SECOND), "done"),
         (Asked::Cancel(TWICE), "done"),
@@ -258,7 +258,7 @@ fn table() -> Vec<(Asked, &'static str)> {
 #[test]
 fn each_decision_and_each_refusal_is_in_the_log_as_it_was_answered() {
     let runtime = Runtime::new().expect("a runtime");
-    // By one protocol after the other, so that each finds the same jobs.
+    // One protocol after the other, so that each finds the same jobs.
     let fixture = Fixture::new();
     let bearer = Bearer(fixture.operator.clone());
     let channel = Channel::from_shared(fixture.coordinator().url()).expect("a URL");
@@ -288,7 +288,7 @@ fn what_a_viewer_may_not_decide_is_not_in_the_log_as_done() {
     let channel = runtime.block_on(channel.connect()).expect("connected");
     let mut client = JobsClient::with_interceptor(channel, Bearer(viewer.clone()));
     let (_, n_before) = fixture.log();
-    // A viewer may export, which decides nothing then.
+    // A viewer may export, which is no action then.
     let decisions = table().into_iter().filter(|(asked, _)| !matches!(asked, Asked::Export(_)));
     for (asked, _) in decisions {
         for answer in
@@ -298,7 +298,7 @@ fn what_a_viewer_may_not_decide_is_not_in_the_log_as_done() {
             assert!(refusal.contains("this takes an operator"), "{asked:?}: {refusal}");
         }
     }
-    // Refusals are recorded on a thread of their own.
+    // A separate thread records refusals.
     let refusals = wait_until("refusals in the log", || {
         let all = fixture.get("/api/v1/audit")["audit_entries"].as_array().expect("a list").clone();
         Some(all).filter(|all| all.len() > n_before)

@@ -1,4 +1,4 @@
-//! `queens bench` and `queens estimate`: what they print, what they refuse, and that what was timed was checked.
+//! `queens bench` and `queens estimate`: their output, their errors, and the check of every timed result.
 
 use std::process::Command;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use queens_tests::process::{clean, is_installed, queens, run};
 use queens_tests::{binary, skipped};
 use serde_json::Value;
 
-/// Estimates take less than 10 seconds; a busy machine may need twice that.
+/// The limit for estimates. They take less than 10 seconds; a busy machine may need twice that.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn json(args: &[&str]) -> Value {
@@ -127,7 +127,7 @@ fn small_boards_are_estimated_by_counting_them() {
     }
 }
 
-/// The solutions that samples foretell are those that were published.
+/// The estimated solutions agree with the published numbers.
 #[test]
 fn large_boards_are_estimated_within_seconds() {
     for n in [19, 22, 27] {
@@ -135,14 +135,14 @@ fn large_boards_are_estimated_within_seconds() {
         let published =
             published(BoardSize::new(n).expect("a board size")).expect("published").solutions as f64;
         let ratio = number(&answer, "solutions") / published;
-        // What is sampled in the time depends on the machine: three times the standard error, not two.
+        // The sample's size depends on the machine's speed: three times the standard error, not two.
         let [least, most] = range(&answer, "solutions_range");
         let error = (most / least).powf(0.75);
         assert!((1.0 / error..=error).contains(&ratio), "n = {n}: {answer}");
     }
 }
 
-/// What a thread keeps in lists is bounded, and told before anybody counts.
+/// A thread's lists are bounded in memory, and the estimate reports the bound.
 #[test]
 fn an_estimate_tells_the_memory_of_a_thread() {
     let search = estimate(21, &["--method", "search"]);
@@ -218,7 +218,7 @@ fn an_estimate_of_nothing_is_help() {
     assert!(outcome.stderr.contains("Usage: queens estimate "), "{outcome:?}");
 }
 
-/// valgrind's processor has no AVX-512: the choice at run time must see that.
+/// valgrind's processor has no AVX-512: the choice at run time must detect that.
 #[test]
 fn the_kernel_is_one_that_the_processor_has_also_under_valgrind() {
     if !is_installed("valgrind") {

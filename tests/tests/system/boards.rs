@@ -1,4 +1,4 @@
-//! The commands about boards: solutions found, listed and counted, methods compared, mistakes named.
+//! The commands about boards: they find, list and count solutions, compare methods, and explain mistakes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ fn outcome(args: &str) -> Ended {
     run(queens(args.split_whitespace()))
 }
 
-/// What a successful run writes to stdout, and nothing to stderr.
+/// Returns the stdout of a successful run without stderr.
 #[track_caller]
 fn answer(args: &str) -> String {
     let outcome = outcome(args);
@@ -22,7 +22,7 @@ fn answer(args: &str) -> String {
     outcome.stdout
 }
 
-/// Reads `[1 3 0 2]`.
+/// Parses `[1 3 0 2]`.
 #[track_caller]
 fn columns(vector: &str) -> Vec<usize> {
     let inner =
@@ -30,7 +30,7 @@ fn columns(vector: &str) -> Vec<usize> {
     inner.split(' ').filter(|word| !word.is_empty()).map(|word| word.parse().expect("a column")).collect()
 }
 
-/// Looks at all four kinds of lines, with nothing of the program under test.
+/// Checks all four kinds of lines, without code of the program under test.
 #[track_caller]
 fn check_solution(n: usize, columns: &[usize]) {
     let queens = || columns.iter().enumerate();
@@ -100,11 +100,11 @@ fn listing_takes_no_more_memory_the_longer_it_goes_on() {
     let before = peak_kb();
     assert!(lines.by_ref().take(300_000).all(|line| line.is_ok()));
     let after = peak_kb();
-    // The reader goes away, which ends the program.
+    // The reader closes the pipe, which ends the program.
     drop(lines);
     let ended = child.wait().expect("our child");
     assert_eq!(ended.code(), Some(0));
-    // A hundred bytes for each solution would be 30 MB.
+    // At a hundred bytes per solution, it would be 30 MB.
     assert!(after < before + 1000, "{before} kB, then {after} kB");
 }
 
@@ -134,7 +134,7 @@ fn solutions_are_found_at_random_and_again_by_their_seed() {
         assert_eq!(answer(&format!("solve {n} --random --seed 7")), first);
     }
     assert_ne!(answer("solve 500 --random --seed 7"), answer("solve 500 --random --seed 8"));
-    // A seed that was not given is told, as the flag that repeats the run.
+    // Without a given seed, the output has the flag that repeats the run.
     let outcome = outcome("solve 100 --random");
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let again = answer(&format!("solve 100 --random {}", outcome.stderr.trim()));
@@ -156,7 +156,7 @@ fn given_queens_are_completed_or_it_is_said_that_they_can_not_be() {
     let large = columns(&answer("solve 300 --given 0:0,299:150"));
     check_solution(300, &large);
     assert_eq!((large[0], large[299]), (0, 150));
-    // What is printed as coordinates can be given.
+    // Printed coordinates can be given as input.
     let coordinates = answer("solve 20 --format coordinates");
     assert_eq!(answer(&format!("solve 20 --given {coordinates}")), answer("solve 20"));
 }
@@ -256,14 +256,14 @@ fn a_method_that_takes_too_long_is_given_up() {
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let first = outcome.stdout.lines().nth(1).expect("a row");
     assert_eq!(first.split(',').nth(3), Some(""), "16! permutations take hours: {outcome:?}");
-    // None comes near to an end, and each stops where it is.
+    // No method comes near to its end, and each stops early.
     let slow = "backtracking,propagation,bitmask,kernel";
     let outcome =
         run(queens(["table", "--from", "24", "--to", "30", "--method", slow, "--time-limit", "0.1"]));
     let rows: Vec<Vec<&str>> = outcome.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[1..], [["24", "-", "-", ">", "0.1", ">", "0.1", ">", "0.1", ">", "0.1"]], "{outcome:?}");
     assert!(outcome.stderr.contains("no method is left for n = 25"), "{outcome:?}");
-    // Bitcode holds no such board, so there is nothing to ask.
+    // Bitcode has no such board, so it needs no confirmation.
     let outcome = run(queens(["table", "--from", "14", "--to", "14", "--method", "bitcode"]));
     assert!(outcome.stderr.contains("no method is left for n = 14"), "{outcome:?}");
 }
@@ -378,7 +378,7 @@ fn the_search_is_shown_in_the_terminal() {
     let outcome = shown(4, "rows 24 cols 80");
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert!(outcome.stdout.contains("26 squares tried, 1 solution\r\n"), "{outcome:?}");
-    // The cursor is hidden meanwhile, lines are written over, and a green and a red square are seen.
+    // The animation hides the cursor, overwrites lines, and draws a green and a red square.
     for code in ["\x1b[?25l", "\x1b[?25h", "\x1b[48;5;113mQ ", "\x1b[48;5;203mx "] {
         assert!(outcome.stdout.contains(code), "{code:?} is not there");
     }
@@ -395,7 +395,7 @@ fn the_search_is_written_to_a_pipe_without_codes() {
     assert_eq!(pictures[2], "Q . . .\nx . . .\n. . . .\n. . . .\n2 squares tried, 0 solutions");
     let last = pictures.last().expect("there are some");
     assert_eq!(*last, ". Q . .\n. . . Q\nQ . . .\n. . Q .\n26 squares tried, 1 solution");
-    // 12 solutions of n = 8 fit into the limit on pictures; not all of n = 9.
+    // The limit on pictures admits the 12 solutions of n = 8, but not all of n = 9.
     let outcome = outcome("animate 9 --all");
     assert_eq!(outcome.status.code(), Some(0));
     assert_eq!(outcome.stderr, "the search goes on: only its first 20000 pictures are shown\n");

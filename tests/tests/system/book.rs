@@ -1,4 +1,4 @@
-//! The book of docs/: it has every page, mdBook builds it, and in what it builds every link leads somewhere.
+//! The documentation in docs/: mdBook builds it with every page, and every link in the result leads somewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use queens_tests::{TempDir, binary, skipped};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// All files below a directory that end so.
+/// Returns all files below a directory whose name has this end.
 fn files(dir: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = vec![];
     for entry in fs::read_dir(dir).expect("a directory can be read") {
@@ -36,14 +36,14 @@ fn every_page_is_in_the_book() {
     }
 }
 
-/// The values of an attribute in HTML that a program wrote.
+/// Yields the values of an attribute in generated HTML.
 fn values<'a>(html: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let before = format!(" {attribute}=\"");
     let rests: Vec<&str> = html.match_indices(&before).map(|(at, _)| &html[at + before.len()..]).collect();
     rests.into_iter().filter_map(|rest| Some(rest.split_once('"')?.0))
 }
 
-/// What links lead nowhere in the files of a site; how many lead somewhere.
+/// Returns the dead links in the files of a site, and the number of live ones.
 fn dead_links(site: &Path, pages: &[PathBuf]) -> (Vec<String>, usize) {
     let html: BTreeMap<&PathBuf, String> =
         pages.iter().map(|page| (page, fs::read_to_string(page).expect("HTML"))).collect();
@@ -84,7 +84,7 @@ fn links_of_the_book_lead_somewhere() {
     let built = run(build);
     assert!(built.status.success() && !built.stderr.contains("[WARN]"), "{built:?}");
     let site = Path::new(REPOSITORY).join("target/book").canonicalize().expect("it is built");
-    // All pages in one, for printing, has the links of each as they stand there.
+    // The print page repeats all pages with their relative links unchanged.
     let mut pages = files(&site.join("docs"), ".html");
     pages.retain(|page| !page.ends_with("print.html") && !page.ends_with("404.html"));
     let n_listed = fs::read_to_string(Path::new(REPOSITORY).join("docs/SUMMARY.md"))
@@ -111,7 +111,7 @@ fn dead_links_are_found() {
     );
 }
 
-/// What programs drew, they would draw again. The picture of a page is another each time.
+/// Programs redraw their own pictures exactly. The screenshot of a page differs each time.
 #[test]
 fn pictures_are_what_the_programs_draw() {
     if let Some(missing) = ["bash", "curl"].into_iter().find(|program| !is_installed(program)) {

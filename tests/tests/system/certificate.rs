@@ -1,4 +1,4 @@
-//! Certificates: exported, checked, merged, proved, and read by a stranger's program.
+//! Certificates: export, check, merge, proof, and an independent reader's program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn temp() -> TempDir {
     TempDir::new().expect("a temporary directory")
 }
 
-/// A directory in which `n` is counted.
+/// Returns a directory in which `n` is counted.
 fn counted(n: u8) -> TempDir {
     let dir = temp();
     _ = run(queens(["count", &n.to_string(), "--output", "json", "--data-dir", path(dir.path())])).answer();
@@ -41,7 +41,7 @@ fn check(file: &Path, args: &[&str]) -> Ended {
     run(queens([&["check", path(file), "--output", "json"], args].concat()))
 }
 
-/// The certificate in the repository.
+/// Returns the certificate in the repository.
 fn of_16() -> PathBuf {
     Path::new(REPOSITORY).join("docs/q16.certificate")
 }
@@ -58,14 +58,14 @@ fn a_job_that_is_done_is_exported_and_checked() {
     assert_eq!(answer["parts"][0]["signer"], key);
     assert_eq!(answer["parts"][0]["is_known"], true);
     assert_eq!(answer["sample"]["records"], answer["sample"]["recounted"]);
-    // Nothing is overwritten, and the private key is in none of the files.
+    // An export overwrites nothing, and no file contains the private key.
     let again = export(dir.path(), &file);
     assert!(again.complaint(1).contains("is there already"), "{again:?}");
     let private = fs::read(dir.path().join("signing.key")).expect("a key");
     let bytes = fs::read(&file).expect("a certificate");
     assert!(!bytes.windows(64).any(|window| window == &private[..64]));
     assert_eq!(fs::read_dir(out.path()).expect("readable").count(), 1);
-    // Another key, or a file that is damaged.
+    // Another key, or a damaged file.
     let strange = check(&file, &["--key", &"11".repeat(32)]);
     assert!(strange.complaint(1).contains("none of the keys"), "{strange:?}");
     fs::write(&file, &bytes[..bytes.len() / 2]).expect("written");
@@ -122,7 +122,7 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     let far = scratch.path().join("far");
     _ = cluster.queens(["export", &job, path(&far), "--output", "json"]).answer();
     wait_until("a job that is exported", || (!cluster.status(&job)["exported_ms"].is_null()).then_some(()));
-    // From the directory, which is in use.
+    // From the directory while it is in use.
     let near = scratch.path().join("near");
     let exported = export(&data_dir, &near);
     assert_eq!(exported.status.code(), Some(0), "{exported:?}");
@@ -130,7 +130,7 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     assert_eq!(far["solutions"], "2680");
     assert_eq!(far["parts"][0]["passes"], near["parts"][0]["passes"]);
     assert_eq!(far["parts"][0]["signer"], near["parts"][0]["signer"]);
-    // It is of this job, and of no other that has its number.
+    // It is of this job, and of no other with the same number.
     assert_eq!(far["parts"][0]["passes"][0]["identity"], cluster.status(&job)["identity"]);
     let text = run(queens(["check", path(&scratch.path().join("far")), "--seconds", "0"])).stdout;
     let identity = cluster.status(&job)["identity"].as_str().expect("an identity").to_owned();
@@ -139,7 +139,7 @@ fn a_coordinator_gives_certificates_and_a_stranger_s_program_reads_them() {
     compare_with_python(&scratch.path().join("far"));
 }
 
-/// Counts a part of n = 11, or all of it, at a site of its own; returns its certificate.
+/// Counts a part of n = 11, or all of it, at its own site; returns its certificate.
 fn certified(site: &TempDir, args: &[&str]) -> PathBuf {
     let data_dir = site.path().join("data");
     let cluster = Coordinator::start(&data_dir);
@@ -197,7 +197,7 @@ fn sites_merge_what_each_has_counted() {
     let answer = check(&out, &["--share", "100"]).answer();
     assert_eq!((&answer["solutions"], &answer["fundamental"]), (&"2680".into(), &"341".into()));
     assert_eq!(answer["parts"][1]["crosses_from"], 100);
-    // Nothing is overwritten; gaps and overlaps are refused with their ranges.
+    // A merge overwrites nothing, and refuses gaps and overlaps with their ranges.
     assert!(merge(&[&second, &first], &out).complaint(1).contains("is there already"));
     let other = sites[0].path().join("other");
     let overlap = merge(&[&all, &first], &other);
@@ -209,7 +209,7 @@ fn sites_merge_what_each_has_counted() {
     assert!(!other.exists());
 }
 
-/// Holds what the program in `docs` says against what `queens check` says.
+/// Compares the answer of the program in `docs` with that of `queens check`.
 fn compare_with_python(file: &Path) {
     if !is_installed("python3") {
         return skipped("python3 is not installed");
@@ -238,7 +238,7 @@ fn compare_with_python(file: &Path) {
     let [solutions, fundamental] = ["solutions", "fundamental"].map(|field| text(&answer[field]));
     lines.push(format!("Q({}) = {solutions}, {fundamental} of them fundamental", answer["n"]));
     assert_eq!(said.stdout.lines().collect::<Vec<_>>(), lines);
-    // It is no rubber stamp.
+    // It does not accept everything.
     let scratch = temp();
     let cut = scratch.path().join("cut");
     let bytes = fs::read(file).expect("readable");
@@ -259,7 +259,7 @@ fn the_certificate_in_the_repository_holds() {
     for said in ["may be one person's", "may be of another job", "no part is on the word of one name"] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    // A share of anything has something, whatever is drawn.
+    // A share above zero draws at least one.
     for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {
         let answer = check(&of_16(), &["--share", share]).answer();
         assert_eq!(answer["sample"]["recounted"], n_recounted, "{share} %: {answer}");
@@ -283,7 +283,7 @@ fn a_participant_proves_a_record_and_none_that_is_not_theirs() {
     assert_eq!(answer["is_known"], false);
     let key = answer["signer"].as_str().expect("a key").to_owned();
     assert_eq!(check(&file, &["--key", &key]).answer()["is_known"], true);
-    // A proof has no records to be counted again, and none to be proved.
+    // A proof has no records to recount or to prove.
     for option in [["--share", "100"], ["--prove", "17:0"]] {
         let said = check(&file, &option);
         assert!(said.complaint(2).contains(&format!("{} can't be used", option[0])), "{said:?}");

@@ -1,4 +1,4 @@
-//! Workers and operators that are known by the key of a TLS certificate of their own.
+//! Workers and operators authenticate with the key of a TLS client certificate.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ fn start() -> (TempDir, Guarded) {
     (scratch, guarded)
 }
 
-/// Shows the TLS certificate of this name, and the key of that name.
+/// Adds the TLS certificate of this name, and the key of that name.
 fn show(command: &mut Command, guarded: &Guarded, certificate: &str, key: &str) {
     command.args(["--coordinator", &guarded.url(), "--ca"]).arg(guarded.authority());
     command.arg("--client-cert").arg(guarded.keys().join(format!("{certificate}.pem")));
@@ -34,7 +34,7 @@ fn worker_as(guarded: &Guarded, certificate: &str, name: &str) -> Running {
     Running::start_redirected(&mut command)
 }
 
-/// Makes a TLS certificate and invites whoever has it; what was printed.
+/// Creates a TLS certificate and invites its owner; returns the output.
 #[track_caller]
 fn invite(guarded: &Guarded, name: &str, args: &[&str]) -> Ended {
     certs(guarded.keys(), &["--client", name]);
@@ -52,7 +52,7 @@ fn a_key_lets_in_as_a_token_does_and_to_nothing_else() {
     let _running = worker_as(&guarded, "rack", "rack-1");
     let answer = queens_as(&guarded, "ann", &["count", "12", "--output", "json"]).answer();
     assert_eq!(answer["solutions"], "14200");
-    // What it lets in to is the invitation's, as are the names.
+    // The invitation defines the permissions and the names.
     assert!(queens_as(&guarded, "rack", &["jobs"]).complaint(1).contains("worker"));
     let mut other_name = worker_as(&guarded, "rack", "rack-2");
     wait_until("the end of who uses another name", || (!other_name.is_running()).then_some(()));
@@ -76,7 +76,7 @@ fn whoever_is_not_invited_any_more_is_put_out() {
     wait_until("the worker's end", || (!running.is_running()).then_some(()));
     assert!(queens_as(&guarded, "rack", &["jobs"]).complaint(1).contains("revoked"));
     assert!(queens_as(&guarded, "ann", &["jobs"]).status.success());
-    // The same key can be invited again, now as something else.
+    // The same key can be invited again, with another role.
     let certificate = guarded.keys().join("rack.pem");
     guarded.manage([Path::new("invite"), "--role=viewer".as_ref(), "--certificate".as_ref(), &certificate]);
     assert!(queens_as(&guarded, "rack", &["jobs"]).status.success());
@@ -86,19 +86,19 @@ fn whoever_is_not_invited_any_more_is_put_out() {
 fn another_key_lets_nobody_in_whoever_signed_it() {
     let (_scratch, guarded) = start();
     _ = invite(&guarded, "ann", &["--role", "operator"]);
-    // Of the same authority, and of the same name.
+    // A certificate of the same authority with the same name.
     certs(guarded.keys(), &["--client", "eve"]);
     let refused = queens_as(&guarded, "eve", &["jobs"]);
     assert!(refused.complaint(1).contains("nobody is invited with the key sha256:"), "{refused:?}");
-    // The certificate of another is public, and its key is not.
+    // Another's certificate is public, but its key is not.
     let mut stolen = queens(["jobs"]);
     show(&mut stolen, &guarded, "ann", "eve");
     assert!(!run(stolen).status.success());
-    // Only TLS proves who has a key.
+    // Only TLS proves the possession of a key.
     let mut plain = queens(["jobs", "--coordinator", "http://127.0.0.1:1", "--client-cert"]);
     plain.arg(guarded.keys().join("ann.pem")).arg("--client-key").arg(guarded.keys().join("ann.key"));
     assert!(run(plain).complaint(1).contains("over https only"));
-    // One without the other is a mistake, and is said to be.
+    // One without the other is an error, with a message.
     let mut half = queens(["jobs", "--coordinator", &guarded.url(), "--client-cert"]);
     half.arg(guarded.keys().join("ann.pem"));
     assert!(run(half).complaint(2).contains("--client-key"));

@@ -1,4 +1,4 @@
-//! Counting through a cluster: a coordinator and workers as processes of their own.
+//! Counting through a cluster: a coordinator and workers as separate processes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn fraction(status: &Value) -> f64 {
     status["fraction"].as_f64().expect("a number")
 }
 
-/// What is recorded in a data directory: records that are disjoint, and that add up to this total.
+/// Checks the records in a data directory: they are disjoint, and add up to this total.
 #[track_caller]
 fn check_records(data_dir: &Path, expected: &[u8]) {
     let jobs = audit(data_dir).expect("nothing contradicts");
@@ -76,7 +76,7 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     }
     coordinator.stop();
     check_records(&data_dir, &[16, 15, 14]);
-    // Another coordinator computes it again.
+    // Another coordinator computes the total again.
     let coordinator = Coordinator::start(&data_dir);
     for (n, job) in &jobs {
         wait_until("the fundamental number", || {
@@ -85,7 +85,7 @@ fn jobs_of_different_boards_are_counted_side_by_side() {
     }
 }
 
-/// A worker and the coordinator, twice, are killed while the job is unfinished.
+/// A worker, and the coordinator twice, are killed while the job is unfinished.
 #[test]
 fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -94,7 +94,7 @@ fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
     let [_first, _second, victim] = ["first", "second", "victim"].map(|name| coordinator.worker(name));
     let job = coordinator.submit(17);
     let mut recorded = 0.0;
-    // The faults come when this much is recorded: two restarts, and the worker between them.
+    // The faults happen at these recorded shares: two restarts, and the worker between them.
     let mut victim = Some(victim);
     for (at, kill_worker) in [(0.05, false), (0.15, true), (0.3, false)] {
         let status = wait_until("progress", || {
@@ -124,7 +124,7 @@ fn a_count_survives_the_death_of_a_worker_and_of_the_coordinator() {
     });
     assert_eq!(coordinator.status(&job)["solutions"], solutions(17).as_str());
     coordinator.stop();
-    // A restarted coordinator gives out tokens from a new place on: there were three.
+    // A restarted coordinator starts its lease numbers at a new place: it was started three times.
     let runs: BTreeSet<i64> =
         records(&data_dir).expect("records").iter().map(|record| record.lease >> 40).collect();
     assert_eq!(runs.len(), 3);
@@ -145,7 +145,7 @@ fn a_command_whose_coordinator_does_not_answer_fails_soon_and_says_what_it_tried
     }
 }
 
-/// A coordinator that is lost between a submission and its answer, on the first call of a connection and on a later
+/// A coordinator that is lost between a submission and its answer: on the first call of a connection, and on a later
 /// one.
 #[test]
 fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
@@ -153,7 +153,7 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     for (n_jobs, method) in [(1, "search"), (2, "auto")] {
         let proxy = Proxy::start(coordinator.address());
-        // So that the answer is still on its way when the job is there, and no call is given up before.
+        // Then the answer is still under way when the job exists, and no call times out before.
         proxy.delay_answers(Duration::from_millis(1200));
         let mut command = queens(["submit", "8", "--method", method, "--coordinator", &proxy.url()]);
         let submitting = Running::start(&mut command);
@@ -170,7 +170,7 @@ fn a_submission_without_an_answer_may_be_a_job_and_that_is_said() {
     coordinator.stop();
 }
 
-/// A worker that leaves without a connection says what is lost, if there is anything.
+/// A worker that leaves without a connection reports any lost work.
 #[test]
 fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -208,7 +208,7 @@ fn a_job_can_be_cancelled_and_what_does_not_exist_is_said_so() {
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
     let watched = coordinator.queens(["watch", &job]);
     assert_eq!(watched.status.code(), Some(1), "{watched:?}");
-    // Who watches ends when nobody reads what it says.
+    // A watcher ends when nobody reads its output.
     let running = coordinator.submit(19);
     let mut unread = Running::start(&mut coordinator.queens_command(["watch", &running]));
     unread.close_stdout();

@@ -1,5 +1,4 @@
-//! The cluster of `docker-compose.yml`: brought up, hurt, stopped and brought up again, by whichever Docker Compose is
-//! here.
+//! The cluster of `docker-compose.yml`: started, damaged, stopped and started again, by each installed Docker Compose.
 
 use std::fs;
 use std::net::TcpStream;
@@ -19,13 +18,13 @@ const UP: [&str; 5] = ["up", "--detach", "--build", "--scale", "worker=3"];
 /// A board that takes hours.
 const LONG: &str = "22";
 
-/// Bytes in an image.
+/// The most bytes of an image.
 const LARGEST_IMAGE: u64 = 32_000_000;
 
-/// Stopping may take this long: far less than the grace period, after which Docker kills.
+/// The limit for stopping: far less than the grace period, after which Docker kills.
 const STOP: Duration = Duration::from_secs(10);
 
-/// By `docker compose` and by the older `docker-compose`, if both are here: Debian 12 has no package of the newer one.
+/// With `docker compose` and the older `docker-compose`, if both are here: Debian 12 has no package of the newer one.
 #[test]
 fn a_cluster_of_docker_compose_survives_faults() {
     Compose::installed("a cluster of containers").into_iter().for_each(check);
@@ -43,7 +42,7 @@ fn check(compose: Compose) {
     is_confined(&project);
     counts_through_faults(&project);
 
-    // The worker that was killed comes back.
+    // The killed worker restarts.
     bring_up(&project);
     let submitted = project.ask(&["submit", LONG]).expect("submitted");
     assert_eq!(submitted, json!({ "job": "2" }));
@@ -60,7 +59,7 @@ fn check(compose: Compose) {
     assert_eq!(project.remains(), "");
 }
 
-/// Types the commands for Docker of the documents. They begin with an image that is not built yet.
+/// Runs the documents' Docker commands. They start with an image that is not built yet.
 #[track_caller]
 fn does_as_the_documents_say(project: &Project) {
     let opened = project.follow(&commands("README.md"));
@@ -80,7 +79,7 @@ fn does_as_the_documents_say(project: &Project) {
     assert_eq!(project.containers("coordinator"), [], "it ends with 'down'");
 }
 
-/// The commands in a document's blocks for Docker.
+/// Returns the commands in a document's Docker blocks.
 #[track_caller]
 fn commands(document: &str) -> String {
     let text = read(document);
@@ -90,7 +89,7 @@ fn commands(document: &str) -> String {
     commands
 }
 
-/// Prometheus scrapes the coordinator and each worker, and evaluates the alerts: by the files in deploy, as they stand.
+/// Prometheus scrapes the coordinator and each worker, and evaluates the alerts, with the unchanged files in deploy.
 #[track_caller]
 fn is_monitored(project: &Project) {
     if !is_installed("prometheus") {
@@ -123,7 +122,7 @@ fn is_monitored(project: &Project) {
     assert!(rules.iter().all(|rule| rule["state"] == "inactive"), "{rules:?}");
 }
 
-/// Brings up a coordinator, which gets healthy, and workers, which connect.
+/// Starts a coordinator, which becomes healthy, and workers, which connect.
 #[track_caller]
 fn bring_up(project: &Project) {
     project.run(UP);
@@ -150,7 +149,7 @@ fn coordinator(project: &Project) -> Container {
     coordinator
 }
 
-/// The programs are in one small image, are not run by root, and are reached from this machine only.
+/// The programs are in one small image, do not run as root, and are reachable only from this machine.
 #[track_caller]
 fn is_confined(project: &Project) {
     let image = inspect(project.name());
@@ -170,13 +169,13 @@ fn is_confined(project: &Project) {
         assert!(user.and_then(|user| user.parse().ok()).is_some_and(|user: u32| user > 0), "{user:?}");
     }
     assert!(workers.iter().all(|worker| is_empty(&worker["NetworkSettings"]["Ports"])), "{workers:?}");
-    // A processor each.
+    // One processor each.
     let limits: Vec<_> = workers.iter().map(|worker| &worker["HostConfig"]["NanoCpus"]).collect();
     assert_eq!(limits, [1_000_000_000; N_WORKERS]);
 }
 
-/// While a count waits for its job, a worker is killed and the coordinator is restarted; both times the job is
-/// unfinished before and after, as the workers get hardly any processor until the faults are over.
+/// Kills a worker and restarts the coordinator while a count waits for its job. The job is unfinished before and after
+/// each fault, as the workers get hardly any processor until the faults are over.
 #[track_caller]
 fn counts_through_faults(project: &Project) {
     let workers = project.containers("worker");
@@ -214,14 +213,14 @@ fn solutions_17() -> Value {
     published(board).expect("published").solutions.to_string().into()
 }
 
-/// Waits until more than this many subproblems of a job are recorded, which then is unfinished, and returns how many.
+/// Waits until more than this many subproblems of an unfinished job are recorded, and returns their number.
 #[track_caller]
 fn wait_for_progress(project: &Project, job: &str, before: u64) -> u64 {
     let progress = wait_until("progress", || {
         let job = project.ask(&["status", job])?;
         (n_recorded(&job)? > before).then_some(job)
     });
-    // Queued, if the workers have not come back yet after a restart.
+    // The job is queued if the workers have not reconnected yet after a restart.
     let unfinished = [&progress["state"] == "running", &progress["state"] == "queued"];
     assert!(unfinished.contains(&true), "{progress}");
     n_recorded(&progress).expect("a number")
@@ -231,7 +230,7 @@ fn n_recorded(job: &Value) -> Option<u64> {
     job["recorded"].as_str()?.parse().ok()
 }
 
-/// All containers end well before they would be killed, though they have a job.
+/// All containers stop well before Docker would kill them, although they have a job.
 #[track_caller]
 fn stops_in_good_order(project: &Project) {
     let stop = project.run(["stop"]);
@@ -245,8 +244,8 @@ fn stops_in_good_order(project: &Project) {
     }
 }
 
-/// An image is compiled from all of the workspace, by the compiler of the workspace. Nothing can be pulled where the
-/// tests run, so that no other test would notice.
+/// An image is compiled from the whole workspace, by the workspace's compiler. Nothing can be pulled where the tests
+/// run, so no other test would notice.
 #[test]
 fn what_compiles_an_image_is_what_compiles_the_workspace() {
     let quoted = |line: &str| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
@@ -260,7 +259,7 @@ fn what_compiles_an_image_is_what_compiles_the_workspace() {
 
     let ignored = read(".dockerignore");
     for member in line(&read("Cargo.toml"), "members = ") {
-        // A member inside another member's directory comes with that.
+        // A member inside another member's directory is copied with it.
         let dir = member.split('/').next().expect("a name");
         assert!(ignored.lines().any(|line| line == format!("!{dir}")), "{member}");
     }

@@ -1,4 +1,4 @@
-//! The cluster of `docker-compose.tls.yml`, set up as its first lines say.
+//! The cluster of `docker-compose.tls.yml`, set up by the instructions in its first lines.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn a_cluster_with_tls_is_set_up_as_its_file_says() {
     Compose::installed("a cluster of containers with TLS").into_iter().for_each(check);
 }
 
-/// The word in a text that begins so.
+/// Returns the word in a text that begins with this.
 #[track_caller]
 fn word<'a>(text: &'a str, begins: &str) -> &'a str {
     let found = text.split_whitespace().find(|word| word.starts_with(begins));
@@ -43,7 +43,7 @@ fn check(compose: Compose) {
     let up = run(set(project.compose(["up", "--detach", "--scale", "worker=2"])));
     assert!(up.status.success(), "{up:?}");
     let count = ["run", "--rm", "-T", "queens", "count", "14", "--output", "json"];
-    // Docker Compose says on stderr what it does.
+    // Docker Compose reports its steps on stderr.
     let counted = run(set(project.compose(count)));
     let answer: Value = serde_json::from_str(&counted.stdout).expect("JSON");
     assert_eq!(answer["solutions"], "365596", "{counted:?}");
@@ -60,7 +60,7 @@ fn check(compose: Compose) {
     for token in [None, Some(worker.as_str())] {
         assert!(!workers(token).status.success(), "{token:?}");
     }
-    // Workers have no keys but what they show.
+    // Workers have only their own key.
     let worker = project.containers("worker").remove(0).inspect();
     let mounts = worker["Mounts"].as_array().expect("mounts");
     assert!(mounts.is_empty(), "{mounts:?}");

@@ -1,4 +1,4 @@
-//! Configuration files, and what documents say of options: nothing is forgotten anywhere.
+//! Configuration files and documentation of options: none lacks an option.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ fn service(name: &str, args: &[&str]) -> Command {
     command
 }
 
-/// An option as `--help` tells of it.
+/// An option as `--help` describes it.
 #[derive(Debug)]
 struct Told {
     name: String,
@@ -25,11 +25,11 @@ struct Told {
     default: Option<String>,
 }
 
-/// All options of a service, as `--help` tells of them.
+/// Returns all options of a service, as `--help` describes them.
 fn options(name: &str) -> Vec<Told> {
     let help = run(service(name, &["--help"])).stdout;
     let mut told: Vec<Told> = Vec::new();
-    // Words of the text may say of a default what it is; after the variable stands the default itself.
+    // The text may describe a default; the default itself stands after the variable.
     let mut is_text = true;
     for line in help.lines() {
         let words = line.trim();
@@ -56,7 +56,7 @@ fn options(name: &str) -> Vec<Told> {
     told
 }
 
-/// The example of a service's configuration, as it has to be.
+/// Returns the expected example of a service's configuration.
 fn example(name: &str) -> String {
     let mut file = format!(
         "# Configuration of queens-{name}: QUEENS_CONFIG or --config names this file. What is given on the command line, or by an\n\
@@ -72,7 +72,7 @@ fn example(name: &str) -> String {
             file.push('\n');
         }
         let key = if name.contains('.') { format!("\"{name}\"") } else { name.clone() };
-        // What the default is on this machine is another on the next.
+        // The default on this machine differs from that of the next.
         let default = if name == "threads" { Some("4".to_owned()) } else { default };
         let said = match (value, default) {
             (None, _) => "true".to_owned(),
@@ -90,7 +90,7 @@ fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../deploy/config/{name}.toml"))
 }
 
-/// To make them again: `QUEENS_GENERATE=1 cargo test --test config`.
+/// To regenerate them: `QUEENS_GENERATE=1 cargo test --test config`.
 #[test]
 fn the_examples_have_every_option() {
     for name in SERVICES {
@@ -116,7 +116,7 @@ fn check(name: &str, config: &str, vars: &[(&str, &str)], args: &[&str]) -> Ende
 fn what_the_examples_say_is_right() {
     for name in SERVICES {
         assert!(check(name, &fs::read_to_string(kept(name)).expect("readable"), &[], &[]).status.success());
-        // Each default by itself, as it stands there.
+        // Each default alone, as it stands there.
         for Told { name: option, default, .. } in options(name) {
             let Some(default) = default.filter(|_| option != "threads") else { continue };
             let said = if default.parse::<u64>().is_ok() { default } else { format!("\"{default}\"") };
@@ -152,7 +152,7 @@ fn what_is_wrong_is_said_and_where() {
     check_refused("coordinator", "tls-1.2 = true\n", "\"tls-1.2\"");
     check_refused("worker", "threads = 0\n", "expected a number of threads");
     check_refused("worker", "listen = \"127.0.0.1:1\"\n", "there is no option 'listen'");
-    // What needs something else needs it here too.
+    // A dependency between options also holds here.
     check_refused("coordinator", "tls-cert = \"server.pem\"\n", "--tls-key");
     check_refused("worker", &"#".repeat(2 << 20), "longer than");
     let mut missing = service("worker", &["--config", "/nowhere/worker.toml"]);
@@ -179,7 +179,7 @@ fn the_command_line_beats_the_environment_and_that_the_file() {
     assert!(!run(backup).complaint(1).contains("coordinator.toml"));
 }
 
-/// Where several coordinators can be named, a list names them as commas do.
+/// Where several coordinators can be named, a list works like commas.
 #[test]
 fn what_may_be_given_several_times_is_a_list() {
     let pins = ["ab", "cd"].map(|byte| format!("sha256:{}", byte.repeat(32)));
@@ -204,7 +204,7 @@ fn what_may_be_given_several_times_is_a_list() {
     check_refused("worker", "coordinator = [[\"http://a:1\"]]\n", "or a list of such");
     check_refused("worker", "name = [\"a\"]\n", "'name' takes a text or a whole number, not");
     check_refused("worker", "pin = [\"sha256:12\"]\n", "expected a pin");
-    // The whole list is beaten, and not added to.
+    // The command line replaces the whole list.
     let wrong = "coordinator = [\"http://a:1\", \"b\"]\n";
     assert!(check("worker", wrong, &[("QUEENS_COORDINATOR", "http://a:1,http://b:1")], &[]).status.success());
     let args = ["--coordinator", "http://a:1", "--coordinator", "http://b:1"];

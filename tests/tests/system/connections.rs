@@ -1,5 +1,5 @@
-//! Useless connections: silent ones, half requests, streams that nobody reads, messages and lists that are too large.
-//! They shut nobody out.
+//! Useless connections do not lock anybody out: silent ones, half requests, unread streams, too large messages and
+//! lists.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -23,20 +23,20 @@ use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
-/// A connection without a request is closed by then: the limit is 10 s, and 15 s for a request that has begun.
+/// By then, a connection without a request is closed: the limit is 10 s, and 15 s for a request that has begun.
 const CLOSED: Duration = Duration::from_secs(60);
 
-/// How often a worker without leases says that it is alive.
+/// The heartbeat interval of a worker without leases.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// A coordinator with pages.
+/// Starts a coordinator with pages.
 fn start() -> (TempDir, Coordinator) {
     let scratch = TempDir::new().expect("a temporary directory");
     let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
     (scratch, coordinator)
 }
 
-/// Opens so many connections that begin with these bytes. One that is closed at once is one as well.
+/// Opens this many connections that begin with these bytes. A connection that is closed at once counts as well.
 fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
     let open = |_| {
         let mut stream = TcpStream::connect(address).expect("it listens");
@@ -47,7 +47,7 @@ fn open(address: &str, n_connections: usize, begin: &[u8]) -> Vec<TcpStream> {
     (0..n_connections).map(open).collect()
 }
 
-/// Whether the other end has closed a connection. What it has sent is ignored.
+/// Whether the other end has closed a connection. Ignores the data that it has sent.
 fn is_closed(mut stream: &TcpStream) -> bool {
     let mut buffer = [0; 4096];
     loop {
@@ -96,7 +96,7 @@ fn half_requests_do_not_last() {
         ("half a head", pages.clone(), "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: b", " ", ""),
         ("half a body", pages, post, " ", "HTTP/1.1 408 "),
     ];
-    // Two of them go on and on, a byte at a time.
+    // Two of them continue, a byte at a time.
     let played: Vec<_> = half
         .into_iter()
         .map(|(what, address, begin, more, expected)| {
@@ -171,12 +171,12 @@ fn one_address_cannot_take_all_places() {
         let n_closed = silent.iter().filter(|stream| is_closed(stream)).count();
         (n_closed >= MOST).then_some(n_closed)
     });
-    // Later, those that have said nothing are closed for that.
+    // Later, the silent ones are closed for their silence.
     if opened.elapsed() < Duration::from_secs(8) {
         assert!(n_closed < MOST + MOST / 2, "{n_closed} are closed: there is room for {MOST} that wait");
     }
-    // As long as those wait, others of the same address are let in for them.
-    // Before those are closed, which is after ten seconds.
+    // While those wait, others from the same address are accepted in their place. The old ones are closed only after
+    // ten seconds.
     wait_at_most(Duration::from_secs(8), "an answer", || {
         coordinator.queens(["jobs"]).status.success().then_some(())
     });
@@ -216,7 +216,7 @@ fn idle_pages_do_not_take_the_last_files() {
 fn streams_that_nobody_reads_do_not_lock_followers_out() {
     let (_scratch, coordinator) = start();
     let request = b"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-    // A quarter of the connections are for pages: with 1,024 files that is 248.
+    // A quarter of the connections are for pages: 248 with 1,024 files.
     let _files = files::take(200);
     let _unread = open(&coordinator.http(), 200, request);
     let mut follower = TcpStream::connect(coordinator.http()).expect("it listens");
@@ -293,7 +293,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     const N_WORKERS: u64 = 4000;
     let (_scratch, coordinator) = start();
     let runtime = Runtime::new().expect("a runtime");
-    // The longest there are: a hundred characters of four bytes.
+    // The longest names: a hundred characters of four bytes.
     let (filler, mut sessions, mut on_channel) = ("\u{1d52e}".repeat(95), Vec::new(), None);
     runtime.block_on(async {
         for worker in 0..N_WORKERS {
@@ -314,7 +314,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     });
     runtime.block_on(async {
         let mut jobs = JobsClient::new(channel(&coordinator).await);
-        // A client that knows nothing of pages gets one that it can take.
+        // A client that does not use paging gets a page that it can take.
         let answer = jobs.list_workers(pb::ListWorkersRequest::default()).await.expect("a page").into_inner();
         assert!(!answer.workers.is_empty() && !answer.next_page.is_empty());
         let unknown = jobs.list_workers(pb::ListWorkersRequest { page: "nowhere".to_owned() }).await;
@@ -323,7 +323,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     runtime.shutdown_background();
 }
 
-/// A session whose worker says now and then that it is alive, and nothing else.
+/// A session whose worker only sends heartbeats.
 async fn lasting_session(channel: Channel, hello: Hello) -> Streaming<pb::CoordinatorMessage> {
     let first = tokio::time::Instant::now() + SIGN_OF_LIFE;
     let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));

@@ -1,4 +1,4 @@
-//! Who has counted a job.
+//! The contributions of workers to a job.
 
 use std::process::{Command, Stdio};
 
@@ -69,7 +69,7 @@ fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
     let _counter = coordinator.worker("counter");
     coordinator.wait_for_workers(2);
     let answer = coordinator.queens(["count", "13", "--output", "json"]).answer();
-    // How many threads counted is measured by nobody.
+    // Nobody measures the number of threads that counted.
     assert_eq!((&answer["kernel"], &answer["threads"]), (&json!("portable"), &Value::Null), "{answer}");
     let counted_by = answer["counted_by"].as_array().expect("told");
     let names: Vec<&Value> = counted_by.iter().map(|by| &by["worker"]).collect();

@@ -1,4 +1,4 @@
-//! The command line of `queens count`: what it answers, what it refuses, where its settings come from.
+//! The command line of `queens count`: answers, refusals, and sources of its settings.
 
 use std::fs::{self, File};
 use std::num::NonZeroUsize;
@@ -18,13 +18,13 @@ fn count(n: u8, args: &[&str]) -> Ended {
     run(queens(["count", &n].iter().chain(args)))
 }
 
-/// Takes a field out of an answer.
+/// Removes a field from an answer.
 #[track_caller]
 fn take(answer: &mut Value, field: &str) -> Value {
     answer.as_object_mut().and_then(|fields| fields.remove(field)).expect("the field is there")
 }
 
-/// Checks all fields of the answer; returns the nodes, which no table tells.
+/// Checks all fields of the answer; returns the nodes, which no table contains.
 #[track_caller]
 fn check_json(n: BoardSize, threads: usize) -> String {
     let outcome = count(n.get(), &["--output", "json", "--threads", &threads.to_string()]);
@@ -154,7 +154,7 @@ fn mistakes_are_told_with_what_mends_them() {
         &[("QUEENS_DATA_DIR", "x")],
         &["QUEENS_DATA_DIR is set to 'x', which stands for --data-dir: unset it"],
     );
-    // Counted here all the same.
+    // Counted locally nevertheless.
     let local = run(with_env(queens(["count", "8", "--local", "--threads", "2"]), &[coordinator]));
     assert!(local.stdout.starts_with("Q(8) = 92"), "{local:?}");
 }
@@ -213,7 +213,7 @@ fn settings_come_from_the_environment_unless_flags_say_otherwise() {
     check_setting(("QUEENS_KERNEL", "portable"), &JSON, "kernel", &portable);
     let halves = json!("halves");
     check_setting(("QUEENS_METHOD", "halves"), &JSON, "method", &halves);
-    // A wrong value is refused, which shows that it is read.
+    // An invalid value is refused, so it is read.
     check_setting(
         ("QUEENS_KERNEL", "avx9"),
         &["--kernel", "portable", "--output", "json"],
@@ -311,7 +311,7 @@ fn help_names_every_variable_and_default() {
         ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
         ("--progress", "QUEENS_PROGRESS", "[default: bar on a terminal, else plain]".to_owned()),
     ];
-    // Flags are indented less than what is said of them.
+    // The help indents flags less than their descriptions.
     let sections = help.stdout.split("\n      --").skip(1).map(|section| format!("--{section}"));
     let one_line = |section: String| section.split_whitespace().collect::<Vec<_>>().join(" ");
     let sections: Vec<String> = sections.map(one_line).collect();
@@ -320,7 +320,7 @@ fn help_names_every_variable_and_default() {
         assert!(section.contains(&default), "'{default}' is not in: {section}");
         assert!(section.contains(&format!("[env: {variable}=]")), "'{variable}' is not in: {section}");
     }
-    // What to count, that it is counted here and that it is meant are said on the command line alone.
+    // The board, `--local` and `--yes` are set only on the command line.
     let is_setting =
         |section: &&String| !["--given", "--local", "--yes"].iter().any(|flag| section.starts_with(flag));
     for section in sections.iter().filter(is_setting) {
@@ -338,7 +338,7 @@ fn check_broken_pipe(args: &[&str]) {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    // This one still counts when its reader is gone.
+    // This one still counts when its reader has gone.
     check_broken_pipe(&["count", "15"]);
     check_broken_pipe(&["count", "8", "--output", "json"]);
     check_broken_pipe(&["count", "--help"]);
@@ -367,7 +367,7 @@ fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
         &[],
         &["core-years with the portable kernel", "--yes"],
     );
-    // It goes on, and finds no coordinator.
+    // It continues, and finds no coordinator.
     for args in [&["submit", "28", "--yes"][..], &["submit", "25"]] {
         let outcome = run(queens(args.iter().chain(&["--coordinator", "http://127.0.0.1:1"])));
         assert!(outcome.complaint(1).contains("failed to reach"), "{outcome:?}");

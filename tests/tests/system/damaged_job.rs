@@ -1,4 +1,4 @@
-//! A job that contradicts itself, beside one that does not.
+//! A job that contradicts itself, beside an intact one.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use queens_tests::http;
 use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{queens_coordinator, wait_until};
 
-/// What is published of n = 10 and 11.
+/// The published values of n = 10 and 11.
 const SOLUTIONS_10: &str = "724";
 const SOLUTIONS_11: &str = "2680";
 
-/// As if the database had gone back under its leader: a job is done, and some of its records are gone.
+/// Imitates a database that loses writes under its leader: a done job loses some of its records.
 const LOSE_SOME: [&str; 3] = [
     "DELETE FROM coverage_range WHERE job = 1 AND \"cross\" >= 3",
     "DELETE FROM coverage WHERE job = 1 AND \"cross\" >= 3",
@@ -51,7 +51,7 @@ fn check_told(coordinator: &Coordinator) {
     assert!(coordinator.log().contains("it is set aside"), "{}", coordinator.log());
 }
 
-/// It keeps no other job from being counted, is told wherever jobs are, and what proves itself of it is counted on.
+/// It does not block other jobs. All views of jobs report it, and its intact records are kept for a new count.
 #[test]
 fn a_damaged_job_keeps_no_other_from_being_counted() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -70,7 +70,7 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
     assert!(events.body.contains("is damaged and set aside"), "{events:?}");
     count(&second, 11, SOLUTIONS_11);
     second.stop();
-    // A backup has it as it is.
+    // A backup contains it unchanged.
     let backup = scratch.path().join("backup.db");
     let made = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]);
     assert!(made.status.success(), "{made:?}");
@@ -80,7 +80,7 @@ fn a_damaged_job_keeps_no_other_from_being_counted() {
     finish(&saved);
 }
 
-/// The same in a database on a server, from which what proves itself goes into a directory.
+/// The same in a PostgreSQL database, from which the intact records are saved into a directory.
 #[test]
 fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -114,7 +114,7 @@ fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
     assert!(proved(&there).contains(&format!("{SOLUTIONS_11} solutions")));
 }
 
-/// Counts what has to be counted again, and proves both jobs.
+/// Counts the missing work again, and proves both jobs.
 fn finish(saved: &Path) {
     let last = Coordinator::start(saved);
     let _worker = last.worker("only");

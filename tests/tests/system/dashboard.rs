@@ -18,11 +18,11 @@ const VIEWPORTS: [(&str, Viewport); 4] = [
     ("1920-dark", Viewport { width: 1920, dark: true }),
 ];
 
-/// Keeps a picture of a page for each viewport.
+/// Saves a picture of a page for each viewport.
 fn keep(browser: &Browser, page: &str) {
     for (name, viewport) in VIEWPORTS {
         browser.look(viewport);
-        // Curves are drawn again when the width changes.
+        // Curves are redrawn when the width changes.
         browser.wait_until("the page to be drawn", "document.readyState === 'complete'");
         browser.screenshot(&format!("{page}-{name}"));
     }
@@ -36,12 +36,12 @@ fn submit(browser: &Browser, n: &str, job: u32) {
     _ = browser.eval("document.querySelector('#submit').reset()");
 }
 
-/// Presses the button with this label in a job's row or page.
+/// Clicks the button with this label in a job's row or page.
 fn press(browser: &Browser, label: &str) {
     browser.click(&format!("button[aria-label={label:?}]"));
 }
 
-/// Shares and times are written as the command line writes them.
+/// Shares and times look like those of the command line.
 fn check_numbers(browser: &Browser) {
     _ = browser.eval("import('/assets/page.js').then((page) => { window.page = page; })");
     browser.wait_until("the module", "window.page !== undefined");
@@ -90,7 +90,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
 
     check_numbers(&browser);
 
-    // What takes core-years is asked about, with the price.
+    // A job of core-years needs a confirmation, which names the cost.
     browser.keys("#submit input[name=n]", "28");
     browser.click("#submit button");
     browser.wait_for("dialog", "n = 28 takes some 340 core-years");
@@ -100,7 +100,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     assert_eq!(http::get(&site, "/api/v1/jobs").json()["total"], 1);
     _ = browser.eval("document.querySelector('#submit').reset()");
 
-    // Paused, and gone on with.
+    // Pause and resume.
     let second = coordinator.worker("second");
     submit(&browser, LONG, 2);
     browser.wait_for("#job-2", "running");
@@ -118,7 +118,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     wait_until("the priority", || (http::get(&site, "/api/v1/jobs/2").json()["priority"] == 7).then_some(()));
     keep(&browser, "jobs");
 
-    // A worker that goes.
+    // A worker leaves.
     browser.go("/workers");
     browser.wait_for("#workers", "first");
     browser.wait_for("#workers", "second");
@@ -152,7 +152,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.wait_until("the curve", "document.querySelector('#chart .curve') !== null");
     keep(&browser, "job");
 
-    // The coordinator goes, and comes back.
+    // The coordinator stops, and returns.
     let recorded = http::get(&site, "/api/v1/jobs/2").json()["recorded"].clone();
     let ports = coordinator.ports();
     coordinator.kill();
@@ -164,7 +164,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     wait_until("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]).then_some(()));
     browser.wait_for("#state", "running");
 
-    // A cross, and one of its subproblems, explained.
+    // The explanation of a part, and of one of its subproblems.
     let counting = wait_until("what the worker counts", || {
         let worker = http::get(&site, "/api/v1/workers").json()["workers"][0]["counting"].clone();
         worker.is_object().then_some(worker)
@@ -175,7 +175,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
     keep(&browser, "cross");
 
-    // Only what the test has done to the connection has gone wrong in the browser, and what had to be confirmed.
+    // The browser reports only the errors that the test caused on the connection, and the confirmed dialogs.
     let expected = [
         "net::ERR_",
         "can't be reached",
@@ -185,7 +185,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     let complaints: Vec<String> = browser.complaints().into_iter().filter(other).collect();
     assert_eq!(json!(complaints), json!([]));
 
-    // Given up, after a question.
+    // Cancel, after a question.
     browser.go("/");
     browser.wait_for("#job-2", "running");
     press(&browser, "Cancel job 2");
@@ -196,7 +196,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     assert_eq!(http::get(&site, "/api/v1/jobs/2").json()["state"], "cancelled");
 }
 
-/// A job by halves: its method, its map, its parts and the picture of one, with the columns of a subproblem.
+/// A job by half boards: its method, its map, its parts and the picture of one, with the columns of a subproblem.
 #[test]
 fn the_parts_of_halves_are_shown() {
     if let Some(reason) = Browser::missing() {
@@ -234,7 +234,7 @@ fn the_parts_of_halves_are_shown() {
     let alt = alt.as_str().expect("text");
     assert!(alt.contains("upper half: ") && alt.contains("; lower half: "), "{alt}");
     keep(&browser, "part");
-    // What a worker is at is a part of halves, and its speed no nodes.
+    // The worker's current part is of half boards, and its speed is not in nodes.
     browser.go("/");
     browser.keys("#submit [name=n]", LONG);
     _ = browser.eval("document.querySelector('#submit [name=method]').value = 'halves'");
@@ -284,7 +284,7 @@ fn a_restart_is_a_gap_in_the_curve() {
     keep(&browser, "restarted");
 }
 
-/// Who is named to count again does so alone, and the page of the job says so. Nobody is meant by a name that is none.
+/// A named party alone recounts, and the job's page names it. An invalid name stands for nobody.
 #[test]
 fn a_party_that_alone_counts_again_is_named_on_the_page() {
     if let Some(reason) = Browser::missing() {
@@ -304,7 +304,7 @@ fn a_party_that_alone_counts_again_is_named_on_the_page() {
         keep(&browser, "recount-by");
         browser.click("#submit button");
     };
-    // A character that turns the direction of writing.
+    // A character that reverses the writing direction.
     fill("ca\u{202e}rol");
     browser.wait_for("#said", "Not done: who counts again: ");
     assert_eq!(http::get(&site, "/api/v1/jobs").json()["jobs"], json!([]));
@@ -317,7 +317,7 @@ fn a_party_that_alone_counts_again_is_named_on_the_page() {
     browser.wait_for("#checked", "only the name that was given counts again");
     browser.wait_for("#identity", job()["identity"].as_str().expect("an identity"));
     keep(&browser, "job-recount-by");
-    // Somebody else is no help.
+    // Another party does not help.
     let _other = coordinator.worker("bert");
     wait_until("bert", || {
         let workers = http::get(&site, "/api/v1/workers").json();

@@ -1,4 +1,4 @@
-//! `queens count --data-dir`: what is kept, and directories that are refused.
+//! `queens count --data-dir`: the stored state, and refused directories.
 
 mod coordinators;
 
@@ -28,14 +28,14 @@ fn temp() -> TempDir {
     TempDir::new().expect("a temporary directory")
 }
 
-/// A directory in which `n` is counted.
+/// Returns a directory in which `n` is counted.
 fn counted(n: u8) -> TempDir {
     let dir = temp();
     _ = run(count(n, dir.path(), &[])).answer();
     dir
 }
 
-/// Checks that `dir` is refused with one line that says all of `expected`.
+/// Checks that `dir` is refused with one line that contains all of `expected`.
 #[track_caller]
 fn check_refusal(n: u8, dir: &Path, expected: &[&str]) {
     let outcome = run(count(n, dir, &[]));
@@ -46,8 +46,8 @@ fn check_refusal(n: u8, dir: &Path, expected: &[&str]) {
     }
 }
 
-/// Checks that `dir` is refused and that what is in it stays as it was. (A lock may be added, and what SQLite needs
-/// to find out that its database is damaged.)
+/// Checks that `dir` is refused and its contents stay unchanged, except for a lock and files with which SQLite detects
+/// damage.
 #[track_caller]
 fn check_untouched(n: u8, dir: &Path, expected: &[&str]) {
     let before = contents(dir);
@@ -62,7 +62,7 @@ fn a_directory_of_another_board_is_refused() {
     check_untouched(11, counted(10).path(), &["n = 10", "not 11", "another directory"]);
 }
 
-/// Its rows have the right digests: another program can go on with it.
+/// Its rows have the right digests, so another program can continue with it.
 #[test]
 fn a_directory_of_another_decomposition_is_refused() {
     for (phase, digest) in [("done", -1_893_056_852_312_017_863_i64), ("active", 4_926_380_991_449_344_484)] {
@@ -151,17 +151,17 @@ fn a_directory_in_use_is_refused() {
         assert!(first.is_running(), "the first process is not disturbed");
         records(dir.path()).ok().filter(|records| records.len() > n_records)
     });
-    // What holds a directory is the process: it is free as soon as that has ended, however it did.
+    // The process holds the directory, which is free as soon as the process has ended in any way.
     first.kill();
     audit(dir.path()).expect("nobody uses it");
 }
 
-/// A count that has something recorded.
+/// Starts a count that has recorded something.
 fn running(dir: &Path) -> Running {
     running_of(20, dir)
 }
 
-/// What is locked is the database, not a file beside it and not a name.
+/// The lock is on the database, not on a file beside it or on a name.
 #[test]
 fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
     let dir = temp();
@@ -184,7 +184,7 @@ fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
         records(dir.path()).ok().filter(|records| records.len() > n_records)
     });
     first.kill();
-    // When nobody has the file, a link to it does as well; who goes on by the link has the file.
+    // When nobody uses the file, a link to it works as well; a count through the link locks the file.
     let n_records = records(dir.path()).expect("readable").len();
     let mut second = running(linked[0].path());
     wait_until("its first record", || records(dir.path()).ok().filter(|records| records.len() > n_records));
@@ -194,18 +194,18 @@ fn a_database_in_use_is_refused_under_any_name_and_without_its_lock() {
     audit(dir.path()).expect("nobody has counted twice");
 }
 
-/// `queens-coordinator` on a directory, on a free port.
+/// Returns a command that runs `queens-coordinator` on a directory, on a free port.
 fn coordinator(dir: &Path) -> Command {
     let mut command = clean(Command::new(binary("queens-coordinator")));
     command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(dir);
     command
 }
 
-/// A directory with an unfinished count, of which a page is damaged that is not met before something is recorded.
+/// Returns a directory with an unfinished count and a damaged page that is read only after something is recorded.
 fn damaged_later(n: u8) -> TempDir {
     let dir = temp();
     running_of(n, dir.path()).kill();
-    // Copies the log into the database.
+    // Checkpoints the write-ahead log into the database.
     tamper(dir.path(), "PRAGMA wal_checkpoint(TRUNCATE)");
     let database = Connection::open(dir.path().join(DATABASE)).expect("there is a database");
     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_source_1'";
@@ -227,7 +227,7 @@ fn running_of(n: u8, dir: &Path) -> Running {
     running
 }
 
-/// Damage does not heal: it is told at once, with what to do, and what proves itself is kept.
+/// Damage is permanent: it is reported at once with the remedy, and the intact records are kept.
 #[test]
 fn damage_ends_a_count_and_can_be_recovered_from() {
     let dir = damaged_later(18);
@@ -268,7 +268,7 @@ fn damage_ends_a_coordinator() {
     assert!(last.starts_with("error: ") && last.contains("queens-coordinator recover"), "{log}");
 }
 
-/// While nothing can be written, a signal still ends a count, without what could not be written.
+/// On a full disk, a signal still ends a count, without the unwritten records.
 #[test]
 fn a_count_on_a_full_disk_can_be_interrupted() {
     let dir = temp();
@@ -282,7 +282,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     disk.fill();
     let n_records = records(dir.path()).expect("readable").len();
     _ = full.logged("until the store can be ");
-    // Its worker goes on, and repeats reports that nobody takes.
+    // The worker continues, and repeats reports that nobody accepts.
     let begun = processor_time(full.id());
     let is_later = || processor_time(full.id()) >= begun + Duration::from_secs(3);
     wait_until("a few reports", || is_later().then_some(()));
@@ -293,7 +293,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     audit(dir.path()).expect("nothing contradicts");
 }
 
-/// A plan that was changed is refused wherever it is met, and so is a total that is not the published one.
+/// A changed plan is refused wherever it is read, and so is a total that differs from the published one.
 #[test]
 fn a_changed_plan_is_refused() {
     let dir = temp();
@@ -319,7 +319,7 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
     assert!(second.elapsed * 3 < first.elapsed, "{:?}, then {:?}", first.elapsed, second.elapsed);
 
     let [first, second] = [first, second].map(|outcome| outcome.answer());
-    // What was counted is the same, and the second time nothing of it was.
+    // The result is the same, although the second run counted nothing.
     for field in ["solutions", "fundamental", "nodes", "kernel", "published", "agrees", "begun", "counted_by"]
     {
         assert_eq!(first[field], second[field], "{field}");
@@ -329,7 +329,7 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
     let [seconds, seconds_again] =
         [&first, &second].map(|answer| answer["seconds"].as_f64().expect("a number"));
     assert_eq!(first["solutions"], Value::from("14772512"));
-    // Kept in whole milliseconds.
+    // Stored in whole milliseconds.
     assert!((seconds - seconds_again).abs() <= 0.001, "{seconds} s, then {seconds_again} s");
 
     let audits = audit(dir.path()).expect("sound");
@@ -357,7 +357,7 @@ fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
         audits[0].job.active.as_secs_f64()
     );
     assert!(counted.contains(&seconds), "'{seconds}' is not in: {counted}");
-    // Other tests look at the times in words.
+    // Other tests check the times in words.
     assert!(begun.starts_with("begun 2") && begun.ends_with(" UTC; nothing was counted now"), "{begun}");
     // JSON says the same, whatever kernel would count now.
     let answer = run(count(12, dir.path(), &[])).answer();

@@ -1,5 +1,4 @@
-//! A PostgreSQL server that speaks TLS and asks for passwords: who is let in, what is said to who is not, and that a
-//! connection which is cut is made again.
+//! A PostgreSQL server with TLS and passwords: authentication, error messages, and reconnection.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use queens_tests::{TempDir, binary};
 
 const PASSWORD: &str = "hidden-from-logs";
 
-/// A server whose certificate is for `localhost`, with a user who needs a password and TLS.
+/// A server with a certificate for `localhost`, and a user who needs a password and TLS.
 struct Site {
     server: Postgres,
     scratch: TempDir,
@@ -47,7 +46,7 @@ impl Site {
     }
 }
 
-/// A coordinator ends at once, and says this.
+/// Checks that a coordinator ends at once with this message.
 #[track_caller]
 fn refused(address: &str, authority: &Path, password: Option<&Path>, expected: &str) {
     let mut command = clean(std::process::Command::new(binary("queens-coordinator")));
@@ -86,8 +85,8 @@ fn who_is_not_let_in_is_told_why() {
     refused(&plain, &ours, Some(&password), "server does not support TLS");
 }
 
-/// With the right password and authority it counts; and goes on when its connections are cut, or it is not let in for
-/// a while.
+/// A coordinator counts with the right password and authority. It continues after its connections were cut, or refused
+/// for a while.
 #[test]
 fn a_connection_that_is_cut_is_made_again() {
     let Some(site) = Site::start() else { return };

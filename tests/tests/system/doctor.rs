@@ -1,4 +1,4 @@
-//! `queens doctor`: what it says where all is well, and what to do where something is not.
+//! `queens doctor`: its output where all is well, and its advice where something is not.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use queens_tests::guarded::Guarded;
 use queens_tests::process::{Ended, queens, run};
 use queens_tests::{Port, TempDir};
 
-/// The line about something.
+/// Returns the line about a subject.
 #[track_caller]
 fn line<'a>(ended: &'a Ended, of: &str) -> &'a str {
     let mut lines = ended.stdout.lines();
@@ -33,7 +33,7 @@ fn where_all_is_well_it_says_so_of_each_thing() {
     assert!(line(&ended, "clock").starts_with("ok"), "{ended:?}");
     assert!(line(&ended, "certificate").starts_with("ok"), "{ended:?}");
 
-    // Whoever was invited as a worker may ask nothing, and learns just that.
+    // A worker's invitation permits no queries, and the output says so.
     let worker = guarded.invite(["--role", "worker"]);
     let ended = guarded.queens(Some(&worker), ["doctor"]);
     assert!(ended.status.success(), "{ended:?}");
@@ -72,7 +72,7 @@ fn where_something_is_wrong_it_says_what_to_do() {
     let plain = doctor(&guarded.url().replace("https", "http"), &[], None);
     assert!(plain.contains("check port and scheme: http where it does not encrypt"), "{plain}");
 
-    // Somebody else's authority vouches for nobody here.
+    // Another authority did not sign this coordinator's certificate.
     let other = Guarded::start(&scratch.path().join("other"));
     let theirs = scratch.path().join("theirs.pem");
     fs::copy(other.authority(), &theirs).expect("copied");

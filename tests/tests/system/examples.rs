@@ -1,4 +1,4 @@
-//! What examples/ has for people who script, run as it stands there against a real coordinator.
+//! Runs the unchanged examples of examples/ against a real coordinator.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use queens_tests::{TempDir, skipped};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
 
-/// A coordinator with pages, and two workers under different names.
+/// A coordinator with pages, and two workers with different names.
 struct Site {
     dir: TempDir,
     coordinator: Coordinator,
@@ -35,7 +35,7 @@ impl Site {
     fn run(&self, command: Command) -> Ended {
         let mut command = clean(command);
         command.current_dir(self.dir.path()).env("QUEENS_PAGES", self.pages());
-        // Where matplotlib keeps what it knows of fonts.
+        // matplotlib keeps its font cache there.
         command.env("HOME", self.dir.path());
         run(command)
     }
@@ -45,7 +45,7 @@ fn solutions(n: u8) -> String {
     published(BoardSize::new(n).expect("a size")).expect("it is published").solutions.to_string()
 }
 
-/// A Python that has these modules; or it is said that there is none.
+/// Returns a Python that has these modules, or records a skipped test.
 fn python(modules: &str) -> Option<PathBuf> {
     let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
         is_installed(python) && {

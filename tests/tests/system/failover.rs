@@ -1,4 +1,4 @@
-//! Coordinators that share a database: one leads, and when it is gone, another does.
+//! Failover between coordinators that share a database: one leads, and another takes over.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,16 +13,16 @@ use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
 use queens_tests::{Port, TempDir, http, say, skipped};
 
-/// How long another may take to lead. It takes 7 s where nothing else is to be done.
+/// The limit of a failover, which takes 7 s on an idle machine.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Faults that strike one count, if it takes that long.
+/// The most faults of one count.
 const MOST_FAULTS: usize = 60;
 
-/// What makes a process take the time for another; not the one that goes on evenly whatever the time is.
+/// Shifts the wall clock of a process, but not its monotonic clock.
 pub(crate) const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
-/// A coordinator, with all that lies between it and others.
+/// A coordinator with its proxies.
 struct Node {
     service: Service,
     data_dir: PathBuf,
@@ -33,7 +33,7 @@ struct Node {
 }
 
 impl Node {
-    /// Starts one; the second of a database stands by.
+    /// Starts a coordinator; the second one of a database is a standby.
     fn start(data_dir: &Path, postgres: &Postgres, database: &str, clock: Option<&str>) -> Self {
         let to_database = Proxy::start(&postgres.address());
         let [listen, pages] = [(); 2].map(|()| Port::draw());
@@ -75,7 +75,7 @@ impl Node {
         self.service = Self::run(data_dir, listen, pages, to_database, to_workers, "shared", clock);
     }
 
-    /// The same while another leads.
+    /// Does the same while another leads.
     fn restart(&mut self, clock: Option<&str>) {
         self.run_again(clock);
         assert_eq!(self.service.logged("standing by address="), self.listen.address());
@@ -88,25 +88,26 @@ impl Node {
     }
 }
 
-/// Who leads, as its URL for workers.
+/// Returns the leader's URL for workers.
 fn leader(postgres: &Postgres) -> Option<String> {
     let sql = "SELECT holder FROM queens.lease WHERE expires > clock_timestamp()";
     postgres.sql("shared", sql).ok().filter(|holder| !holder.is_empty())
 }
 
-/// Whether a coordinator says this when it is asked whether it is ready. One that loses the lead just then hangs up.
+/// Whether a coordinator's readiness answer contains this text. A coordinator that just loses its leadership closes the
+/// connection.
 fn says(node: &Node, text: &str) -> Option<()> {
     let ready = http::try_request(&node.pages.address(), "GET", "/readyz", &[], "")?;
     ready.body.contains(text).then_some(())
 }
 
-/// How many subproblems are recorded.
+/// Returns the number of recorded subproblems.
 fn recorded(postgres: &Postgres) -> u64 {
     let sql = "SELECT coalesce(sum(until - first), 0) FROM queens.record";
     postgres.sql("shared", sql).map_or(0, |n| n.parse().expect("a number"))
 }
 
-/// Waits until this one leads and workers count with it; tells how long each took.
+/// Waits until this one leads and workers count with it; prints the time of each.
 #[track_caller]
 fn goes_on_with(what: &str, node: &Node, job: &str, postgres: &Postgres, since: Instant) {
     let url = node.to_workers.url();
@@ -120,8 +121,7 @@ fn goes_on_with(what: &str, node: &Node, job: &str, postgres: &Postgres, since: 
     say(&format!("{what}: another leads after {led:.1?}, and counts after {:.1?}", since.elapsed()));
 }
 
-/// Whatever happens to the coordinator that leads, the other does soon, workers find it, and nothing is lost or added
-/// twice.
+/// After any fault of the leader, the other soon leads, workers find it, and no record is lost or added twice.
 #[test]
 fn another_leads_whatever_happens_to_the_one_that_does() {
     let Some(postgres) = Postgres::start("") else { return };
@@ -133,7 +133,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     let mut other = start("other");
     assert_eq!(other.service.logged("standing by address="), other.listen.address());
 
-    // What it says meanwhile.
+    // The standby's answers meanwhile.
     let ready = http::get(&other.pages.address(), "/readyz");
     let leads = format!("this coordinator stands by: {} leads\n", one.to_workers.url());
     assert_eq!((ready.status, ready.body.replace("/ leads", " leads")), (503, leads.clone()));
@@ -179,7 +179,8 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     wait_until("it to stand by", || says(&other, " leads"));
 
     if Path::new(FAKETIME).exists() {
-        // A clock that is days ahead does not make it lead before its time, and one that is days behind not for longer.
+        // A clock that is days fast does not make it lead early, and one that is days slow does not make it lead
+        // longer.
         other.kill();
         other.restart(Some("+3d"));
         thread::sleep(Duration::from_secs(1));
@@ -212,7 +213,7 @@ fn logging_worker(urls: &str, name: &str, dir: &Path) -> Service {
     Service::start(worker_command(urls, name, Kernel::Portable), &dir.join(name).with_extension("log"))
 }
 
-/// A fault, and what it strikes.
+/// Strikes a target with a fault.
 fn strike(
     chance: &mut Chance,
     nodes: &mut [Node; 2],
@@ -227,7 +228,7 @@ fn strike(
         proxy.swallow(true);
         thread::sleep(lasts);
         proxy.swallow(false);
-        // What was lost on the way is not sent again.
+        // Lost data is not sent again.
         proxy.cut();
     };
     let what = match chance.within(0..=6) {
@@ -272,7 +273,7 @@ fn strike(
     format!("coordinator {number} {what} for {lasts:.1?}")
 }
 
-/// Whatever happens to coordinators, the database and workers, in any order, the count goes on and ends right.
+/// After any faults of coordinators, the database and workers, in any order, the count continues and ends right.
 #[test]
 #[ignore = "takes some minutes: .ci/long plays it"]
 fn any_faults_end_with_the_right_count() {

@@ -1,5 +1,5 @@
-//! A pair of PostgreSQL servers, of which the second has all that the first says is written: real coordinators go on
-//! with whichever takes writes, and nothing that was acknowledged is lost.
+//! Failover between two PostgreSQL servers with synchronous replication: coordinators continue with the one that
+//! accepts writes, and lose nothing that was acknowledged.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,13 +13,13 @@ use queens_tests::process::{Running, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::{TempDir, say};
 
-/// How long a coordinator may take to go on after a standby was promoted.
+/// The longest time until a coordinator continues after the promotion of a standby.
 const SLOWEST: Duration = Duration::from_secs(10);
 
 const FAILED: &str = "nothing is acknowledged until the store can be written again";
 const HEALED: &str = "the store can be written again seconds";
 
-/// A server, a standby that commits wait for, and a coordinator that has counted something with them.
+/// A server with a synchronous standby, and a coordinator that has counted something with them.
 struct Pair {
     primary: Postgres,
     standby: Postgres,
@@ -43,7 +43,8 @@ impl Pair {
         command.args(["--store", &address]);
         let coordinator = Coordinator::start_command(command, &data_dir);
         let job = coordinator.submit(n);
-        // Who knows several ways asks every second or two, and one that knows a single way after up to twelve seconds.
+        // A worker that knows several coordinators asks every second or two; one that knows a single coordinator waits
+        // up to twelve seconds.
         let url = coordinator.url();
         let urls = format!("{url},{}", url.replace("127.0.0.1", "localhost"));
         let workers = ["anna", "bert"].map(|name| worker(&urls, name));
@@ -52,7 +53,7 @@ impl Pair {
         Some(pair)
     }
 
-    /// Subproblems of which the coordinator says that they are recorded.
+    /// Returns the number of subproblems that the coordinator reports as recorded.
     fn progress(&self) -> u64 {
         let recorded = &self.coordinator.status(&self.job)["recorded"];
         recorded.as_str().expect("a number").parse().expect("a number")
@@ -62,7 +63,7 @@ impl Pair {
         wait_until(text, || self.coordinator.log().contains(text).then_some(()));
     }
 
-    /// Promotes the standby, waits until the coordinator goes on, and tells how long that took.
+    /// Promotes the standby, waits until the coordinator continues, and prints how long that took.
     fn promote(&self, after: &str) {
         self.standby.promote();
         let (promoted, before) = (Instant::now(), records(&self.standby));
@@ -72,7 +73,7 @@ impl Pair {
         assert!(took <= SLOWEST, "{took:?}");
     }
 
-    /// The total is right, and proved.
+    /// Checks that the total is right, and proved.
     #[track_caller]
     fn finish(self, total: &str) {
         let waited = self.coordinator.queens(["watch", &self.job]);
@@ -83,13 +84,13 @@ impl Pair {
     }
 }
 
-/// All records that a server shows, with everything they say.
+/// Returns all records of a server, with all columns.
 fn records(server: &Postgres) -> BTreeSet<String> {
     let sql = "SELECT r.*, s.worker FROM queens.record AS r JOIN queens.source AS s ON s.id = source";
     server.sql("pair", sql).expect("answers").lines().map(str::to_owned).collect()
 }
 
-/// The first server is gone: the second has all that was acknowledged, and the count goes on with that.
+/// After the loss of the first server, the second has everything that was acknowledged, and the count continues there.
 #[test]
 fn a_count_goes_on_with_a_standby_that_was_promoted() {
     let Some(mut pair) = Pair::counting(16) else { return };
@@ -103,7 +104,7 @@ fn a_count_goes_on_with_a_standby_that_was_promoted() {
     pair.finish("14772512");
 }
 
-/// A server that only hangs is given up after a while: the coordinator looks for another.
+/// A server that only hangs times out: the coordinator looks for another.
 #[test]
 fn a_server_that_hangs_keeps_nobody_from_the_other() {
     let Some(pair) = Pair::counting(16) else { return };
@@ -112,11 +113,11 @@ fn a_server_that_hangs_keeps_nobody_from_the_other() {
     pair.wait_for_log(FAILED);
     pair.promote("With the first server stopped");
     assert!(pair.progress() >= progress);
-    // Whoever reads asks the second, too.
+    // Read connections find the second server as well.
     pair.finish("14772512");
 }
 
-/// Without the standby, nothing is safe: nothing is acknowledged, the log says why, and connections do not pile up.
+/// Without the standby, nothing is acknowledged, the log says why, and connections do not pile up.
 #[test]
 fn nothing_is_acknowledged_while_the_standby_is_gone() {
     let Some(mut pair) = Pair::counting(16) else { return };
@@ -131,13 +132,13 @@ fn nothing_is_acknowledged_while_the_standby_is_gone() {
     pair.standby.run();
     pair.wait_for_log(HEALED);
     assert!(pair.progress() >= progress);
-    // Or somebody decides that one server is enough.
+    // An operator decides that one server is enough.
     pair.standby.kill();
     pair.primary.set("synchronous_standby_names", "");
     pair.finish("14772512");
 }
 
-/// What was on its way when a connection was given up is not written later, over what was written since.
+/// Data under way on an abandoned connection is not written later, over newer data.
 #[test]
 fn what_was_cut_off_overtakes_nothing() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -156,7 +157,7 @@ fn what_was_cut_off_overtakes_nothing() {
                   AND query LIKE '%blocked%' OR query = 'COMMIT'";
     let before = postgres.sql("pair", served).expect("answers");
     assert!(!before.is_empty());
-    // As long as it takes to be given up, and longer.
+    // Longer than the timeout.
     proxy.delay(Duration::from_secs(40));
     let lost = store.commit(&blocked(true)).expect_err("no answer comes");
     assert!(matches!(lost, StoreError::Failed(_)), "{lost}");

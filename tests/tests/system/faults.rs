@@ -1,9 +1,8 @@
-//! Faults that strike real processes: whatever is killed, stopped, cut off, garbled, full or cut short, a job ends
-//! with the right count, and its records prove it.
+//! Faults of real processes: killed, stopped, cut off, garbled, full or truncated. Each job ends with the right count,
+//! and its records prove it.
 //!
-//! Each scenario has a counted number of faults, which strike when so much of the job is recorded, and none before it
-//! runs or after it is done. With the environment variable `QUEENS_FAULTS` set to `full`, boards are larger and there
-//! are more faults.
+//! Each scenario has a fixed number of faults, at given shares of the job, none before it runs or after it is done.
+//! With the environment variable `QUEENS_FAULTS` set to `full`, boards are larger and faults more numerous.
 
 use std::env;
 use std::fs::{self, File};
@@ -24,14 +23,14 @@ use queens_tests::proxy::Proxy;
 use queens_tests::{Port, TempDir, say, skipped_without_root};
 use serde_json::Value;
 
-/// Longer than any timeout between workers and coordinators: what was cut off that long has been noticed on both sides.
+/// Longer than any timeout between workers and coordinators: both sides notice a cut of this length.
 const LONG: Duration = Duration::from_secs(25);
 
 fn full() -> bool {
     env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full")
 }
 
-/// A board that takes so long to count that there is time for the faults.
+/// Returns a board that takes long enough for the faults.
 fn board() -> u8 {
     if full() { 18 } else { 17 }
 }
@@ -41,14 +40,14 @@ fn solutions(n: u8) -> String {
     published(n).expect("published").solutions.to_string()
 }
 
-/// A coordinator with a job that is not done.
+/// A coordinator with an unfinished job.
 struct Scene {
-    // Dropped, and with it killed, before its directory.
+    // Dropped, and so killed, before its directory.
     coordinator: Option<Coordinator>,
     scratch: TempDir,
     n: u8,
     job: String,
-    /// What the coordinator has said is recorded.
+    /// The share that the coordinator reported as recorded.
     told: f64,
     n_faults: usize,
 }
@@ -73,7 +72,7 @@ impl Scene {
         self.scratch.path().join("data")
     }
 
-    /// What the coordinator says of the job: never less than it has said before.
+    /// Returns the coordinator's status of the job, whose recorded share never decreases.
     #[track_caller]
     fn status(&mut self) -> Value {
         let status = self.coordinator().status(&self.job);
@@ -83,12 +82,12 @@ impl Scene {
         status
     }
 
-    /// Waits until this share is recorded. The job runs then and is not done.
+    /// Waits until this share is recorded, and the job runs unfinished.
     #[track_caller]
     fn wait_for(&mut self, share: f64) {
         let status = wait_until("progress", || {
             let status = self.status();
-            // After an earlier fault, there may be nobody to count it for the moment.
+            // After an earlier fault, no worker may be connected for the moment.
             let is_there = fraction(&status) >= share && status["state"] != "queued";
             is_there.then_some(status)
         });
@@ -96,7 +95,7 @@ impl Scene {
         self.n_faults += 1;
     }
 
-    /// The job must not be done yet.
+    /// Checks that the job is not done yet.
     #[track_caller]
     fn check_unfinished(&mut self) {
         let status = self.status();
@@ -115,7 +114,7 @@ impl Scene {
         self.coordinator = Some(Coordinator::start_with_http_on(ports, &self.data_dir()));
     }
 
-    /// Waits for the end of the job and checks its total, also by the records alone.
+    /// Waits for the end of the job and checks its total, also against the records.
     #[track_caller]
     fn finish(mut self, what: &str) {
         let _fast = fast_worker(&self.coordinator().url());
@@ -150,10 +149,10 @@ fn everything_is_killed_at_once_and_only_the_unreported_seconds_are_lost() {
         workers.into_iter().for_each(|worker| _ = worker.kill());
 
         let on_disk = share(&scene.data_dir()).expect("a database");
-        // Fractions that were printed and read are not exact.
+        // Fractions lose precision in print.
         assert!(on_disk + 1e-9 >= scene.told, "{} was told, {on_disk} is on disk", scene.told);
         for (name, spent) in names.iter().zip(spent) {
-            // Chunks are timed by the clock, which runs no slower than processor time.
+            // Chunks are timed by the wall clock, which is at least as fast as processor time.
             let recorded = counting_time(&scene.data_dir(), name).expect("a database");
             let lost = spent.as_secs_f64() - recorded.as_secs_f64();
             assert!(lost < 2.5, "{name} has counted for {spent:?}, {recorded:?} of it are recorded");
@@ -177,7 +176,7 @@ fn a_stopped_worker_holds_nobody_up_and_comes_back() {
     stopped.signal("STOP");
     scene.check_unfinished();
     wait_at_most(Duration::from_secs(600), "the count", || (scene.status()["state"] == "done").then_some(()));
-    // It finds out that it was given up, and is of use again.
+    // It learns that it was given up, and works again.
     stopped.signal("CONT");
     other.kill();
     let answer = scene.coordinator().queens(["count", "14", "--output", "json"]).answer();
@@ -195,7 +194,7 @@ fn a_stopped_worker_holds_nobody_up_and_comes_back() {
 fn a_stopped_coordinator_goes_on() {
     let mut scene = Scene::new(board());
     let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
-    // The first is longer than workers may be silent, and shorter than they wait for the coordinator.
+    // The first exceeds the timeout for silent workers, and is less than a worker's timeout for the coordinator.
     let pauses = [Duration::from_secs(17), LONG];
     for (at, pause) in [0.1, 0.3].into_iter().zip(pauses) {
         scene.wait_for(at);
@@ -234,7 +233,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         assert_ne!(full["state"], "done", "too late for a fault: {full}");
         let told = scene.coordinator().queens(["status", &scene.job]).stderr;
         assert!(told.contains("records nothing at present") && told.contains("full"), "{told}");
-        // Workers have reported more since, which is neither acknowledged nor lost.
+        // Workers have sent more reports since, which are neither acknowledged nor lost.
         thread::sleep(Duration::from_secs(3));
         let still = scene.status();
         assert_eq!((&still["recorded"], &still["solutions"]), (&full["recorded"], &full["solutions"]));
@@ -242,7 +241,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         assert_eq!(full["recorded"], on_disk.to_string(), "what is told is on disk, and nothing else");
         let log = scene.coordinator().log();
         assert!(log.contains("nothing is acknowledged") && log.contains("full"), "{log}");
-        // Pages are not kept waiting for what can't be done.
+        // Pages do not wait for a failing write.
         let http = scene.coordinator().http();
         let ready = http::get(&http, "/readyz");
         assert!(ready.status == 503 && ready.body.contains("full"), "{ready:?}");
@@ -256,7 +255,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
             scene.coordinator().log().contains("the store can be written again").then_some(())
         });
     }
-    // A coordinator that is started on a full disk, too, waits for room.
+    // A coordinator that starts on a full disk also waits for room.
     scene.wait_for(0.4);
     disk.fill();
     let ports = scene.kill_coordinator();
@@ -272,7 +271,7 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
 fn a_log_that_was_cut_short_costs_work_and_no_count() {
     let mut scene = Scene::new(board());
     let _workers = [scene.coordinator().worker("first"), scene.coordinator().worker("second")];
-    // Of each 1000 bytes, how many are left.
+    // The bytes that remain of each 1000.
     for (at, left) in [(0.1, 999), (0.2, 500), (0.3, 0)] {
         scene.wait_for(at);
         let ports = scene.kill_coordinator();
@@ -282,7 +281,7 @@ fn a_log_that_was_cut_short_costs_work_and_no_count() {
         assert!(length > 0);
         file.set_len(length * left / 1000).expect("cut");
         drop(file);
-        // What was acknowledged is lost with the log: this disk has broken its word.
+        // The log's loss loses acknowledged records: this disk has lied.
         scene.told = 0.0;
         scene.start_coordinator(ports);
         scene.check_unfinished();
@@ -326,7 +325,7 @@ fn connections_that_there_are_no_files_for_are_turned_away_without_effort() {
     assert_eq!(answer["solutions"], solutions(10).as_str());
 }
 
-/// Two workers whose connections go through a proxy.
+/// Starts two workers whose connections go through a proxy.
 fn behind(proxy: &Proxy) -> [Running; 2] {
     ["first", "second"].map(|name| worker(&proxy.url(), name))
 }
@@ -347,7 +346,7 @@ fn cut_and_slow_connections_cost_nothing() {
 
 #[test]
 fn garbled_bytes_cost_time_and_no_count() {
-    // It takes a while until so many pieces of data have come by.
+    // Time must pass for this many pieces of data.
     let mut scene = Scene::new(18);
     let proxy = Proxy::start(scene.coordinator().address());
     let _workers = behind(&proxy);
@@ -386,7 +385,7 @@ fn a_full_disk_is_told_of_a_coordinator_without_jobs() {
     };
     let coordinator = Coordinator::start_with_http(&data_dir);
     disk.fill();
-    // Nobody learns of it before there is something to write.
+    // Nobody notices before the next write.
     let submitted = coordinator.queens(["submit", "8"]);
     assert!(submitted.complaint(1).contains("it may be done all the same"), "{submitted:?}");
     let told = coordinator.queens(["jobs"]);

@@ -1,4 +1,4 @@
-//! Connections that want TLS and do not go on with it.
+//! Connections that start a TLS handshake and do not finish it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -8,11 +8,11 @@ use queens_tests::guarded::Guarded;
 use queens_tests::process::{wait_at_most, wait_until};
 use queens_tests::{TempDir, files, say};
 
-/// Handshakes that may go on at the same time, a quarter of them from one address; and how many are begun.
+/// The limit of concurrent handshakes, a quarter of them from one address; and the number of attempts.
 const MOST: usize = 200;
 const N_HALF_OPEN: usize = 400;
 
-/// The beginning of a handshake: a record that announces 512 bytes of a greeting.
+/// The beginning of a handshake: a record that announces a ClientHello of 512 bytes.
 const HALF: [u8; 11] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
 
 fn is_closed(stream: &TcpStream) -> bool {
@@ -42,7 +42,7 @@ fn half_open_handshakes_keep_nobody_out_and_do_not_last() {
     let mut half_open: Vec<TcpStream> = (0..N_HALF_OPEN)
         .map(|_| {
             let mut stream = TcpStream::connect(guarded.coordinator().address()).expect("it listens");
-            // Those that are turned away may be gone already.
+            // Refused connections may be closed already.
             _ = stream.write_all(&HALF);
             stream
         })

@@ -1,4 +1,4 @@
-//! After a restart it is still known what has happened. What nobody measured is not told.
+//! History survives a restart, and has gaps where nobody measured.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-/// What a level of a job's curve holds.
+/// Returns the samples of a job's progress history in one resolution.
 fn samples(site: &str, job: &str, step_seconds: u64) -> Vec<Value> {
     let history = http::get(site, &format!("/api/v1/jobs/{job}/history")).json();
     let levels = history["levels"].as_array().expect("levels");
@@ -34,14 +34,14 @@ fn events(site: &str) -> Vec<(u64, String)> {
     events["events"].as_array().expect("events").iter().rev().map(event).collect()
 }
 
-/// Another coordinator on the same directory and ports, after the end of this one.
+/// Starts another coordinator on the same directory and ports, after the first has ended.
 fn again(before: Coordinator, data_dir: &Path, end: impl FnOnce(Coordinator)) -> Coordinator {
     let ports = before.ports();
     end(before);
     Coordinator::start_with_http_on(ports, data_dir)
 }
 
-/// A process that is killed loses no more than what was not stored yet.
+/// A killed process loses only the data that was not stored yet.
 #[test]
 fn a_kill_costs_the_last_seconds() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -57,7 +57,7 @@ fn a_kill_costs_the_last_seconds() {
     });
     let _coordinator = again(coordinator, &data_dir, Coordinator::kill);
     let now = times(&samples(&site, &job, 1));
-    // Stored once in ten seconds, and looked at once a second.
+    // Stored every ten seconds, and checked every second.
     let limit = before.last().expect("some") - 12_000;
     let older: Vec<u64> = before.into_iter().filter(|at_ms| *at_ms <= limit).collect();
     assert!(!older.is_empty() && now.starts_with(&older), "{older:?} of {now:?}");
@@ -108,7 +108,7 @@ fn a_job_keeps_the_times_when_it_began_and_ended() {
     assert!(text.contains("\nsubmitted     20") && !text.contains("finished"), "{text}");
 }
 
-/// Jobs go on, whatever is in the place of history.
+/// Jobs continue with any damage to the history.
 #[test]
 fn damaged_history_is_no_obstacle() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -122,7 +122,7 @@ fn damaged_history_is_no_obstacle() {
     let has = |text: &str| events(&site).iter().any(|(_, known)| known == text);
     let file = data_dir.join("history.db");
 
-    // A row that is not what was written, and a file that is none.
+    // A row that was changed, and a file that is not a database.
     let forged = "UPDATE event SET text = 'submitted for n = 99' WHERE text LIKE 'submitted%'";
     let damages: [&dyn Fn(); 3] = [
         &|| Connection::open(&file).expect("opens").execute_batch(forged).expect("SQL"),
@@ -141,7 +141,7 @@ fn damaged_history_is_no_obstacle() {
         assert!(has("coordinator started"));
         assert_eq!(coordinator.log().contains("history is damaged"), i < 2, "{}", coordinator.log());
     }
-    // What cannot be removed is left alone.
+    // An entry that can't be removed stays.
     let coordinator = again(coordinator, &data_dir, |coordinator| {
         coordinator.stop();
         fs::remove_file(&file).expect("removed");
@@ -172,7 +172,7 @@ fn a_curve_and_events_go_on_after_a_restart() {
         wait_until("a gap of two seconds", || (stopped.elapsed().as_secs() >= 2).then_some(()));
     });
 
-    // All that was told is told still.
+    // All reported samples are still reported.
     let now = times(&samples(&site, &job, 1));
     let known = times(&before);
     let (last, whole) = known.split_last().expect("some");
@@ -183,7 +183,7 @@ fn a_curve_and_events_go_on_after_a_restart() {
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     assert_eq!(events_now.iter().filter(|(_, text)| text == "coordinator started").count(), 2);
 
-    // And goes on, without anything for the time between.
+    // The history continues, with a gap for the time between.
     let goes_on = wait_until("the curve to go on", || {
         let now = samples(&site, &job, 1);
         (now.last()?["at_ms"].as_u64()? > now[whole.len() - 1]["at_ms"].as_u64()? + 4000).then_some(now)

@@ -1,4 +1,4 @@
-//! Who holds what is left of a job, and says that it is slow, holds it back for seconds and is named.
+//! A slow worker that holds the rest of a job delays it by seconds, and is named.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 const N: u8 = 14;
 
-/// A worker that claims so many threads of one node a second, says each second that it lives, and counts nothing.
+/// A worker that claims this many threads of one node a second, sends a heartbeat each second, and counts nothing.
 async fn idle(url: String, n_threads: u32) {
     let (sender, receiver) = mpsc::channel(4);
     let hello = pb::Hello {
@@ -52,10 +52,10 @@ fn check(n_threads: u32) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.spawn(idle(coordinator.url(), n_threads));
     coordinator.wait_for_workers(1);
-    // So that it holds all that it gets before anybody else comes.
+    // It gets all leases before another worker connects.
     let job = coordinator.submit(N);
     let _honest = coordinator.worker("honest");
-    // For some seconds, or not at all if what it holds is overdue when nothing else is left.
+    // For some seconds; or never, if its lease expires when no other work is left.
     let (mut named, mut found) = (false, false);
     let status = wait_at_most(Duration::from_secs(180), "the end of the job", || {
         let status = coordinator.status(&job);

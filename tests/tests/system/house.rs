@@ -1,5 +1,5 @@
-//! The house is in order: files form no circles and are not long, nothing is public without need, and packages stay
-//! within their borders.
+//! Structure of the code: no cycles between files, short files, no needless public items, and packages without unwanted
+//! dependencies.
 
 mod source;
 
@@ -14,11 +14,10 @@ use self::source::{Crate, tokens, words};
 
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Lines of a file that is not of tests and not generated.
+/// The most lines of a file, except tests and generated files.
 const MOST_LINES: usize = 450;
 
-/// Packages, and what none of them has anything to do with: whoever counts on one machine waits for no server to be
-/// compiled.
+/// Packages with their forbidden dependencies: a user who counts on one machine need not compile a server.
 const BORDERS: [(&str, &[&str]); 6] = [
     ("queens-ledger", &["tokio", "tonic", "rusqlite", "axum", "prost", "hyper"]),
     ("queens-certificate", &["tokio", "tonic", "rusqlite", "axum", "prost", "hyper"]),
@@ -108,25 +107,25 @@ fn packages_stay_within_their_borders() {
     none(found);
 }
 
-/// Whether a package is one of those around another: `tonic-prost` around `tonic`.
+/// Whether a package belongs to another's family: `tonic-prost` to `tonic`.
 fn of_family(name: &str, other: &str) -> bool {
     name.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// Fails with all that was found.
+/// Fails with all findings.
 #[track_caller]
 fn none(found: Vec<String>) {
     assert!(found.is_empty(), "{} found:\n{}", found.len(), found.join("\n"));
 }
 
-/// The directories of the workspace's packages.
+/// Returns the directories of the workspace's packages.
 fn members() -> Vec<PathBuf> {
     let manifest = read(&Path::new(WORKSPACE).join("Cargo.toml"));
     let line = manifest.lines().find(|line| line.starts_with("members = ")).expect("a workspace has members");
     line.split('"').skip(1).step_by(2).map(|member| Path::new(WORKSPACE).join(member)).collect()
 }
 
-/// The roots of a package's crates: library, program and tests.
+/// Returns the roots of a package's crates: library, program and tests.
 fn roots(member: &Path) -> Vec<PathBuf> {
     let tests = fs::read_dir(member.join("tests")).into_iter().flatten();
     let tests = tests.map(|entry| entry.expect("a directory can be read").path());
@@ -137,13 +136,13 @@ fn roots(member: &Path) -> Vec<PathBuf> {
     programs.into_iter().chain(tests).filter(is_root).collect()
 }
 
-/// All files in Rust of a package.
+/// Returns all Rust files of a package.
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![];
     for entry in fs::read_dir(dir).expect("a directory can be read") {
         let path = entry.expect("a directory can be read").path();
         if path.is_dir() {
-            // A package in it is a member itself.
+            // A package in it is another member.
             if !path.join("Cargo.toml").exists() {
                 found.extend(files(&path));
             }
@@ -162,12 +161,12 @@ fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// A path as people call it.
+/// Returns a path relative to the workspace.
 fn short(file: &Path) -> String {
     file.strip_prefix(WORKSPACE).unwrap_or(file).display().to_string()
 }
 
-/// The circles of a crate's files: for each set of files that all lead to each other, the paths by which they do.
+/// Returns the cycles of a crate's files: for each strongly connected set of files, the paths between them.
 fn circles(of: &Crate) -> Vec<String> {
     let edges = of.edges();
     let reach = |from: &Path| {
@@ -201,7 +200,7 @@ fn circles(of: &Crate) -> Vec<String> {
         .collect()
 }
 
-/// Checks how many files are in the circles of a crate.
+/// Checks the number of files in each cycle of a crate.
 #[track_caller]
 fn check_circles(files: &[(&str, &str)], expected: &[usize]) {
     let found = circles(&Crate::of(files));
@@ -214,18 +213,18 @@ fn check_circles(files: &[(&str, &str)], expected: &[usize]) {
 fn circles_are_found() {
     let lib = ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;");
     check_circles(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::a::A; pub struct B(A);")], &[]);
-    // Each other; and through the root.
+    // Between two files; and through the root.
     check_circles(&[lib, ("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")], &[2]);
     check_circles(&[lib, ("a.rs", "pub struct A;"), ("b.rs", "use crate::A;")], &[2]);
     check_circles(&[lib, ("a.rs", "fn f() { g(super::B) }"), ("b.rs", "fn f() { m!(crate::A) }")], &[3]);
-    // By names that were brought in, by others, by none.
+    // By imported names, by re-exported ones, by none.
     let b = ("b.rs", "use {crate::a as c, x::{self, Y}}; fn f() { c::g() }");
     check_circles(&[lib, ("a.rs", "use super::b::{self}; fn f() { b::f() }"), b], &[2]);
     check_circles(
         &[lib, ("a.rs", "use other::b::B; fn f() { std::b::f() }"), ("b.rs", "use crate::a::*;")],
         &[],
     );
-    // What is for tests, what is in comments and texts, and what is inside a file.
+    // Test code, comments and strings, and modules inside a file.
     let a = (
         "a.rs",
         "#[cfg(test)] mod tests { use crate::b::B; } #[cfg(test)] use crate::b::{B}; /// crate::b::B\nstruct A;",
@@ -239,7 +238,7 @@ fn circles_are_found() {
     check_circles(&[lib, a, ("d.rs", "use crate::a::A;"), ("b.rs", "")], &[2]);
 }
 
-/// Checks the names of public items, and whether what is public of others names a word.
+/// Checks the names of public items, and whether other public signatures mention a word.
 #[track_caller]
 fn check_public(text: &str, expected: &[&str], words: &[&str]) {
     let read = Crate::of(&[("lib.rs", text)]);

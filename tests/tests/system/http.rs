@@ -1,4 +1,4 @@
-//! What the coordinator answers by HTTP: the statuses, the headers, and what its document says of it.
+//! The coordinator's HTTP API: statuses, headers, and conformity to its OpenAPI document.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ impl Site {
     }
 }
 
-/// The reason of a refusal.
+/// Returns the reason of a refusal.
 #[track_caller]
 fn refused(answer: &Answer, status: u16) -> String {
     assert_eq!(answer.status, status, "{answer:?}");
@@ -210,7 +210,7 @@ fn answers_are_as_the_document_says() {
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
         check(&document, &answer.json(), schema);
     }
-    // So small a board that there is nothing to see of its crosses.
+    // The board is so small that its parts show nothing.
     assert_eq!(site.post("/api/v1/jobs", r#"{"n":2}"#).status, 201);
     wait_until("it to be done", || (site.get("/api/v1/jobs/3").json()["state"] == "done").then_some(()));
     let none = site.get("/api/v1/jobs/3/cells").json();
@@ -243,7 +243,7 @@ fn answers_are_as_the_document_says() {
     }
 }
 
-/// Checks that a value has all the fields that its schema names, and no others, all the way down.
+/// Checks recursively that a value has exactly the fields of its schema.
 #[track_caller]
 fn check(document: &Value, value: &Value, schema: &str) {
     check_value(document, value, &document["components"]["schemas"][schema], schema);
@@ -294,7 +294,7 @@ fn check_value(document: &Value, value: &Value, schema: &Value, at: &str) {
     }
 }
 
-/// The fields of an object that may be made of several.
+/// Returns the fields of an object, which may combine several schemas.
 fn fields_of(document: &Value, schema: &Value) -> serde_json::Map<String, Value> {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().expect("a name");
@@ -322,7 +322,7 @@ fn a_port_that_is_taken_is_said_in_one_line() {
     assert!(!other.exists(), "nothing is begun");
 }
 
-/// What takes core-years is refused until somebody says that it is meant; what is not said is as with 'queens submit'.
+/// A job of core-years needs a confirmation; missing fields default as in 'queens submit'.
 #[test]
 fn a_submission_is_what_it_is_by_the_command_line() {
     let site = Site::start();

@@ -1,4 +1,4 @@
-//! A cluster with nothing to do does nothing.
+//! An idle cluster uses no resources.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use tokio_stream::StreamExt;
 use tokio_stream::wrappers::IntervalStream;
 use tonic::Streaming;
 
-/// How often a worker without leases says that it is alive.
+/// The heartbeat interval of a worker without leases.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// A connection of its own for a session that says hello and then, as workers without leases do, every five seconds
-/// that it is alive.
+/// Opens a connection with a session that sends a Hello and then a heartbeat every five seconds, like a worker without
+/// leases.
 async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessage> {
     let hello = pb::Hello {
         protocol: 1,
@@ -42,7 +42,7 @@ async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessa
     client.session(messages).await.expect("a session").into_inner()
 }
 
-/// What a process uses in five seconds.
+/// Returns the processor time of a process in five seconds.
 fn idle_use(process: u32) -> Duration {
     let before = processor_time(process);
     std::thread::sleep(Duration::from_secs(5));
@@ -55,7 +55,7 @@ fn an_idle_cluster_uses_no_processor_time() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let worker = coordinator.worker("idle");
     coordinator.wait_for_workers(1);
-    // What it does to count and what it does when it has counted must not differ from what it does before.
+    // Its idle load is the same before, during and after a count.
     assert_eq!(coordinator.queens(["count", "12"]).status.code(), Some(0));
     let worker_before = processor_time(worker.id());
     let used = idle_use(coordinator.id());
@@ -88,9 +88,9 @@ fn a_thousand_idle_workers_are_no_trouble() {
     let n_before = steps();
     let used = idle_use(coordinator.id());
     let n_steps = steps() - n_before;
-    // Each says once that it lives, and time passes once a second.
+    // Each worker sends one heartbeat, and time passes once a second.
     assert!(n_steps <= n_workers + 50, "{n_steps} steps");
-    // A fifth of a core, not optimised and on a busy machine.
+    // A fifth of a core, without optimisation and on a busy machine.
     assert!(used <= Duration::from_secs(1), "{used:?} in 5 s");
     let answer = coordinator.queens(["workers", "--output", "json"]).answer();
     assert_eq!(answer.as_array().map(Vec::len), Some(n_workers));

@@ -1,4 +1,4 @@
-//! What a lying coordinator, odd files and odd arguments make the programs print: nothing that a terminal obeys.
+//! No program prints control characters of a lying coordinator, odd files or odd arguments.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -21,12 +21,12 @@ use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::transport::Server;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Clears the screen, renames the window by ESC and by a C1 character, turns the direction, overwrites the line, and
-/// hides what comes between.
+/// Clears the screen, renames the window by ESC and by a C1 character, reverses the direction, overwrites the line, and
+/// hides text.
 const ODD: &str = "odd\u{1b}[2J\u{1b}]0;owned\u{7}\u{9d}0;owned\u{9c}\u{9b}31m\u{202e}\
                    txt.exe\u{2066}\r\u{8}\u{200b}\u{7f}\u{2028}end";
 
-/// A coordinator that answers with [`ODD`] wherever it can say something, or refuses everything with it.
+/// A coordinator that puts [`ODD`] in every text of its answers, or refuses everything with it.
 #[derive(Clone, Copy)]
 struct Liar {
     refuses: bool,
@@ -34,7 +34,7 @@ struct Liar {
 
 impl Liar {
     fn answer<T>(self, answer: T) -> Result<Response<T>, Status> {
-        // A client has to take this for a word of the coordinator, and not ask again.
+        // A client must take this for the coordinator's final answer, and not retry.
         if self.refuses { Err(Status::invalid_argument(ODD)) } else { Ok(Response::new(answer)) }
     }
 }
@@ -250,7 +250,7 @@ impl Workers for Liar {
         let notice = coordinator_message::Message::Notice(pb::Notice { text: ODD.to_owned() });
         tokio::spawn(async move {
             _ = sender.send(Ok(pb::CoordinatorMessage { message: Some(notice) })).await;
-            // A hello, and a sign of life by which the notice has been heard.
+            // A Hello, and a heartbeat, which shows that the worker received the notice.
             let mut incoming = request.into_inner();
             for _ in 0..2 {
                 _ = incoming.message().await;
@@ -262,7 +262,7 @@ impl Workers for Liar {
     }
 }
 
-/// Checks that a text is lines that can be shown as they are.
+/// Checks that a text consists of printable lines.
 #[track_caller]
 fn check_plain(text: &str) {
     let odd = text.chars().find(|&c| c != '\n' && !is_plain(c));
@@ -342,14 +342,14 @@ fn a_coordinator_cannot_command_a_screen_full_of_it() {
             text.contains("odd").then_some(text)
         });
         drop(running);
-        // Its own codes move the cursor, and colour.
+        // Our own codes move the cursor, and set colours.
         let odd = text.chars().find(|&c| !matches!(c, '\u{1b}' | '\r' | '\n') && !is_plain(c));
         assert_eq!(odd, None, "{text:?}");
         assert!(!text.contains("\u{1b}]") && !text.contains("odd\u{1b}"), "{text:?}");
     }
 }
 
-/// Starts a worker with its log in a file.
+/// Starts a worker that logs to a file.
 fn start_worker(url: &str, format: &str, log: &Path) -> Running {
     let mut command = clean(Command::new(binary("queens-worker")));
     command.args(["--coordinator", url, "--threads", "1", "--name", "a", "--log-format", format]);
@@ -404,7 +404,7 @@ fn odd_arguments_files_and_variables_are_told_as_they_can_be_shown() {
     let mut check = clean(Command::new(binary("queens-coordinator")));
     check.args(["check", file]);
     check_outcome(&run(check), true);
-    // What a database holds is from outside too.
+    // The contents of a database are from outside too.
     let data_dir = scratch.path().join("data");
     _ = run(queens(
         ["count", "8", "--output", "json", "--data-dir"]

@@ -1,4 +1,4 @@
-//! `queens count` told to stop: it says how to go on, and does.
+//! `queens count` stops on a signal, says how to continue, and continues.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,13 +11,13 @@ use queens_tests::process::{Ended, Running, queens, run, wait_until};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// How long a person may have to wait.
+/// The longest time a person may have to wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const N: u8 = 17;
 
 fn count(n: u8, dir: Option<&Path>) -> Command {
-    // The slowest kernel, so that there is time to interrupt it.
+    // The slowest kernel leaves time for an interruption.
     let portable = ["--kernel", "portable", "--threads", "1", "--progress", "none", "--yes"];
     let mut command = queens(["count", &n.to_string(), "--output", "json"].iter().chain(&portable));
     if let Some(dir) = dir {
@@ -26,8 +26,8 @@ fn count(n: u8, dir: Option<&Path>) -> Command {
     command
 }
 
-/// Starts a count and waits until it has added a few percent to what is recorded but is not done; returns it with
-/// the records of that moment.
+/// Starts a count and waits until it has added a few percent to the records but is not done. Returns it with the
+/// records of that moment.
 #[track_caller]
 fn start_counting(dir: &Path) -> (Running, Vec<Record>) {
     let n_subproblems = |records: &[Record]| records.iter().map(Record::n_subproblems).sum::<i64>();
@@ -53,7 +53,7 @@ fn interrupt(mut running: Running, signal: &str) -> Ended {
     outcome
 }
 
-/// Checks that one line says how far the count is, in percent, and `hint`.
+/// Checks for one line with the count's progress in percent, and `hint`.
 #[track_caller]
 fn check_message(outcome: &Ended, hint: &str) -> f64 {
     let line = outcome.complaint(1);
@@ -63,7 +63,7 @@ fn check_message(outcome: &Ended, hint: &str) -> f64 {
     share.parse().expect(line)
 }
 
-/// Checks that one line says how far the plan is, and `hint`.
+/// Checks for one line with the plan's progress, and `hint`.
 #[track_caller]
 fn check_planning(outcome: &Ended, hint: &str) {
     let line = outcome.complaint(1);
@@ -73,7 +73,7 @@ fn check_planning(outcome: &Ended, hint: &str) {
     assert_eq!(rest, hint);
 }
 
-/// Checks that another run of the same command goes on from what is recorded to the end.
+/// Checks that another run of the same command continues from the records to the end.
 #[track_caller]
 fn check_goes_on(dir: &Path) {
     let before = records(dir).expect("readable");
@@ -118,7 +118,7 @@ fn sigterm_is_said_and_gone_on_from() {
 
 #[test]
 fn without_a_data_directory_nothing_is_kept_and_that_is_said() {
-    // The plan for 32 takes core-minutes, that for 17 is made at once.
+    // The plan for 32 takes core-minutes, and that for 17 an instant.
     for n in [N, 32] {
         let mut running = Running::start(&mut count(n, None));
         running.wait_for_signal_handlers();
@@ -145,12 +145,12 @@ fn a_second_signal_ends_it_at_once() {
     let dir = TempDir::new().expect("a temporary directory");
     let dir = dir.path();
     let (mut running, _) = start_counting(dir);
-    // While somebody else writes to the database, nothing can be recorded. So there is something to wait for after the
-    // first signal.
+    // While another connection writes to the database, no record can be written. So the program waits after the first
+    // signal.
     let other = Connection::open(dir.join(DATABASE)).expect("there is a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it lets others write");
     let seen = records(dir).expect("readable");
-    // Signals that come at the same time count as one.
+    // Signals that arrive together count as one.
     ["STOP", "INT", "TERM", "CONT"].into_iter().for_each(|name| running.signal(name));
     std::thread::sleep(Duration::from_millis(500));
     if !running.is_running() {

@@ -1,4 +1,4 @@
-//! Tests that are interrupted leave nothing behind.
+//! Interrupted tests clean up after themselves.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,7 +11,7 @@ use queens_tests::cluster::Coordinator;
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{Running, wait_until};
 
-/// A file that is made when the test below has undone what it did. All processes that the test starts have this variable.
+/// A file that the test below creates after its cleanup. All processes that the test starts have this variable.
 const UNDONE: &str = "UNDONE_BY_AN_INTERRUPTED_TEST";
 
 #[test]
@@ -42,7 +42,7 @@ fn nothing_is_left_of_tests_that_are_interrupted() {
     }
 }
 
-/// Starts what tests start, and is interrupted.
+/// Starts typical processes of tests, and is interrupted.
 #[expect(clippy::print_stdout, reason = "another process reads it")]
 fn start_and_wait(undone: &Path) -> ! {
     let dir = TempDir::new().expect("a temporary directory");
@@ -61,11 +61,11 @@ fn start_and_wait(undone: &Path) -> ! {
     }
 }
 
-/// How many processes have this value of the variable.
+/// Returns the number of processes with this value of the variable.
 fn processes_with(undone: &Path) -> usize {
     let variable = format!("{UNDONE}={}\0", undone.display());
     let entries = fs::read_dir("/proc").expect("a list of processes").flatten();
-    // Those that have ended meanwhile, and those of others, can't be read.
+    // Processes that have ended meanwhile, and those of other users, can't be read.
     let environments = entries.filter_map(|entry| fs::read(entry.path().join("environ")).ok());
     environments.filter(|all| String::from_utf8_lossy(all).contains(&variable)).count()
 }

@@ -1,4 +1,4 @@
-//! `queens count --data-dir` killed again and again: nothing that was recorded is lost, nothing is recorded twice.
+//! `queens count --data-dir` killed repeatedly: no record is lost or written twice.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -28,16 +28,16 @@ fn count(dir: &Path) -> Command {
     command
 }
 
-/// What a kill has left.
+/// The state after a kill.
 #[derive(Default)]
 struct Remains {
-    /// `None` if there was no database yet, or no job in it.
+    /// `None` without a database or a job in it.
     job: Option<JobAudit>,
     records: Vec<Record>,
 }
 
 impl Remains {
-    /// The share of subproblems that are recorded.
+    /// Returns the recorded share of subproblems.
     fn share(&self) -> f64 {
         let job = self.job.as_ref().map(|job| (job.n_recorded, job.n_subproblems));
         let Some((n_recorded, Some(n_subproblems))) = job else { return 0.0 };
@@ -45,7 +45,7 @@ impl Remains {
     }
 }
 
-/// Proves from a copy of `dir` that no record overlaps another, and that they add up to what the next run goes by.
+/// Proves from a copy of `dir` that no two records overlap, and that they add up to the next run's start.
 #[track_caller]
 fn look_at(dir: &Path) -> Remains {
     if !dir.join(DATABASE).exists() {
@@ -57,21 +57,21 @@ fn look_at(dir: &Path) -> Remains {
     Remains { job: jobs.pop(), records: records(copy.path()).expect("readable") }
 }
 
-/// When to kill: so that the job lasts for all the kills that are to come.
+/// Chooses the times of kills, so that the job lasts for all of them.
 struct KillTimes {
-    /// Share of the job per millisecond, of the best run so far.
+    /// Share of the job per millisecond, in the best run so far.
     share_per_ms: f64,
-    /// Runs in a row that have recorded nothing.
+    /// Consecutive runs without a record.
     n_barren: u64,
 }
 
 impl KillTimes {
     fn longest_ms(&self, share: f64, n_kills_left: u64) -> u64 {
-        // What that promises is halved at the last kill: the best run so far was not the best there can be.
+        // The time is halved at the last kill, as a faster run is still possible.
         let fair_ms = (1.0 - share) / self.share_per_ms / (n_kills_left + 2) as f64;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "what is clamped fits")]
         let fair_ms = fair_ms.clamp(2.0 * SHORTEST_MS as f64, LONGEST_MS as f64) as u64;
-        // A machine so busy that nothing gets done gets more time.
+        // A machine too busy for any progress gets more time.
         fair_ms << self.n_barren.min(7)
     }
 
@@ -81,7 +81,8 @@ impl KillTimes {
     }
 }
 
-/// Kills one count in `dir` [`N_KILLS`] times, and returns what they left; nothing if the count ended before the last.
+/// Kills one count in `dir` [`N_KILLS`] times, and returns the state after each; nothing if the count ended before the
+/// last.
 fn kill_again_and_again(dir: &Path, times: &mut KillTimes, chance: &mut Chance) -> Option<Remains> {
     let mut before = Remains::default();
     let mut n_fruitful = 0;
@@ -114,7 +115,7 @@ fn kill_again_and_again(dir: &Path, times: &mut KillTimes, chance: &mut Chance) 
 fn twenty_kills_neither_lose_nor_repeat_anything() {
     let mut chance = Chance::seeded();
     let mut times = KillTimes { share_per_ms: 0.0, n_barren: 0 };
-    // Nobody knows a machine's speed beforehand: a count that ends too soon is begun again with shorter runs.
+    // A machine's speed is unknown beforehand: a count that ends too soon is repeated with shorter runs.
     let (dir, before) = (0..5)
         .find_map(|_| {
             let dir = TempDir::new().expect("a temporary directory");

@@ -1,4 +1,4 @@
-//! Several coordinators of which one leads: workers and operators find it, and the next one when it is gone.
+//! Several coordinators with one leader: workers and operators find it, and its successor.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -17,20 +17,20 @@ use queens_tests::{TempDir, binary};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
-/// A port where nobody listens.
+/// An unused port.
 const NOBODY: &str = "http://127.0.0.1:9";
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-/// How soon a worker is to count for the next leader.
+/// How soon a worker must count for the next leader.
 const SOON: Duration = Duration::from_secs(10);
 
 fn scratch() -> TempDir {
     TempDir::new().expect("a temporary directory")
 }
 
-/// Starts a worker of these coordinators with its log in a file.
+/// Starts a worker that knows these coordinators and logs to a file.
 #[track_caller]
 fn worker(coordinators: &[&str], log: &Path) -> Service {
     let mut command = clean(Command::new(binary("queens-worker")));
@@ -49,10 +49,10 @@ fn ask(coordinators: &[&str], args: &[&str]) -> Ended {
     run(command)
 }
 
-/// Takes connections and says nothing, or does not even take them.
+/// A server that accepts connections and says nothing, or does not even accept them.
 struct Silent {
     address: SocketAddr,
-    /// What keeps the others from being taken.
+    /// Connections that fill the queue, so that no more are accepted.
     _held: Vec<TcpStream>,
     _listener: tokio::net::TcpListener,
     _runtime: Runtime,
@@ -67,7 +67,7 @@ impl Silent {
             let listener = socket.listen(if takes_connections { 64 } else { 1 }).expect("it listens");
             let address = listener.local_addr().expect("bound");
             let mut held = vec![];
-            // When its queue is full, what comes is dropped, as by a firewall.
+            // When its queue is full, new connections are dropped, as by a firewall.
             let is_full = async |held: &mut Vec<TcpStream>| {
                 let connecting =
                     tokio::time::timeout(Duration::from_millis(500), TcpStream::connect(address));
@@ -117,11 +117,11 @@ fn whoever_is_dead_silent_or_stands_by_is_passed_over() {
     let asked = ask(&all, &["submit", "10"]);
     assert_eq!((asked.status.code(), asked.stdout.as_str()), (Some(0), "1\n"), "{asked:?}");
     assert!(asked.elapsed < SOON, "{asked:?}");
-    // Whom nobody names is not asked to do anything: who stands by might lead by then.
+    // A submission goes only to the named leader: a standby might lead by then.
     assert_eq!(standby.n_calls("Submit"), 0);
 }
 
-/// Waits until a worker has work of this coordinator, which may not take long.
+/// Waits until a worker has work of this coordinator, which must be soon.
 #[track_caller]
 fn check_counts_soon(worker: &Service, coordinator: &Coordinator, began: Instant) {
     let connected = format!("connected coordinator={}/", coordinator.url());
@@ -133,7 +133,7 @@ fn check_counts_soon(worker: &Service, coordinator: &Coordinator, began: Instant
     assert!(took < SOON, "{took:?}: {}", worker.log());
 }
 
-/// Has a worker counting for the first of two, calls `strike`, and waits until it counts for the other.
+/// Lets a worker count for the first of two, calls `strike`, and waits until it counts for the other.
 #[track_caller]
 fn check_moves(strike: impl FnOnce(&mut Option<Coordinator>)) {
     let scratch = scratch();
@@ -145,7 +145,7 @@ fn check_moves(strike: impl FnOnce(&mut Option<Coordinator>)) {
     strike(&mut first);
     let began = Instant::now();
     check_counts_soon(&worker, &second, began);
-    // So that it can be ended.
+    // A stopped process could not be ended.
     first.iter_mut().for_each(|first| first.signal("CONT"));
 }
 
@@ -159,7 +159,7 @@ fn a_worker_whose_leader_is_frozen_goes_on_with_the_next() {
     check_moves(|first| first.as_mut().expect("it runs").signal("STOP"));
 }
 
-/// For some seconds, those that stand by name the one that is frozen; then another leads.
+/// For some seconds, the standbys name the frozen leader; then another leads.
 #[test]
 fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
     let scratch = scratch();
@@ -177,7 +177,7 @@ fn a_frozen_leader_that_is_still_named_keeps_nobody_from_the_next() {
     first.signal("CONT");
 }
 
-/// Nobody is a leader: workers wait without haste, and operators are told.
+/// Without a leader, workers wait with backoff, and operators get a message.
 #[test]
 fn two_that_name_each_other_make_nobody_run_in_circles() {
     let scratch = scratch();
@@ -185,14 +185,14 @@ fn two_that_name_each_other_make_nobody_run_in_circles() {
     one.name(&other.url());
     other.name(&one.url());
     let began = Instant::now();
-    // It knows one of them only.
+    // It knows only one of them.
     let mut worker = worker(&[&one.url()], &scratch.path().join("worker"));
     wait_until("some rounds", || (one.n_calls("Session") >= 4).then_some(()));
-    // There was a pause between each two of them.
+    // Each two attempts had a pause between them.
     assert!(began.elapsed() >= Duration::from_millis(250 + 500 + 1000), "{:?}", began.elapsed());
     assert!(one.n_calls("Session").abs_diff(other.n_calls("Session")) <= 1);
     worker.logged("no connection to a coordinator that leads");
-    // It is no refusal: it goes on for as long as it takes.
+    // It is not a refusal: retries go on as long as needed.
     let leader = Coordinator::start(&scratch.path().join("data"));
     other.name(&leader.url());
     leader.wait_for_workers(1);
@@ -236,7 +236,7 @@ fn a_token_goes_to_nobody_who_could_not_be_given_it() {
     let mut command = queens(["jobs", "--coordinator", &standby.url()]);
     command.env("QUEENS_TOKEN", format!("queens_1_{}", "a".repeat(64)));
     let ended = run(command);
-    // Only who stands by was asked.
+    // Only the standby was asked.
     assert_eq!(
         ended.complaint(1),
         "error: this coordinator stands by: http://queens.invalid:50051 leads",
@@ -254,7 +254,7 @@ fn what_changes_something_is_done_once() {
     assert_eq!((asked.status.code(), asked.stdout.as_str()), (Some(0), "1\n"), "{asked:?}");
     assert_eq!(standby.n_calls("Submit"), 1, "it was asked, as there seemed to be nobody else");
 
-    // Where the answer is lost, nobody else is asked.
+    // After a lost answer, no other coordinator is asked.
     let proxy = Proxy::start(first.address());
     proxy.delay_answers(Duration::from_millis(800));
     let mut command = queens(["submit", "11", "--method", "search", "--coordinator"]);
@@ -274,7 +274,7 @@ fn what_changes_something_is_done_once() {
 fn who_watches_a_job_goes_on_with_the_next_leader() {
     let scratch = scratch();
     let [first, second] = ["first", "second"].map(|name| Coordinator::start(&scratch.path().join(name)));
-    // On one database it would be the same job.
+    // With one database it would be the same job.
     assert_eq!([first.submit(LONG), second.submit(10)], ["1", "1"]);
     let _worker = second.worker("w");
     wait_until("the second's job", || (second.status("1")["state"] == "done").then_some(()));
@@ -324,7 +324,7 @@ fn a_doctor_asks_each_and_says_who_leads() {
     assert!(none.stdout.contains("BAD   leader       none of the coordinators leads"), "{none:?}");
 }
 
-/// Each coordinator has a key of its own.
+/// Each coordinator has its own key.
 #[test]
 fn any_of_several_pins_is_taken() {
     let scratch = scratch();

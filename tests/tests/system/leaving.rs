@@ -1,5 +1,4 @@
-//! Workers leave, and are cut off from what they are known by: nothing that they have counted is lost, and each side knows
-//! what the other does.
+//! Workers leave, or lose the coordinator of their session: no count is lost, and both sides agree on the state.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 const LONG: u8 = 22;
 const SHORT: u8 = 15;
 
-/// Starts a worker whose log is kept.
+/// Starts a worker and captures its log.
 fn worker(url: &str, name: &str) -> Running {
     Running::start(&mut worker_command(url, name, Kernel::Portable))
 }
@@ -47,7 +46,7 @@ fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
             assert!(ended.status.success(), "{ended:?}");
             assert!(ended.stderr.contains("left; everything it counted is recorded"), "{ended:?}");
         }
-        // Nobody is left whom it could miss later. The list may be a second old.
+        // No worker is left that it could miss later. The list may be a second old.
         coordinator.wait_for_workers(0);
     }
     let log = coordinator.log();
@@ -68,7 +67,7 @@ fn whoever_gets_no_answer_to_its_goodbye_says_so() {
     assert!(ended.stderr.contains("left without an answer to its goodbye"), "{ended:?}");
 }
 
-/// A session of somebody who says that he is this worker, for as long as the sender is kept.
+/// Opens a session as this worker, which lasts as long as the sender.
 async fn pretend(
     url: String,
     worker: u64,

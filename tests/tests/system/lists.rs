@@ -1,4 +1,4 @@
-//! The lists of the coordinator's pages, the page of a worker, and what there is not, by HTTP and in a real browser.
+//! The lists of the coordinator's pages, a worker's page, and missing pages, by HTTP and in a real browser.
 
 use queens_tests::browser::{Browser, Viewport};
 use queens_tests::cluster::Coordinator;
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-/// The widths that are looked at, each in both colours.
+/// The widths of the pictures, each in both colour schemes.
 const WIDTHS: [u32; 5] = [360, 480, 768, 1280, 1920];
 
-/// What a browser asks for when somebody goes to a page.
+/// A browser's header when a person opens a page.
 const OF_A_PERSON: (&str, &str) = ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8");
 
 fn page(site: &str, path: &str) -> Answer {
     http::request(site, "GET", path, &[OF_A_PERSON], "")
 }
 
-/// The names in a list of workers.
+/// Returns the names in a list of workers.
 fn names(list: &Value) -> Vec<&str> {
     let workers = list["workers"].as_array().expect("a list");
     workers.iter().map(|worker| worker["name"].as_str().expect("a name")).collect()
@@ -67,7 +67,7 @@ fn lists_are_searched_and_sorted_where_they_are_made() {
         }
     }
 
-    // Events that name somebody, and not those of whom the name is a part.
+    // Events of this worker, and not those of workers whose name contains this one.
     let events = http::get(&site, "/api/v1/events?worker=anna").json()["events"].to_string();
     assert!(events.contains("anna joined") && !events.contains("anna-2 joined"), "{events}");
 }
@@ -126,14 +126,14 @@ fn what_is_not_there_is_told_on_a_page_or_as_json() {
             "{path}"
         );
     }
-    // Programs that take anything get what they can read.
+    // Programs that accept any type get a readable one.
     assert!(http::get(&site, "/nowhere").json()["error"].is_string());
-    // A name that is blocked has a page, though nobody has the name now.
+    // A blocked name has a page, even if no worker has the name now.
     assert_eq!(http::post(&site, "/api/v1/workers/block", r#"{"name":"a b/c"}"#).status, 200);
     wait_until("the page", || (page(&site, "/workers/a%20b%2Fc").status == 200).then_some(()));
 }
 
-/// Looks at a page in all widths and both colours, and keeps pictures. Nothing may overflow.
+/// Checks that a page does not overflow in any width and colour scheme, and saves pictures.
 fn keep(browser: &Browser, name: &str) {
     for width in WIDTHS {
         for dark in [false, true] {
@@ -172,7 +172,8 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     let browser = Browser::open(&format!("http://{site}"));
     browser.look(Viewport { width: 1920, dark: false });
 
-    // Sorted by a heading, from both ends, and as at first; the address has it, so that a reload shows the same.
+    // Sorted by a heading, in both directions, and as at first. The address has the order, so that a reload shows the
+    // same.
     browser.go("/workers");
     browser.wait_for("#found", "3 workers");
     assert_eq!(rows(&browser, 0), json!(["anna", "bert", "carl"]));

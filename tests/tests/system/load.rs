@@ -1,12 +1,12 @@
-//! A coordinator under load: many workers on connections of their own, which speak the real protocol but only pretend
-//! to count. All that was acknowledged is on disk after the coordinator is killed.
+//! A coordinator under load: many workers with real connections and protocol, which only pretend to count. After a kill
+//! of the coordinator, every acknowledged report is on disk.
 //!
-//! Plays small clusters, unless the environment variable `QUEENS_LOAD` is `full`: then ten thousand workers report a
-//! thousand times a second to a coordinator on one core while they share another, and what that may take is checked;
-//! then ten thousand times a second; then forty workers of 256 threads, and ten of 1024. The first of these is also
-//! played with TLS and without, and what encryption adds is checked. A hundred thousand workers on shared connections
-//! report as often as they are told (`many`), and ten thousand lose their coordinator and come back (`storm`). How many
-//! reports each store takes is measured in turns (`stores`).
+//! It runs small clusters, unless the environment variable `QUEENS_LOAD` is `full`. Then ten thousand workers report a
+//! thousand times a second to a coordinator on one core while they share another, with limits on its use of resources.
+//! Then ten thousand times a second; then forty workers of 256 threads, and ten of 1024. The first load also runs with
+//! and without TLS, to limit the cost of encryption. A hundred thousand workers on shared connections report at their
+//! assigned interval (`many`), and ten thousand lose their coordinator and return (`storm`). `stores` compares the rate
+//! of reports that each store takes.
 
 mod many;
 mod stores;
@@ -38,21 +38,21 @@ use tokio::time::Instant;
 
 use self::worker::Worker;
 
-/// Connections that are opened at the same time.
+/// Concurrent connection attempts.
 const OPENING: usize = 32;
 
-/// What is played.
+/// The parameters of a load.
 #[derive(Clone, Copy, Debug)]
 struct Load {
-    /// A board that has enough to count for so many workers.
+    /// A board with enough work for all workers.
     n: u8,
     n_workers: u64,
     n_threads: u32,
     /// Time between two reports of a worker.
     period: Duration,
-    /// Measured after two periods, in which workers get their first leases.
+    /// The time of the measurement. It starts after two periods, in which workers get their first leases.
     measured: Duration,
-    /// What a coordinator may take under the full load: 99 of 100 reports are acknowledged within this time.
+    /// The limits of a coordinator under the full load: 99 of 100 reports are acknowledged within this time.
     slowest: Duration,
     most_mib: u64,
 }
@@ -117,7 +117,7 @@ const FULL: [Load; 4] = [
     },
 ];
 
-/// The share of a core that goes into snapshots and what pages are told.
+/// The largest share of a core for snapshots and updates of pages.
 const MOST_PUBLISHING: f64 = 0.05;
 const SLOWEST_UPDATE: Duration = Duration::from_secs(1);
 
@@ -172,7 +172,7 @@ fn check(load: Load, full: bool) {
     assert!(n_reports > 0);
     assert!(!updates.is_empty());
     if full {
-        // A worker that reports a little later than it should is not the coordinator's fault.
+        // A worker that reports slightly late is not the coordinator's fault.
         let expected = load.n_workers as f64 / load.period.as_secs_f64();
         assert!(per_second >= 0.99 * expected, "{per_second} reports a second");
         assert!(percentile(99) < load.slowest, "{:?}", percentile(99));
@@ -182,13 +182,13 @@ fn check(load: Load, full: bool) {
     }
 }
 
-/// Under the full load, one test goes on at a time: each has both cores to itself.
+/// Runs one test at a time under the full load, so that each has both cores to itself.
 fn alone(full: bool) -> Option<MutexGuard<'static, ()>> {
     static ONE: Mutex<()> = Mutex::new(());
     full.then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The same command on the first core, and this process on the second.
+/// Pins the command to the first core, and this process to the second.
 fn on_cores_apart(command: &Command) -> Command {
     move_to("1");
     let mut pinned = Command::new("taskset");
@@ -196,27 +196,27 @@ fn on_cores_apart(command: &Command) -> Command {
     pinned
 }
 
-/// Moves this process, and what it starts from now on, to some of the cores.
+/// Pins this process and its future children to some of the cores.
 fn move_to(cores: &str) {
     let us = std::process::id().to_string();
     let moved = Command::new("taskset").args(["-apc", cores, &us]).output().expect("there is taskset");
     assert!(moved.status.success(), "{moved:?}");
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug)]
 struct Played {
-    /// From each report that was sent while it was measured to its acknowledgement.
+    /// The time from each measured report to its acknowledgement.
     times: Vec<Duration>,
-    /// Acknowledged while it was measured.
+    /// Acknowledged during the measurement.
     n_reports: usize,
-    /// What the coordinator took meanwhile.
+    /// The coordinator's processor time meanwhile.
     processor: Duration,
-    /// Seconds of that for snapshots and what pages are told.
+    /// Seconds of that for snapshots and updates of pages.
     publishing: f64,
-    /// When a page was told something meanwhile.
+    /// The times of updates of a page meanwhile.
     updates: Vec<Instant>,
-    /// All that was acknowledged, also before.
+    /// All acknowledged spans, including those before.
     acknowledged: Vec<Span>,
 }
 
@@ -241,10 +241,10 @@ async fn play(load: Load, coordinator: &Coordinator, job: &str) -> Played {
     played
 }
 
-/// A worker that is about to be connected.
+/// A connection attempt of a worker.
 type Connecting = Pin<Box<dyn Future<Output = Worker> + Send>>;
 
-/// Connects all workers and has them work; returns when what they do is to be measured.
+/// Connects all workers and starts their work; returns at the start of the measurement.
 async fn begin<C>(load: Load, connect: C) -> Vec<JoinHandle<Worker>>
 where
     C: Fn(u64) -> Connecting + Send + Sync + 'static,
@@ -260,7 +260,7 @@ where
                 drop(permit);
                 everybody.wait().await;
                 let start = Instant::now();
-                // One after the other, so that reports come evenly.
+                // One after the other, so that reports are spread evenly.
                 let first = load.period.mul_f64(number as f64 / load.n_workers as f64);
                 let measured = start + load.period * 2;
                 worker.work(start + first, load.period, measured, measured + load.measured).await
@@ -272,14 +272,14 @@ where
     workers
 }
 
-/// What the coordinator says it has spent on snapshots and what pages are told.
+/// Returns the coordinator's own figure for its time on snapshots and updates of pages.
 async fn publishing_seconds(coordinator: &Coordinator) -> f64 {
     let numbers = ask(&coordinator.http(), "/metrics").await;
     let seconds = numbers.lines().find_map(|line| line.strip_prefix("queens_publishing_seconds_total "));
     seconds.and_then(|seconds| seconds.parse().ok()).expect("it is told")
 }
 
-/// Has a page of the job, and one of the workers, open for some time; returns when the pages were told something.
+/// Keeps a page of the job and one of the workers open for some time; returns the times of their updates.
 async fn follow(address: &str, job: &str, time: Duration) -> Vec<Instant> {
     let end = Instant::now() + time;
     let mut stream = begin_to_ask(address, "/api/v1/live").await;
@@ -321,7 +321,7 @@ async fn begin_to_ask(address: &str, path: &str) -> TcpStream {
     stream
 }
 
-/// Nothing that was acknowledged is missing, and nothing is recorded twice.
+/// Checks that every acknowledged span is recorded exactly once.
 #[track_caller]
 fn check_records(data_dir: &Path, acknowledged: &[Span]) {
     let jobs = audit(data_dir).expect("nothing contradicts");
@@ -339,12 +339,12 @@ fn check_records(data_dir: &Path, acknowledged: &[Span]) {
     }
 }
 
-/// The most memory a process has had.
+/// Returns the peak memory of a process.
 fn peak_memory_kib(process: u32) -> u64 {
     status_kib(process, "VmHWM:")
 }
 
-/// The memory that a process has.
+/// Returns the memory of a process.
 fn memory_kib(process: u32) -> u64 {
     status_kib(process, "VmRSS:")
 }

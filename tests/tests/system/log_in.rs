@@ -1,4 +1,4 @@
-//! Logging in by the pages.
+//! Log-in by the pages.
 
 use queens_tests::TempDir;
 use queens_tests::cluster::Coordinator;
@@ -6,7 +6,7 @@ use queens_tests::guarded::Behind;
 use queens_tests::http::{self, Answer};
 use queens_tests::process::run;
 
-/// A coordinator that browsers reach.
+/// A coordinator that browsers can reach.
 struct Site {
     behind: Behind,
     _scratch: TempDir,
@@ -43,7 +43,7 @@ impl Site {
         self.ask("GET", path, cookie, &[], "")
     }
 
-    /// Logs in; what the browser shows from then on.
+    /// Logs in; returns the session cookie.
     fn log_in(&self, token: &str) -> String {
         let answer = self.post("/api/v1/login", None, &format!("{{\"token\":\"{token}\"}}"));
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -68,7 +68,7 @@ fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
         assert_eq!(site.get("/", cookie).status, 200);
         assert_eq!(site.post("/api/v1/jobs", cookie, "{\"n\":8}").status, decides, "{role}");
     }
-    // A page of another site can't have its visitor's browser decide.
+    // Another site's page can't act through its visitor's browser.
     let json = ("Content-Type", "application/json");
     let elsewhere = [json, ("Origin", "https://evil.example")];
     assert_eq!(site.ask("POST", "/api/v1/jobs", Some(&operator), &elsewhere, "{\"n\":8}").status, 403);
@@ -81,7 +81,7 @@ fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
     assert_eq!(site.get("/api/v1/jobs", Some(&viewer)).status, 200);
 }
 
-/// Method and path of all requests by HTTP: what the document describes, and the pages.
+/// Returns method and path of all HTTP requests: those of the OpenAPI document, and the pages.
 fn requests() -> Vec<(String, String)> {
     let document = include_str!("../../../coordinator/src/http/openapi.json");
     let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
@@ -92,7 +92,7 @@ fn requests() -> Vec<(String, String)> {
     described.chain(pages.map(|path| ("GET".to_owned(), path.to_owned()))).collect()
 }
 
-/// The rule, told once more: whoever adds a request has to say here who may make it, unless it only reads.
+/// Repeats the permissions independently: a new request must be added here with its roles, unless it only reads.
 #[test]
 #[expect(clippy::print_stdout, reason = "the table is shown to whoever asks for it")]
 fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
@@ -106,7 +106,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
             let bearer = token.map(|token| format!("Bearer {token}"));
             let mut headers = vec![("Content-Type", "application/json")];
             headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
-            // What is asked is nonsense: who may ask is told so.
+            // The request is nonsense: a caller with permission gets an error about that.
             http::status(&site.behind.coordinator().http(), &method, &path, &headers, "[]")
         };
         let is_free = ["/healthz", "/readyz", "/login", "/api/v1/login", "/api/v1/logout"];
@@ -159,7 +159,7 @@ fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
         assert!(!answer.body.contains(token), "{answer:?}");
     }
     assert!(began.elapsed().as_millis() >= 1500, "100 + 200 + 400 + 800 ms: {:?}", began.elapsed());
-    // Who is right does not wait.
+    // A valid token is not delayed.
     let began = std::time::Instant::now();
     let cookie = site.log_in(&good);
     let waited = began.elapsed().as_millis();
@@ -168,7 +168,7 @@ fn what_lets_nobody_in_is_refused_ever_later_and_logged_without_secrets() {
     assert_eq!(refused.status, 403, "{refused:?}");
     site.behind.manage(["revoke", "1"]);
     queens_tests::process::wait_until("the end of the session", || {
-        // A request that is under way then gets no answer.
+        // A request under way then gets no answer.
         let address = site.behind.coordinator().http();
         let answer = http::try_request(&address, "GET", "/api/v1/jobs", &[("Cookie", &cookie)], "");
         (answer?.status == 401).then_some(())

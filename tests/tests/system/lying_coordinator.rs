@@ -1,4 +1,4 @@
-//! What `queens export` takes from a coordinator that lies: no more than the job can have.
+//! `queens export` from a lying coordinator: it accepts no more than the job can have.
 
 use std::convert::Infallible;
 use std::fs;
@@ -18,7 +18,7 @@ use tonic::server::{Grpc, NamedService};
 use tonic::{Response, Status};
 use tonic_prost::ProstCodec;
 
-/// A coordinator that has one job, of so many subproblems, and sends pieces of its certificate without an end.
+/// A coordinator with one job of this many subproblems, which sends an endless certificate.
 #[derive(Clone, Copy)]
 struct Liar {
     n_subproblems: u64,
@@ -60,7 +60,7 @@ impl Service<http::Request<Body>> for Liar {
     }
 }
 
-/// Job 1 of n = 18, as its coordinator tells of it.
+/// Returns job 1 of n = 18 as its coordinator describes it.
 fn done(n_subproblems: u64) -> pb::Job {
     let all = u128::from(n_subproblems);
     let progress = Progress { n_subproblems: all, n_recorded: all, ..Progress::default() };

@@ -1,5 +1,5 @@
-//! Whole-system tests: the real programs, stores, browsers and networks. One program, so that all link once and wait at
-//! the same time.
+//! Whole-system tests: real programs, stores, browsers and networks. They are one program, so that they link once and
+//! wait at the same time.
 
 mod access;
 mod allowed_processors;

@@ -1,6 +1,6 @@
-//! What deploy/ has for Kubernetes, read as Kubernetes reads it: no field is unknown, what belongs together fits, and the
-//! Helm chart makes the same of it. And for all engines: what they set is what our programs know. And for Docker Compose:
-//! Grafana gets what it is provisioned with.
+//! The Kubernetes manifests in deploy/, parsed like Kubernetes does: no unknown fields, consistent references, and an
+//! equal Helm chart. Also, for all engines, every variable is known to our programs. For Docker Compose, Grafana's
+//! provisioning is consistent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,17 +21,17 @@ use serde_json::Value;
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 
-/// Files of deploy/kubernetes that are applied only where something else is installed.
+/// Files of deploy/kubernetes that need another installed component.
 const OPTIONAL: [&str; 2] = ["monitoring.yaml", "autoscaling.yaml"];
 
-/// The documents of a text in YAML.
+/// Returns the documents of a YAML text.
 #[track_caller]
 fn documents(text: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).expect("YAML");
     documents.into_iter().filter(|document| !document.is_null()).collect()
 }
 
-/// The documents of each file of deploy/kubernetes, by the file's name.
+/// Returns the documents of each file of deploy/kubernetes, by file name.
 fn manifests() -> BTreeMap<String, Vec<Value>> {
     let files = fs::read_dir(Path::new(DEPLOY).join("kubernetes")).expect("a directory");
     let files = files.map(|file| file.expect("a directory can be read"));
@@ -39,7 +39,7 @@ fn manifests() -> BTreeMap<String, Vec<Value>> {
     files.map(|file| (file.file_name().into_string().expect("UTF-8"), read(file.path()))).collect()
 }
 
-/// The same without the list of files.
+/// Returns the documents without the list of files.
 fn objects() -> Vec<Value> {
     manifests()
         .into_iter()
@@ -52,12 +52,12 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The kind and the name of an object.
+/// Returns kind and name of an object.
 fn title(object: &Value) -> String {
     format!("{} {}", text(object, "/kind"), text(object, "/metadata/name"))
 }
 
-/// What is wrong with an object of this type.
+/// Returns the error of an object of this type.
 fn wrong_with<T: DeserializeOwned>(object: &Value) -> Option<String> {
     let mut unknown = vec![];
     match serde_ignored::deserialize::<_, _, T>(object, |path| {
@@ -68,7 +68,7 @@ fn wrong_with<T: DeserializeOwned>(object: &Value) -> Option<String> {
     }
 }
 
-/// What Prometheus' operator reads, as far as we use it.
+/// The fields that we use of a resource of the Prometheus operator.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "what is read is looked at by serde alone")]
@@ -100,7 +100,7 @@ struct Endpoint {
     tls_config: Value,
 }
 
-/// What is wrong with an object.
+/// Returns the error of an object.
 fn wrong(object: &Value) -> Option<String> {
     let wrong = match (text(object, "/apiVersion"), text(object, "/kind")) {
         ("v1", "Namespace") => wrong_with::<Namespace>(object),
@@ -125,7 +125,7 @@ fn every_field_is_one_that_kubernetes_knows() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Changes a manifest, and finds out that it is wrong.
+/// Changes a manifest, and checks that it is invalid.
 #[track_caller]
 fn check_wrong(file: &str, from: &str, to: &str, expected: &str) {
     let text = fs::read_to_string(Path::new(DEPLOY).join("kubernetes").join(file)).expect("a manifest");
@@ -160,7 +160,7 @@ fn the_list_of_files_has_them_all() {
     assert_eq!(text(&list, "/images/0/newTag"), env!("CARGO_PKG_VERSION"));
 }
 
-/// What selects has something to select, and a port's name stands for a port.
+/// Every selector selects something, and every port name exists.
 #[test]
 fn what_belongs_together_fits() {
     let objects = objects();
@@ -178,7 +178,7 @@ fn what_belongs_together_fits() {
             n_selectors += 1;
         }
     }
-    // Of both sets of pods, the service, budgets, rules and the monitor.
+    // For both sets of pods: the service, budgets, rules and the monitor.
     assert_eq!(n_selectors, 8);
     for template in templates {
         let pod = &template["spec"];
@@ -196,22 +196,22 @@ fn what_belongs_together_fits() {
     }
 }
 
-/// What a program may be told by its environment.
+/// Returns the environment variables that a program knows.
 fn known(program: &str) -> BTreeSet<String> {
     let mut command = clean(Command::new(binary(program)));
     command.arg("--help");
     let help = run(command).stdout;
-    // The level of logs is in no list of options.
+    // The log level is in no list of options.
     variables(&help).chain(["QUEENS_LOG".to_owned()]).collect()
 }
 
-/// The variables of ours that a text names.
+/// Returns our variables that a text mentions.
 fn variables(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter(|word| word.starts_with("QUEENS_") && word.len() > 7).map(str::to_owned)
 }
 
-/// All files below a directory.
+/// Adds all files below a directory.
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).expect("a directory") {
         let path = entry.expect("a directory can be read").path();
@@ -229,7 +229,7 @@ fn what_engines_set_is_what_programs_know() {
     let mut n_variables = 0;
     for file in found {
         for name in variables(&fs::read_to_string(&file).expect("UTF-8")) {
-            // What the files themselves are told.
+            // Variables for the files themselves.
             let own =
                 ["QUEENS_IMAGE", "QUEENS_WORKERS", "QUEENS_CPUS", "QUEENS_MEMORY"].contains(&name.as_str());
             assert!(own || all.contains(&name), "{}: no program knows {name}", file.display());
@@ -239,7 +239,7 @@ fn what_engines_set_is_what_programs_know() {
     assert!(n_variables > 20, "{n_variables}");
 }
 
-/// What the chart makes with these settings, by title; nothing, with a line, without helm.
+/// Returns the chart's objects with these settings, by title; nothing, with a line, if helm is missing.
 fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
     if !is_installed("helm") {
         skipped("the Helm chart, without helm");
@@ -263,9 +263,9 @@ fn by_title(objects: Vec<Value>) -> BTreeMap<String, Value> {
 fn the_chart_makes_the_same() {
     let Some(mut made) = chart("monitoring.enabled=true") else { return };
     let mut plain = by_title(objects());
-    // Helm itself makes the namespace.
+    // Helm itself creates the namespace.
     assert!(plain.remove("Namespace queens").is_some());
-    // It is the one that says how many workers there are.
+    // The autoscaler sets the number of workers.
     let autoscaling = plain.remove("HorizontalPodAutoscaler worker").expect("a manifest");
     assert_eq!(made.keys().collect::<Vec<_>>(), plain.keys().collect::<Vec<_>>());
     for (title, object) in &plain {
@@ -279,7 +279,7 @@ fn the_chart_makes_the_same() {
     assert_eq!(made["Deployment worker"]["spec"].get("replicas"), None);
 }
 
-/// With a database there are two coordinators, with names that workers know, and nothing is kept on a volume.
+/// With a database, there are two coordinators with names that workers know, and no volume.
 #[test]
 fn the_chart_makes_two_coordinators_that_share_a_database() {
     let url = "postgres://queens@db:6432/queens";
@@ -303,7 +303,7 @@ fn the_chart_makes_two_coordinators_that_share_a_database() {
     let names = |all: &[Value]| all.iter().map(|one| text(one, "/name").to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(names(mounted), names(volumes));
 
-    // A key for certificates is brought along before they start.
+    // The certificate key must exist before they start.
     let brings = |made: &BTreeMap<String, Value>| {
         made["StatefulSet coordinator"].pointer("/spec/template/spec/initContainers/0").cloned()
     };
@@ -313,7 +313,7 @@ fn the_chart_makes_two_coordinators_that_share_a_database() {
     assert_eq!(text(&brought, "/command/1"), "key");
     assert_eq!(text(&brought, "/command/5"), "/signing/signing.key");
 
-    // Its own name, for which the service of this name has to be there, is one of those that workers are given.
+    // Its own name, for which a service of this name must exist, is one of the workers' URLs.
     let url = told("QUEENS_URL").expect("a URL");
     let service = text(coordinators, "/serviceName");
     assert!(url.contains(&format!("$(POD).{service}:")), "{url}");
@@ -322,13 +322,13 @@ fn the_chart_makes_two_coordinators_that_share_a_database() {
     let both: Vec<_> = (0..2).map(|number| url.replace("$(POD)", &format!("coordinator-{number}"))).collect();
     assert!(workers.contains(&both.join(",")), "{workers}");
 
-    // The one that stands by is not to hold up an update.
+    // The standby must not block an update.
     assert_eq!(text(container, "/readinessProbe/httpGet/path"), "/healthz");
     let rules = made["NetworkPolicy coordinator"]["spec"]["egress"].to_string();
     assert!(rules.contains("6432") && rules.contains("53"), "{rules}");
 }
 
-/// What we use of Grafana's files for data sources.
+/// The fields that we use of Grafana's data source files.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct DataSources {
@@ -356,7 +356,7 @@ struct DataSourceOptions {
     time_interval: String,
 }
 
-/// What we use of Grafana's files for dashboards.
+/// The fields that we use of Grafana's dashboard files.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct DashboardProviders {
@@ -375,14 +375,14 @@ struct DashboardProvider {
     options: BTreeMap<String, String>,
 }
 
-/// A file of the repository in YAML.
+/// Parses a YAML file of the repository.
 #[track_caller]
 fn yaml<T: DeserializeOwned>(path: &str) -> T {
     let text = fs::read_to_string(Path::new(DEPLOY).join("..").join(path)).expect("UTF-8");
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The fields `uid` of all data sources that a dashboard names.
+/// Collects the field `uid` of all data sources that a dashboard uses.
 fn data_sources<'a>(dashboard: &'a Value, found: &mut BTreeSet<&'a str>) {
     if let Some(uid) = dashboard.pointer("/datasource/uid").and_then(Value::as_str) {
         found.insert(uid);
@@ -424,7 +424,7 @@ fn grafana_of_docker_compose_shows_the_dashboard() {
     assert_eq!((boards.api_version, provider.r#type.as_str()), (1, "file"));
     assert!(Path::new(home).starts_with(&provider.options["path"]), "{home}");
 
-    // The panels take what the variable says, and that is the one data source there.
+    // The panels use the variable, which selects the one data source.
     let dashboard: Value = yaml(file(home));
     let mut uids = BTreeSet::new();
     data_sources(&dashboard, &mut uids);
@@ -435,8 +435,8 @@ fn grafana_of_docker_compose_shows_the_dashboard() {
     assert_eq!(text(variable, "/current/value"), source.uid);
 }
 
-/// Ports are open to this machine alone, images that are pulled have a version, files that are mounted are there, and
-/// our programs know their environment.
+/// Ports are open only to this machine, pulled images have a version, mounted files exist, and our programs know their
+/// environment.
 #[test]
 fn docker_compose_is_for_this_machine() {
     let compose: Value = yaml("docker-compose.yml");

@@ -1,6 +1,7 @@
 //! Jobs of both methods through clusters of real processes.
 //!
-//! With the environment variable `QUEENS_FAULTS` set to `full`, 20 queens are counted by halves, which takes minutes.
+//! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, which takes
+//! minutes.
 
 use std::env;
 use std::process::Command;
@@ -18,7 +19,7 @@ use queens_tests::process::{clean, queens, run, wait_at_most, wait_until};
 use queens_tests::{TempDir, binary, say};
 use serde_json::Value;
 
-/// The most queens that are counted by both methods in seconds, without optimisation and with the slowest kernel.
+/// The most queens that both methods count in seconds, without optimisation and with the slowest kernel.
 const N: u8 = 14;
 
 /// A board that takes any machine here some hours.
@@ -29,7 +30,7 @@ fn solutions(n: u8) -> u128 {
 }
 
 fn submit(coordinator: &Coordinator, n: u8, method: Method) -> String {
-    // One worker may be all there is: nobody could count anything again.
+    // A recount needs a second worker, and there may be only one.
     let args = ["submit", &n.to_string(), "--method", method.name(), "--recount", "0", "--output", "json"];
     coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
 }
@@ -62,7 +63,7 @@ fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
     assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
 }
 
-/// A worker is killed when a third is recorded; another goes on, and `check` proves the sum from the records.
+/// A worker is killed when a third is recorded; another continues, and `check` proves the sum from the records.
 #[test]
 fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
     let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
@@ -101,7 +102,7 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
     say(&format!("Q({n}) = {} by halves; a worker killed at {:.0} %", solutions(n), 100.0 * killed_at));
 }
 
-/// A worker of a program that knows the search alone.
+/// A worker of a version that knows only the search.
 async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
     let hello = pb::Hello {
         protocol: 1,
@@ -139,7 +140,7 @@ async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
     assert!(shown.contains("waits for     a worker that can count by halves"), "{shown}");
     let workers = coordinator.queens(["workers", "--output", "json"]).answer();
     assert_eq!(workers[0]["methods"], serde_json::json!(["search"]));
-    // The search that comes after it is leased at once.
+    // The next job, by the search, is leased at once.
     let search = submit(&coordinator, 10, Method::Search);
     let leased = session.message().await.expect("a session").and_then(|message| message.message);
     let Some(pb::coordinator_message::Message::Lease(lease)) = leased else { panic!("{leased:?}") };
@@ -181,7 +182,7 @@ fn methods_that_there_are_not_and_what_can_not_be_counted_by_halves_are_said_so(
     assert!(outcome.complaint(2).contains("by search alone"), "{outcome:?}");
 }
 
-/// Nodes are the search's.
+/// Nodes belong to the search.
 #[test]
 fn the_work_of_halves_is_told_in_units() {
     for (command, expected) in [
@@ -198,7 +199,7 @@ fn the_work_of_halves_is_told_in_units() {
     }
 }
 
-/// What workers and the fleet count by each method, in lists and among Prometheus' numbers.
+/// Lists and metrics show the speed of workers and the fleet by each method.
 #[test]
 fn speeds_are_told_by_each_method() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -224,8 +225,8 @@ fn speeds_are_told_by_each_method() {
     assert!(number(r#"queens_nodes_total{method="halves"}"#) > 0.0);
 }
 
-/// A subproblem is told with the columns of each half, which the picture has in two colours, and the queens next to the
-/// middle that it gives, each on a column of its half.
+/// A subproblem of half boards shows the columns of each half, which the picture has in two colours, and its queens
+/// next to the middle, each on a column of its half.
 #[test]
 fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
     const SIZE: u8 = 25;
@@ -255,7 +256,7 @@ fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
         assert_eq!(queen["row"], row, "{told}");
         assert!(queen["column"].as_u64().is_some_and(|column| columns.contains(&column)), "{told}");
     }
-    // Half of the squares of the rows above are of the upper half's columns, and so below.
+    // Half of the squares above belong to the upper half's columns, and likewise below.
     let picture = http::get(&coordinator.http(), &path("/board.svg?subproblem=29")).body;
     for colours in [["#bcd6ee", "#7fa8cf"], ["#dfc7ef", "#b795d3"]] {
         let n_squares: usize = colours.iter().map(|colour| picture.matches(colour).count()).sum();

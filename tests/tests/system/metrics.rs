@@ -1,4 +1,4 @@
-//! Metrics for Prometheus: its own tools accept them. `compose.rs` has Prometheus scrape a cluster.
+//! Prometheus's own tools accept the metrics. In `compose.rs`, Prometheus scrapes a cluster.
 
 use std::fs;
 use std::io::Write;
@@ -38,7 +38,7 @@ impl Cluster {
     }
 }
 
-/// Feeds `text` to `promtool check metrics`, which also complains about names and units.
+/// Runs `promtool check metrics` on `text`, which also checks names and units.
 #[track_caller]
 fn check_metrics(text: &str) {
     let mut promtool = Command::new("promtool");
@@ -50,7 +50,7 @@ fn check_metrics(text: &str) {
     assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
 }
 
-/// The sample with this name and these labels.
+/// Returns the sample with this name and these labels.
 #[track_caller]
 fn sample(text: &str, name: &str) -> f64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -76,7 +76,7 @@ fn coordinator_and_worker_tell_their_numbers() {
     assert_eq!(nodes, sample(&text, r#"queens_job_nodes{job="1",n="14",method="search"}"#));
     let Answer { status, body: of_worker, .. } = get(&cluster.worker_http, "/metrics");
     assert_eq!(status, 200);
-    // With one worker and no fault, what it counted is what is recorded.
+    // With one worker and no fault, its counted work is the recorded work.
     assert_eq!(sample(&of_worker, r#"queens_worker_nodes_total{method="search"}"#), nodes);
     assert_eq!(sample(&of_worker, "queens_worker_connected"), 1.0);
     let health = get(&cluster.worker_http, "/healthz");
@@ -102,7 +102,7 @@ fn promtool_accepts_what_is_in_deploy() {
         let outcome = run(promtool);
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     }
-    // What alerts and panels ask for exists: only names that the coordinator has.
+    // Alerts and panels use only metrics that the coordinator has.
     let scratch = TempDir::new().expect("a temporary directory");
     let cluster = Cluster::start(scratch.path());
     let text = get(&cluster.coordinator.http(), "/metrics").body;

@@ -17,7 +17,7 @@ use queens_tests::{TempDir, binary};
 use tonic::{Code, Status};
 
 struct Fixture {
-    // Dropped, and with it killed, before its directory.
+    // Dropped, and so killed, before its directory.
     coordinator: Coordinator,
     scratch: TempDir,
 }
@@ -28,7 +28,7 @@ fn fixture() -> Fixture {
 }
 
 impl Fixture {
-    /// The coordinator and a worker of it still do what they are for.
+    /// Checks that the coordinator and a worker of it still work.
     #[track_caller]
     fn check_alive(&self) {
         let _worker = self.coordinator.worker("honest");
@@ -72,14 +72,14 @@ fn bad_arguments_are_refused_in_one_line() {
             "{outcome:?}"
         );
     }
-    // Nothing in a URL is passed over in silence.
+    // No part of a URL is silently ignored.
     for behind in ["50051/jobs", "50051?n=8", "50051#1", "0"] {
         let outcome = run(queens(["jobs", "--coordinator", &format!("http://127.0.0.1:{behind}")]));
         assert!(outcome.complaint(2).contains("expected a URL such as"), "{outcome:?}");
     }
     let outcome = run(queens(["jobs", "--coordinator", "http://anna:secret@127.0.0.1:50051"]));
     assert!(outcome.complaint(2).contains("expected a URL such as"), "{outcome:?}");
-    // A worker takes for an address what a coordinator does.
+    // A worker accepts the same addresses as a coordinator.
     for address in ["http://127.0.0.1:80", "a/b:80", "a b:80", ":80", "a"] {
         let outcome = worker(&["--http", address]);
         assert!(outcome.complaint(2).contains("an address and a port and nothing else"), "{outcome:?}");
@@ -115,10 +115,10 @@ fn hello() -> pb::Hello {
     }
 }
 
-/// Sends these messages as a worker and returns how the session ends.
+/// Sends these messages as a worker and returns the session's final status.
 async fn end_of_session(url: &str, messages: Vec<pb::WorkerMessage>) -> Status {
     let mut client = WorkersClient::connect(url.to_owned()).await.expect("connected");
-    // The stream stays open: the coordinator has to end the session.
+    // The stream stays open: the coordinator must end the session.
     let messages = tokio_stream::StreamExt::chain(tokio_stream::iter(messages), tokio_stream::pending());
     let mut answers = match client.session(messages).await {
         Ok(answers) => answers.into_inner(),
@@ -194,7 +194,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     check_refused(&fixture, delta(&job, 9999, 0, 1, 1), Code::InvalidArgument, "part 9999");
     check_refused(&fixture, delta(&job, 0, 1, 1, 1), Code::InvalidArgument, "empty");
     check_refused(&fixture, delta(&job, 0, 0, 1, u64::MAX), Code::InvalidArgument, "solutions");
-    // The job that lies were told of is counted right.
+    // The job in the false reports is counted right.
     let _worker = fixture.coordinator.worker("honest");
     let watched = fixture.coordinator.queens(["watch", &number]);
     assert_eq!(watched.status.code(), Some(0), "{watched:?}");
@@ -209,7 +209,7 @@ fn garbage_on_the_wire_ends_its_connection_and_no_other() {
     {
         let mut stream = TcpStream::connect(fixture.coordinator.address()).expect("connected");
         stream.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
-        // It may close while we still write.
+        // The server may close while we still write.
         _ = stream.write_all(garbage);
         _ = stream.shutdown(std::net::Shutdown::Write);
         let mut answer = Vec::new();

@@ -1,7 +1,7 @@
-//! The real services and sessions on a simulated network: partitions, half-open connections and delays.
+//! Services and sessions on a simulated network: partitions, half-open connections and delays.
 //!
-//! Coordinator and workers run as simulated machines, in simulated time; only their counting threads are real. In each
-//! history a counted number of faults strikes while the job is unfinished, and in the end its total is right.
+//! Coordinator and workers run as simulated machines, in simulated time; only their counting threads are real. Each
+//! history has a fixed number of faults while the job is unfinished, and must end with the right total.
 
 use std::cell::RefCell;
 use std::env;
@@ -42,32 +42,32 @@ const PORT: u16 = 50051;
 const COORDINATOR: &str = "coordinator";
 const WORKERS: [&str; 3] = ["first", "second", "third"];
 
-/// Simulated time in one step.
+/// Simulated time of one step.
 const STEP: Duration = Duration::from_millis(10);
 
-/// Real time that a step takes at least while no fault lasts, so that counting threads, whose time is real, get on.
+/// The least real time of a step without a fault, as the counting threads need real time.
 const PACE: Duration = Duration::from_micros(100);
 
-/// Faults of one history, which strike one after the other as the job goes on.
+/// The number of consecutive faults in a history.
 const N_FAULTS: u32 = 5;
 
 /// Simulated time in which a history must end.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// What befalls the link between the coordinator and a worker, or the coordinator.
+/// Faults of the coordinator, or of its link to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// Nothing gets through.
+    /// Drops all data.
     Partition,
-    /// Nothing gets from the worker to the coordinator.
+    /// Drops data from the worker to the coordinator.
     Deaf,
-    /// Nothing gets from the coordinator to the worker.
+    /// Drops data from the coordinator to the worker.
     Mute,
-    /// All is held back, and arrives later.
+    /// Holds all data back, and delivers it later.
     Hold,
-    /// All takes half a second.
+    /// Delays all data by half a second.
     Delay,
-    /// The coordinator dies, and comes back on the same store.
+    /// The coordinator crashes, and restarts on the same store.
     Crash,
 }
 
@@ -206,7 +206,7 @@ impl History<'_> {
         }
     }
 
-    /// Until so much is recorded.
+    /// Runs until this share is recorded.
     fn run_to(&mut self, share: f64) -> JobStatus {
         loop {
             if let Some(job) = self.job().filter(|job| job.fraction() >= share) {
@@ -270,7 +270,7 @@ fn play(seed: u64) -> Vec<Fault> {
     let (disk, current) = (Disk::default(), Shared::default());
     let mut sim = builder.build();
     let (kept, shared) = (disk.clone(), current.clone());
-    // In every other history as if there were thousands: each worker reports every twenty seconds.
+    // Every other history imitates thousands of workers: each reports every twenty seconds.
     let per_second = if seed.is_multiple_of(2) { WORKERS.len() as f64 / 20.0 } else { 300.0 };
     let reporting = Reporting { per_second, ..Reporting::default() };
     sim.host(COORDINATOR, move || coordinate(kept.clone(), reporting, shared.clone()));
@@ -282,7 +282,7 @@ fn play(seed: u64) -> Vec<Fault> {
     let mut faults = Vec::new();
     for number in 1..=N_FAULTS {
         let job = history.run_to(0.3 * f64::from(number) / f64::from(N_FAULTS));
-        // During the last fault, all may have been done; another would show nothing.
+        // The job may have finished during the last fault; another would show nothing.
         if job.state != JobState::Done {
             faults.push(history.strike());
         }
@@ -293,7 +293,7 @@ fn play(seed: u64) -> Vec<Fault> {
     let counted: u128 =
         disk.store().records(JobId(1)).map(|record| u128::from(record.span.n_subproblems())).sum();
     assert_eq!(counted, job.progress.n_subproblems, "history {seed}");
-    // All workers are still there and leave when they are told to.
+    // All workers are still there and leave on request.
     stop.cancel();
     history.sim.run().unwrap_or_else(|error| panic!("history {seed}: {error}"));
     faults

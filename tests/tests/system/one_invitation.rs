@@ -1,4 +1,4 @@
-//! One invitation is one party: its holder with eight lying names, beside three honest invitations.
+//! All names of one invitation are one party: its holder lies with eight names, beside three honest invitations.
 
 use std::process::{Command, Stdio};
 
@@ -13,7 +13,7 @@ const N: u8 = 15;
 
 const HONEST: [&str; 3] = ["anna", "bert", "carol"];
 
-/// A cluster that asks for tokens.
+/// A cluster that requires tokens.
 struct Cluster {
     behind: Behind,
     operator: String,
@@ -36,7 +36,7 @@ impl Cluster {
         workers.as_array().expect("an array").clone()
     }
 
-    /// Invites somebody who has so many names.
+    /// Invites somebody with this many names.
     fn invite(&self, n_names: usize) -> String {
         let line = self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout;
         let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
@@ -44,7 +44,7 @@ impl Cluster {
     }
 }
 
-/// Starts a worker that shows a token at this address.
+/// Starts a worker with a token at this address.
 fn worker(url: &str, token: &str, name: &str) -> Running {
     let mut command = clean(Command::new(binary("queens-worker")));
     command.args(["--coordinator", url, "--name", name, "--threads", "1", "--kernel", "portable"]);
@@ -53,7 +53,7 @@ fn worker(url: &str, token: &str, name: &str) -> Running {
     Running::start_redirected(&mut command)
 }
 
-/// Before names of one invitation were one party, this job was done with a wrong number, and anna, bert and carol blocked.
+/// When each name was a party of its own, this job got a wrong number, and anna, bert and carol were blocked.
 #[test]
 fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -78,7 +78,7 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     let expected = published(BoardSize::new(N).expect("a board size")).expect("published").solutions;
     assert_eq!((&done["solutions"], &done["agrees"]), (&expected.to_string().into(), &true.into()), "{done}");
 
-    // All names of the liar are blocked, with one that comes later, and nobody else.
+    // All names of the liar are blocked, including a later one, and nobody else.
     let _later = worker(&url, &token, "innocence");
     let workers = wait_until("the twelfth", || Some(cluster.workers()).filter(|workers| workers.len() == 12));
     for worker in &workers {
@@ -99,14 +99,14 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     assert!(checked.stdout.contains("confirmed by a second party (100 % of the work)"), "{checked:?}");
     assert!(checked.stdout.contains("no part is on the word of one party"), "{checked:?}");
 
-    // Any of the names clears the invitation.
+    // Unblocking any of the names unblocks the invitation.
     let cleared = cluster.queens(&["workers", "unblock", "innocence"]);
     assert!(cleared.status.success(), "{cleared:?}");
     let is_ready = |workers: &Vec<Value>| workers.iter().all(|worker| worker["state"] == "ready");
     wait_until("nobody is blocked", || Some(cluster.workers()).filter(is_ready));
 }
 
-/// One invitation alone: the job waits, and says for what.
+/// With a single invitation, the job waits, and says why.
 #[test]
 fn a_job_says_that_it_needs_a_second_invitation() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -122,7 +122,7 @@ fn a_job_says_that_it_needs_a_second_invitation() {
     assert!(told.contains("a second invitation is needed"), "{told}");
     let doctor = cluster.queens(&["doctor"]).stdout;
     assert!(doctor.contains("a second invitation is needed"), "{doctor}");
-    // Its second name is no help, another invitation is.
+    // Its second name does not help; another invitation does.
     let other = cluster.invite(1);
     let _other = worker(&url, &other, "anna");
     wait_until("the end", || Some(cluster.status()).filter(|status| status["state"] == "done"));

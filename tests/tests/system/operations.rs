@@ -1,12 +1,12 @@
-//! README.md, the tutorial, and the pages of docs/operations and docs/guides: every command that they show is run as it
-//! stands there, and what is said to come of it comes.
+//! Runs every command of README.md, the tutorial, docs/operations and docs/guides, and compares its output with the
+//! documented one.
 //!
-//! A page's blocks of `sh` are one script, in the order of the page, which ends at the first command that fails. It runs
-//! in an empty directory that is also its home, with our programs first on its path, in a network and among processes of
-//! its own (Linux's namespaces): ports are free as they are documented, and all that it has started ends with it. A
-//! block of `text` right behind one of `sh` is what that writes to stdout, line by line. `…` stands for anything in a
-//! line, and a line that is nothing else for any lines. Blocks of `sh package`, `sh docker` and `sh engine` are for other
-//! machines (`compose.rs` types those of `sh docker`); `.ci/run` and `.ci/long` have the commands of those of `sh build`.
+//! A page's blocks of `sh` are one script, in the order of the page, which ends at the first failing command. It runs
+//! in an empty directory that is also its home, with our programs first on its path. It has its own network and process
+//! namespaces (Linux): documented ports are free, and its processes end with it. A block of `text` directly after one
+//! of `sh` is its stdout, line by line. `…` matches anything in a line, and a line of only `…` matches any lines.
+//! Blocks of `sh package`, `sh docker` and `sh engine` are for other machines (`compose.rs` runs those of `sh docker`).
+//! `.ci/run` and `.ci/long` contain the commands of `sh build`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use queens_tests::{TempDir, binary, skipped_without_root};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// How long a page may take, far more than any does.
+/// The time limit of a page, far more than any needs.
 const MOST_SECONDS: u64 = 120;
 
-/// What blocks may be: commands, what is not run here, what commands write, and configurations.
+/// The kinds of blocks: commands, commands that do not run here, output, and configurations.
 const KINDS: [&str; 10] =
     ["sh", "sh package", "sh docker", "sh engine", "sh build", "text", "toml", "ini", "nginx", "haproxy"];
 
-/// A test for each page, and where all are.
+/// A test for each page, and a list of all pages.
 macro_rules! pages {
     ($($page:ident $path:literal),*) => {
         const PAGES: &[&str] = &[$($path),*];
@@ -89,7 +89,7 @@ fn every_page_is_tested_and_listed() {
     }
 }
 
-/// Building takes minutes: it is not done here, but the same commands are typed elsewhere.
+/// Building takes minutes, so it does not run here: another script contains the same commands.
 #[test]
 fn what_pages_tell_to_build_is_built() {
     let read = |path: &str| fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("it is there");
@@ -106,7 +106,7 @@ fn what_pages_tell_to_build_is_built() {
     assert!(n_commands > 4, "{n_commands} commands were found");
 }
 
-/// `.ci/package` types what the pages of docs/operations tell of packages.
+/// `.ci/package` runs the commands for packages in docs/operations.
 #[test]
 fn the_readme_installs_as_its_page_does() {
     let read = |path: &str| fs::read_to_string(Path::new(REPOSITORY).join(path)).expect("it is there");
@@ -119,7 +119,7 @@ fn the_readme_installs_as_its_page_does() {
     assert!(!shown.is_empty() && shown.iter().all(|line| typed.contains(line)), "{shown:?}");
 }
 
-/// Links between documents, and to headings in them.
+/// Checks links between documents, and to headings in them.
 #[test]
 fn links_lead_somewhere() {
     let repository = Path::new(REPOSITORY);
@@ -144,19 +144,19 @@ fn links_lead_somewhere() {
     assert!(n_links > 50, "{n_links} links were found");
 }
 
-/// The lines of a document outside its blocks.
+/// Returns the lines of a document outside its blocks.
 fn prose(document: &Path) -> String {
     let text = fs::read_to_string(document).expect("a document");
     text.split("```").step_by(2).collect()
 }
 
-/// Where the links of a text lead, but for those into the world.
+/// Returns the targets of a text's links, except for those to other sites.
 fn links(prose: &str) -> impl Iterator<Item = String> {
     let targets = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
     targets.filter(|target| !target.starts_with("http"))
 }
 
-/// The headings of a text, as links name them.
+/// Returns the headings of a text, as links name them.
 fn headings(prose: &str) -> impl Iterator<Item = String> {
     let lines = prose.lines().filter(|line| line.starts_with('#'));
     lines.map(|line| {
@@ -165,17 +165,17 @@ fn headings(prose: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// What stands between two fences.
+/// The text between two fences.
 struct Block<'a> {
     kind: &'a str,
     /// The line of its first fence, from 0.
     line: usize,
     lines: Vec<&'a str>,
-    /// Whether nothing but empty lines is between it and the block before.
+    /// Whether only empty lines separate it from the previous block.
     is_next: bool,
 }
 
-/// The blocks of a page, or what is wrong with them.
+/// Returns the blocks of a page, or an error.
 fn blocks(page: &str) -> Result<Vec<Block<'_>>, String> {
     let mut blocks: Vec<Block<'_>> = vec![];
     let (mut is_open, mut is_next) = (false, false);
@@ -200,7 +200,7 @@ fn blocks(page: &str) -> Result<Vec<Block<'_>>, String> {
     if is_open { Err("the last block does not end".to_owned()) } else { Ok(blocks) }
 }
 
-/// The script of a page. Each command is in the line that it has in the page, so that bash names that.
+/// Returns the script of a page. Each command keeps its line number, so that bash reports it.
 fn script(page: &str, blocks: &[&Block<'_>], outputs: &Path) -> String {
     let mut lines = vec![String::new(); page.lines().count()];
     lines[0] = "set -Eeuo pipefail; trap 'echo \"line $LINENO fails: $BASH_COMMAND\" >&2' ERR".to_owned();
@@ -213,12 +213,12 @@ fn script(page: &str, blocks: &[&Block<'_>], outputs: &Path) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Where a block's stdout goes.
+/// Returns the file for a block's stdout.
 fn output_of(block: &Block<'_>, outputs: &Path) -> PathBuf {
     outputs.join((block.line + 1).to_string())
 }
 
-/// Runs all commands of a page; or what is wrong with it.
+/// Runs all commands of a page, and returns the first error.
 fn follow(name: &str, page: &str) -> Result<(), String> {
     let blocks = blocks(page)?;
     let commands: Vec<&Block<'_>> = blocks.iter().filter(|block| block.kind == "sh").collect();
@@ -264,7 +264,8 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A shell command in a network and among processes of its own, which are killed when it ends or has taken too long.
+/// Wraps a shell command in its own network and process namespaces. Its processes are killed at its end or at the
+/// timeout.
 fn apart(command: &str) -> Command {
     let mut apart = clean(Command::new("timeout"));
     apart.args(["--signal=KILL", &MOST_SECONDS.to_string()]);
@@ -275,21 +276,21 @@ fn apart(command: &str) -> Command {
     let usual = env::var_os("PATH").unwrap_or_default();
     let all = [programs].into_iter().chain(env::split_paths(&usual));
     apart.env("PATH", env::join_paths(all).expect("a path"));
-    // There is nobody else in its network.
+    // Its network has no other hosts.
     for proxy in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
         apart.env_remove(proxy);
     }
     apart
 }
 
-/// Whether we may make namespaces, and have the programs for it.
+/// Whether this user may create namespaces, and has the programs for it.
 fn can_be_apart() -> bool {
     let mut nothing = apart("true");
     nothing.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     nothing.status().is_ok_and(|status| status.success())
 }
 
-/// Whether these lines are those that a page shows.
+/// Whether these lines match those on a page.
 fn are_alike(shown: &[&str], found: &[&str]) -> bool {
     match (shown, found) {
         ([], []) => true,
@@ -299,7 +300,7 @@ fn are_alike(shown: &[&str], found: &[&str]) -> bool {
     }
 }
 
-/// Whether a line is one that a page shows.
+/// Whether a line matches one on a page.
 fn is_alike(shown: &str, found: &str) -> bool {
     let (shown, found) = (shown.trim_end(), found.trim_end());
     let Some((start, mut shown)) = shown.split_once('…') else { return shown == found };
@@ -331,7 +332,7 @@ fn what_is_shown_is_what_is_written() {
     check_alike("a\n…\nb", "a\nc", false);
 }
 
-/// Checks what is wrong with a page.
+/// Checks the error of a page.
 #[track_caller]
 fn check_wrong(page: &str, expected: &str) {
     let wrong = follow("example", page).expect_err("it is wrong");
@@ -356,7 +357,7 @@ fn what_is_wrong_with_a_page_is_said() -> io::Result<()> {
         "# A\n```sh\ntrue\n```\n\n```sh\necho 1\n```\n\n```text\n2\n```\n",
         "line 10: expected\n2\nfound\n1\n",
     );
-    // What is shown elsewhere is not what the last block writes; and what a page has started ends with it.
+    // An unrelated block is not the output of the last script; and a page's processes end with it.
     let scratch = TempDir::new()?;
     let lock = scratch.path().display();
     let later = format!("exec 9<'{lock}'; flock 9; sleep 1000 &");

@@ -1,4 +1,5 @@
-//! What operators do to a running cluster: jobs are paused and hurried, workers drained and blocked, backups made.
+//! Actions of operators on a running cluster: they pause and prioritise jobs, drain and block workers, and make
+//! backups.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -36,7 +37,7 @@ fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
     number(&coordinator.status(job)["recorded"])
 }
 
-/// Waits until so many subproblems of a job are recorded.
+/// Waits until this many subproblems of a job are recorded.
 #[track_caller]
 fn wait_for_records(coordinator: &Coordinator, job: &str, n_recorded: u128) {
     wait_until("records", || (recorded(coordinator, job) >= n_recorded).then_some(()));
@@ -49,7 +50,7 @@ fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
     });
 }
 
-/// Has a fast worker help to count the rest of a job, and waits for its end.
+/// Starts a fast worker to count the rest of a job, and waits for its end.
 #[track_caller]
 fn finish(coordinator: &Coordinator, job: &str, n: u8) {
     let _fast = fast_worker(&coordinator.url());
@@ -64,18 +65,18 @@ fn check_done(coordinator: &Coordinator, job: &str, n: u8) {
     assert_eq!((&status["agrees"], &status["disputed"]), (&Value::from(true), &Value::from(0)), "{status}");
 }
 
-/// The worker of a name, as `queens workers --output json` tells it.
+/// Returns the worker with this name from `queens workers --output json`.
 fn worker(coordinator: &Coordinator, name: &str) -> Option<Value> {
     let workers = coordinator.queens(["workers", "--output", "json"]).answer();
     workers.as_array().expect("an array").iter().find(|worker| worker["name"] == name).cloned()
 }
 
-/// Whether something is recorded of a worker.
+/// Whether a worker has records.
 fn counts(coordinator: &Coordinator, name: &str) -> bool {
     worker(coordinator, name).is_some_and(|worker| worker["recorded"] != 0)
 }
 
-/// Whether something was done, or the one line that says why not.
+/// Checks for success, or for the one line with the reason of a failure.
 #[track_caller]
 fn check_says(outcome: &Ended, expected: &str) {
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
@@ -97,7 +98,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     assert!(before["fraction"].as_f64().expect("a number") < 1.0, "{before}");
     coordinator = coordinator.kill_and_restart();
     coordinator.wait_for_workers(2);
-    // Other jobs go on, and that one doesn't.
+    // Other jobs continue, and that one doesn't.
     let other = coordinator.queens(["count", "12", "--output", "json"]).answer();
     assert_eq!(other["solutions"], solutions(12).as_str());
     let after = coordinator.status(&job);
@@ -117,8 +118,8 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     assert!(audit(&data_dir).expect("nothing contradicts").iter().all(|job| job.is_complete()));
 }
 
-/// Workers are with the urgent job after one report interval, one chunk and what this machine takes on top; without
-/// it, the job they are at would keep them for minutes.
+/// Workers move to the urgent job after one report interval, one chunk and this machine's overhead; otherwise their
+/// current job would keep them for minutes.
 #[test]
 fn workers_go_over_to_an_urgent_job_and_come_back() {
     let scratch = scratch();
@@ -135,7 +136,7 @@ fn workers_go_over_to_an_urgent_job_and_come_back() {
     let n_recorded = recorded(&coordinator, &slow);
     wait_for_records(&coordinator, &urgent, 20);
     assert_eq!(recorded(&coordinator, &slow), n_recorded);
-    // The other way round, while both are there to be counted.
+    // The other way round, while both still need work.
     check_says(&coordinator.queens(["priority", &slow, "6"]), "priority 6");
     wait_for_records(&coordinator, &slow, n_recorded + 1);
     let [first, second] = [coordinator.status(&slow), coordinator.status(&urgent)];
@@ -154,7 +155,7 @@ fn workers_go_over_to_an_urgent_job_and_come_back() {
     }
 }
 
-/// A worker whose log goes to a file.
+/// Starts a worker that logs to a file.
 fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running {
     let mut command = clean(Command::new(binary("queens-worker")));
     command.args(["--coordinator", &coordinator.url(), "--name", name, "--threads", "1"]);
@@ -203,7 +204,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
         wait_until("it to come back", || worker(&coordinator, "bad").filter(|w| w["connected"] == true));
     assert_eq!((&again["state"], &again["leases"]), (&Value::from("blocked"), &Value::from(0)), "{again}");
     let n_recorded = recorded(&coordinator, &job);
-    // Nobody else is there: if it got a lease, it would count.
+    // No other worker is there: with a lease, it would count.
     let other = coordinator.worker("good");
     wait_for_records(&coordinator, &job, n_recorded + 5);
     assert_eq!(worker(&coordinator, "bad").expect("is there")["recorded"], 0);
@@ -232,7 +233,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
 }
 
-/// A worker that speaks the protocol and whose kernel always fails.
+/// A worker with the real protocol and a kernel that always fails.
 async fn failing_worker(url: String, id: u64) {
     let mut client = WorkersClient::connect(url).await.expect("connected");
     let (sender, receiver) = mpsc::channel(64);
@@ -296,7 +297,7 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
         text.contains("on all that are here to try") && text.contains("the kernel has panicked"),
         "{text}"
     );
-    // Three have failed, and whoever has not been asked is.
+    // Three have failed, so another worker gets the work.
     let _honest = coordinator.worker("honest");
     check_done(&coordinator, &job, 14);
     assert_eq!(coordinator.status(&job)["failed"], 0);
@@ -347,7 +348,7 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     assert!(maintain(&["check"], &restored).complaint(1).contains("cross 7"));
 }
 
-/// Whoever answers at the address later may know another job by the same number.
+/// A later coordinator at the address may have another job with the same number.
 #[test]
 fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
     let scratch = scratch();
@@ -356,7 +357,7 @@ fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
     let job = first.submit(18);
     wait_for_records(&first, &job, 5);
     let second = {
-        // Its job 1 is of a smaller board, and planned before the worker comes.
+        // Its job 1 is of a smaller board, and planned before the worker connects.
         let data_dir = scratch.path().join("second");
         let second = Coordinator::start(&data_dir);
         assert_eq!(second.submit(16), job);
@@ -416,7 +417,7 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
 fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
     let scratch = scratch();
     let coordinator = Coordinator::start(&scratch.path().join("data"));
-    // What a client makes up of answers that are none, as the name of a worker.
+    // A client's own errors for malformed answers, as names of workers.
     for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
     {
         let outcome = coordinator.queens(["workers", "unblock", name]);

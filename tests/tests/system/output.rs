@@ -1,4 +1,4 @@
-//! Where answers go: a closed stdout, a full one, and terminals that can do little.
+//! Output of commands: a closed stdout, a full one, and limited terminals.
 
 use std::process::Command;
 
@@ -59,7 +59,7 @@ fn an_answer_that_nobody_wants_is_none() {
     assert!(file.exists());
 }
 
-/// What is left of a table would take hours.
+/// The rest of the table would take hours.
 #[test]
 fn a_table_of_which_enough_is_read_is_counted_no_further() {
     let table = "table --from 4 --to 22 --method search --time-limit 1000000";
@@ -70,7 +70,7 @@ fn a_table_of_which_enough_is_read_is_counted_no_further() {
     }
 }
 
-/// What `queens` writes to a terminal.
+/// Returns the output of `queens` on a terminal.
 #[track_caller]
 fn on_terminal(args: &str, variables: &[(&str, &str)]) -> String {
     let mut command = clean(Command::new("script"));
@@ -81,7 +81,7 @@ fn on_terminal(args: &str, variables: &[(&str, &str)]) -> String {
     outcome.stdout
 }
 
-/// Whether a text has colours in it, or bold type and the like.
+/// Whether a text has colours, or styles such as bold.
 fn has_colours(text: &str) -> bool {
     let codes = text.split("\u{1b}[").skip(1);
     codes
@@ -130,7 +130,7 @@ fn help_and_boards_have_colours_on_terminals_alone() {
         assert_eq!(piped.stdout, plain.stdout, "{args}");
         assert!(!piped.stdout.contains('\u{1b}'), "{args}: {piped:?}");
     }
-    // Who is not told what to do is told the most needed on stderr.
+    // Without arguments, it prints the most important help on stderr.
     let alone = run(queens([""; 0]));
     assert_eq!((alone.status.code(), alone.stdout.as_str()), (Some(2), ""), "{alone:?}");
     assert!(alone.stderr.contains("\nJobs ") && !alone.stderr.contains('\u{1b}'), "{alone:?}");

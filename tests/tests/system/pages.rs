@@ -1,4 +1,4 @@
-//! What all pages have in common, in a real browser: they keep nobody out, are small, and are there at once.
+//! Properties of all pages in a real browser: accessible, small, and fast.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,22 +14,22 @@ const LONG: u8 = 22;
 
 const WIDTHS: [u32; 4] = [360, 768, 1280, 1920];
 
-/// Bytes of a page with all that it loads until it is complete, before they are packed for the way.
+/// The most bytes of a complete page with everything that it loads, uncompressed.
 const MOST_BYTES: u64 = 150_000;
 
-/// Milliseconds until something is seen.
+/// Milliseconds to the first paint.
 const LATEST_PAINT_MS: f64 = 1000.0;
 
-/// The same as a multiple of what a word in plain text takes, on a busy machine.
+/// The same as a multiple of the time of one word in plain text, on a busy machine.
 const MOST_WORDS: f64 = 10.0;
 
-/// How much of what is seen may move while a page is loaded: what the Web Vitals call good.
+/// The largest layout shift of a loading page: the limit of "good" in the Web Vitals.
 const MOST_SHIFT: f64 = 0.1;
 
-/// Loads of which the fastest counts: another may have had to wait for who else uses this machine.
+/// The number of loads, of which the fastest counts: others may have waited for other processes.
 const N_LOADS: usize = 3;
 
-/// Each page: its name, its path, and what is true when it is complete.
+/// Each page: its name, its path, and the condition for its completeness.
 const PAGES: [(&str, &str, &str); 10] = [
     (
         "jobs",
@@ -58,7 +58,7 @@ const PAGES: [(&str, &str, &str); 10] = [
     ("missing", "/jobs/99", "document.querySelector('h1').innerText !== ''"),
 ];
 
-/// A coordinator with a job that is done, and one that is counted.
+/// A coordinator with a job that is done, and a running one.
 struct Site {
     browser: Browser,
     address: String,
@@ -90,7 +90,7 @@ impl Site {
     /// Loads a page until it is complete.
     #[track_caller]
     fn go(&self, (name, path, complete): (&str, &str, &str)) {
-        // Another document in between: the same would only be looked at again.
+        // Another document in between: the same path would not be loaded again.
         self.browser.go("/assets/queen.svg");
         self.browser.go(path);
         self.browser.wait_until(&format!("the page '{name}'"), complete);
@@ -98,12 +98,12 @@ impl Site {
     }
 }
 
-/// Where `.ci/axe` puts the rules.
+/// The directory in which `.ci/axe` puts the rules.
 fn axe() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js")).to_owned()
 }
 
-/// What the rules of axe-core find that is serious or worse, and on which elements.
+/// Returns the serious and critical violations of axe-core's rules, with their elements.
 const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
     .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
@@ -129,23 +129,23 @@ fn the_pages_keep_nobody_out() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // They find what is broken: an image that nobody describes.
+    // The rules detect a violation: an image without a description.
     let broken = "document.querySelector('main').append(document.createElement('img'))";
     _ = site.browser.eval(broken);
     assert_ne!(site.browser.eval(VIOLATIONS), json!([]));
 }
 
-/// How much has moved since the page was begun, without what somebody's input has moved.
+/// Returns the layout shift since the page's start, without shifts by user input.
 const SHIFT: &str = "new Promise((done) => { let sum = 0; \
     new PerformanceObserver((list) => { for (const { hadRecentInput, value } of list.getEntries()) sum += hadRecentInput ? 0 : value; }) \
     .observe({ type: 'layout-shift', buffered: true }); \
     requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(sum)))); })";
 
-/// Bytes of the page and of each thing that it loads, once.
+/// Returns the bytes of the page and of each resource, counted once.
 const BYTES: &str = "[...new Map([...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')] \
     .map((one) => [one.name.split('?')[0], one.decodedBodySize])).values()].reduce((sum, bytes) => sum + bytes, 0)";
 
-/// When something was seen first; null where the browser does not say, as of a window that it did not draw then.
+/// Returns the time of the first paint; null if the browser did not draw the window.
 const PAINT: &str = "new Promise((done) => { \
     const seen = (list) => list.getEntriesByName('first-contentful-paint').forEach(({ startTime }) => done(startTime)); \
     new PerformanceObserver(seen).observe({ type: 'paint', buffered: true }); setTimeout(() => done(null), 2000); })";
@@ -174,16 +174,16 @@ fn the_pages_are_small_and_there_at_once() {
             }
         }
         let first = paints.iter().copied().fold(f64::INFINITY, f64::min);
-        // A word on a page of its own takes longer as well while others keep the processors busy.
+        // A page of one word also takes longer while other processes keep the processors busy.
         site.browser.go("/healthz");
         let word = site.browser.eval(PAINT).as_f64().unwrap_or_default();
-        // Infinite if none of the loads was seen.
+        // Infinite if no load was painted.
         if first > LATEST_PAINT_MS.max(MOST_WORDS * word) {
             found.push(format!("of {name} nothing is seen for {first:.0} ms, of a word for {word:.0} ms"));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    // The page that is not there is answered so, and what the browser suggests is no error.
+    // The missing page has status 404, and the browser's suggestions are no errors.
     let is_error = |line: &String| !line.contains("404") && !line.contains("[DOM]");
     let complaints: Vec<String> = site.browser.complaints().into_iter().filter(is_error).collect();
     assert_eq!(json!(complaints), json!([]));
@@ -215,7 +215,7 @@ fn choose(browser: &Browser, n: u8) {
     _ = browser.eval("document.querySelector('#rate').value = '600'");
 }
 
-/// The board shows the search as `queens animate` does, to its end, and stops when it is told to.
+/// The board shows the search like `queens animate`, to its end, and stops on request.
 #[test]
 fn a_search_is_seen_step_by_step() {
     if let Some(reason) = Browser::missing() {
@@ -225,7 +225,7 @@ fn a_search_is_seen_step_by_step() {
     let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
     let browser = Browser::open(&format!("http://{}", coordinator.http()));
 
-    // To the end. Where there is no solution, it says so.
+    // To the end. A board without a solution says so.
     for (n, said, tried, solutions) in [
         (1, "it has found the only solution", 1, 1),
         (2, "there is no solution. 2 queens never fit on a board of 2 by 2", 6, 0),
@@ -241,7 +241,7 @@ fn a_search_is_seen_step_by_step() {
         assert_eq!(browser.eval("document.querySelector('#play').disabled"), true);
     }
 
-    // By the keyboard: pause, a step, from the beginning.
+    // By keyboard: pause, step, restart.
     browser.go("/board?n=8");
     browser.wait_until("some squares", "Number(document.querySelector('#tried').innerText) > 2");
     browser.wait_until("a way back", "!document.querySelector('#again').disabled");
@@ -260,7 +260,7 @@ fn a_search_is_seen_step_by_step() {
     browser.keys("#n", "5\u{e007}");
     browser.wait_until("another board", "document.querySelectorAll('#squares .square').length === 25");
 
-    // Nothing moves by itself for whom that is too much.
+    // Nothing moves by itself with the preference for reduced motion.
     browser.still();
     browser.go("/board?n=5");
     browser.wait_for("#play", "Play");
@@ -272,7 +272,7 @@ fn a_search_is_seen_step_by_step() {
     assert_eq!(json!(browser.complaints()), json!([]));
 }
 
-/// The picture of the count is one, is of what is recorded, and is there to download.
+/// The picture of the count is valid, shows the records, and can be downloaded.
 #[test]
 fn the_count_is_a_picture_to_download() {
     if let Some(reason) = Browser::missing() {
@@ -290,7 +290,7 @@ fn the_count_is_a_picture_to_download() {
         let all: Vec<&str> = document.descendants().filter_map(|node| node.text()).collect();
         assert!(texts.iter().all(|text| all.iter().any(|one| one.contains(text))), "{texts:?} in {all:?}");
     }
-    // What is done does not change.
+    // A finished job does not change.
     assert_eq!(http::get(&site.address, "/api/v1/jobs/1/count.svg").body, done.body);
     assert_eq!(http::get(&site.address, "/api/v1/jobs/99/count.svg").status, 404);
     site.go(PAGES.into_iter().find(|page| page.0 == "job-done").expect("a page"));
@@ -299,7 +299,7 @@ fn the_count_is_a_picture_to_download() {
         site.browser.eval(&format!("[{link}.getAttribute('href'), {link}.hasAttribute('download')]")),
         json!(["/api/v1/jobs/1/count.svg", true])
     );
-    // Nothing is left that matters to a running job only.
+    // Elements for a running job disappear.
     for id in ["left", "now", "hour", "workers", "bar", "priority"] {
         assert_eq!(
             site.browser.eval(&format!("document.querySelector('#{id}').checkVisibility()")),

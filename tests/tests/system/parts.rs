@@ -8,7 +8,7 @@ use queens_tests::TempDir;
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::wait_at_most;
 
-/// Two jobs share a board; together they have all of its solutions, and nobody takes either for the whole.
+/// Two jobs share a board; together they have all of its solutions, and neither passes for the whole.
 #[test]
 fn two_parts_of_a_board_add_up_to_it() {
     let scratch = TempDir::new().expect("a temporary directory");

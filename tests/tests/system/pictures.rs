@@ -1,4 +1,4 @@
-//! Pictures of boards, decoded again; files that are whole or not there.
+//! Pictures of boards, decoded again; files that are complete or absent.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Cursor};
@@ -59,7 +59,7 @@ impl Pixels {
     }
 }
 
-/// The edge of a square, just inside, and where the body of a queen is.
+/// Returns a pixel just inside a square's edge, and one in the body of a queen.
 fn corner_and_body(tile: u32, queen: Queen) -> [(u32, u32); 2] {
     let (left, top) = (tile.div_ceil(4) + queen.column * tile, tile.div_ceil(4) + queen.row * tile);
     [(left, top), (left + tile / 2, top + tile / 2)]
@@ -73,7 +73,7 @@ fn squares(n: u32) -> impl Iterator<Item = Queen> {
     (0..n).flat_map(move |row| (0..n).map(move |column| Queen { row, column }))
 }
 
-/// Every square has its shade, queens stand where they should and nowhere else.
+/// Checks that every square has its shade, and that queens stand exactly where they should.
 #[track_caller]
 fn check_png(pixels: &Pixels, tile: u32, columns: &[u32]) {
     let n = u32::try_from(columns.len()).expect("small");
@@ -112,7 +112,7 @@ fn attribute(node: Node<'_, '_>, name: &str) -> u32 {
     node.attribute(name).and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name} of {node:?}"))
 }
 
-/// Where queens stand on a drawing, in pixels.
+/// Returns the queens of a drawing, with positions in pixels.
 fn queens_of<'a>(document: &'a Document<'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     document.descendants().filter(|node| node.attribute("href") == Some("#queen"))
 }
@@ -164,7 +164,7 @@ fn squares_have_names_in_the_colours_of_a_theme() {
             let expected = if square.column == column { ink } else { shade };
             assert_eq!((corner, body), (shade, expected), "{square} by {theme}");
         }
-        // Something is written left of each row, and below each column.
+        // A label is left of each row, and below each column.
         let paper = pixels.at((0, 0));
         let is_written = |xs: std::ops::Range<u32>, ys: std::ops::Range<u32>| {
             xs.flat_map(|x| ys.clone().map(move |y| (x, y))).any(|at| pixels.at(at) != paper)
@@ -247,7 +247,7 @@ fn look_of(corner: Colour, body: Colour, square: Queen) -> Look {
     }
 }
 
-/// Compares an animation with the search, picture by picture and square by square.
+/// Compares an animation with the search, frame by frame and square by square.
 fn check_gif(bytes: &[u8], n: u32, tile: u32, all: bool) {
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::RGBA);
@@ -291,7 +291,7 @@ fn a_gif_shows_the_search() {
     }
 }
 
-/// The value of an attribute at each of these times, as a browser takes it from an `animate` element.
+/// Returns an attribute's value at each of these times, as a browser computes it from an `animate` element.
 fn animated(node: Node<'_, '_>, attribute: &str, times: &[f64]) -> Vec<String> {
     let mut animations = node.children().filter(|child| child.attribute("attributeName") == Some(attribute));
     let animation = animations.next().expect("it moves");
@@ -375,12 +375,12 @@ fn the_plot_is_drawn_beside_the_table() {
     let lines = document.descendants().filter_map(|node| node.attribute("points"));
     assert!(lines.clone().all(|points| points.split(' ').count() == 5), "five sizes");
     assert_eq!(lines.count(), 2);
-    // Alone on stdout, without the table.
+    // Only the plot on stdout, without the table.
     let svg = in_dir(temp.path(), "table --to 4 --method bitmask --plot -").stdout;
     Document::parse(&svg).expect("XML");
 }
 
-/// The names in a directory.
+/// Returns the names in a directory.
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).expect("a directory");
     let mut names: Vec<String> =
@@ -421,7 +421,7 @@ fn a_file_that_would_be_large_is_written_only_if_that_is_meant() {
     let megabytes =
         complaint.strip_prefix("error: the file would have some ").and_then(|rest| rest.split_once(" MB"));
     let (megabytes, rest) = megabytes.expect(complaint);
-    // It has 100 MB; drawing it takes long.
+    // It has 100 MB, which take long to draw.
     assert!((50..200).contains(&megabytes.parse::<u32>().expect("a number")), "{complaint}");
     assert!(rest.contains("--yes"), "{complaint}");
     assert_eq!(names(temp.path()), [""; 0]);
@@ -440,7 +440,7 @@ fn files_are_replaced_whole_and_keep_their_permissions_and_links() {
     assert!(fs::symlink_metadata(temp.path().join("link.svg")).expect("there").is_symlink());
     assert_ne!(fs::read(temp.path().join("new.svg")).expect("there"), before);
     assert_eq!(names(temp.path()), ["link.svg", "new.svg", "usual"]);
-    // A device is no file to be replaced.
+    // A device is written to, and not replaced.
     draw(temp.path(), "render 5 -o /dev/null --format svg");
     assert!(!fs::metadata("/dev/null").expect("there").is_file());
     let outcome = in_dir(temp.path(), "render 5 -o /dev/stdout --format svg");

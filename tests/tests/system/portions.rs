@@ -1,4 +1,4 @@
-//! How much one person may take who was invited, and that nobody else has less of it.
+//! Quotas of invited people: one person's excess takes nothing from others.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,10 +18,10 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status, Streaming};
 
-/// A coordinator that one person can have too much of.
+/// A coordinator with low quotas.
 struct Site {
     behind: Behind,
-    /// The token of somebody who looks.
+    /// A viewer's token.
     viewer: String,
     _scratch: TempDir,
 }
@@ -29,7 +29,7 @@ struct Site {
 impl Site {
     fn start() -> Self {
         let scratch = TempDir::new().expect("a temporary directory");
-        // Fewer requests than have a place among those who follow the news: who came first would lose it.
+        // Fewer requests than places for event streams; otherwise the first stream would lose its place.
         let most = ["--max-submissions", "30", "--max-requests", "40"];
         let behind = Behind::start(&scratch.path().join("data"), &most);
         let viewer = behind.token("viewer");
@@ -50,7 +50,7 @@ impl Site {
         http::request(&self.coordinator().http(), method, path, &headers, body)
     }
 
-    /// Begins to follow the news; the connection, and the beginning of the answer.
+    /// Opens an event stream; returns the connection, and the beginning of the answer.
     fn follow(&self, token: &str) -> (TcpStream, String) {
         let address = self.coordinator().http();
         let mut stream = TcpStream::connect(&address).expect("it listens");
@@ -69,7 +69,7 @@ fn credentials(token: &str) -> Credentials {
     Credentials { trust: Trust::Public, token, certificate: None }
 }
 
-/// The way of somebody with a token.
+/// Returns the route to the coordinator with a token.
 fn route(site: &Site, token: &str) -> Route {
     let address = endpoint(&site.coordinator().url()).expect("a URL");
     Route::new(address, &credentials(token)).expect("a route")
@@ -111,7 +111,7 @@ fn one_person_submits_so_many_jobs() {
     say(&format!("of 200 submissions with one token {n_taken} were taken"));
     assert!((30..200).contains(&n_taken), "{statuses:?}");
     assert!(statuses.iter().all(|status| [201, 429].contains(status)), "{statuses:?}");
-    // By the other protocol it is the same person, who can still read.
+    // The other protocol counts for the same person, who can still read.
     let queens = |args: &[&str]| {
         let mut command = site.coordinator().queens_command(args);
         command.env("QUEENS_TOKEN", &greedy);
@@ -141,7 +141,7 @@ fn one_person_has_so_many_sessions() {
         };
         say(&format!("{} sessions of a token for one name, then: {}", open.len(), status.message()));
         assert_eq!((open.len(), status.code()), (6, Code::ResourceExhausted), "{status:?}");
-        // What is given up is given back, all of it.
+        // Closed streams return their whole quota.
         drop(open);
         let mut again = Vec::new();
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -157,7 +157,7 @@ fn one_person_has_so_many_sessions() {
     });
 }
 
-/// What a worker says first.
+/// Returns a worker's first message.
 fn hello(number: u64, name: &str) -> pb::WorkerMessage {
     let hello = pb::Hello {
         protocol: 1,
@@ -173,7 +173,7 @@ fn hello(number: u64, name: &str) -> pb::WorkerMessage {
     pb::WorkerMessage { message: Some(pb::worker_message::Message::Hello(hello)) }
 }
 
-/// A session that has begun, and what its worker says in it.
+/// A session that has begun, with the sender of its worker.
 type Session = (mpsc::Sender<pb::WorkerMessage>, Streaming<pb::CoordinatorMessage>);
 
 async fn begin(route: &Route, number: u64, name: &str) -> Result<Session, Status> {
@@ -212,13 +212,13 @@ fn nobody_comes_and_goes_to_have_more_than_a_share() {
 fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     let site = Site::start();
     let token = site.token("worker");
-    // Leases are what it is sent.
+    // The coordinator sends it leases.
     assert_eq!(site.ask(&site.token("operator"), "POST", "/api/v1/jobs", "{\"n\":14}").status, 201);
     wait_until("the plan", || {
         (site.ask(&site.viewer, "GET", "/api/v1/jobs/1", "").json()["state"] == "queued").then_some(())
     });
     let address = endpoint(&site.coordinator().url()).expect("a URL");
-    // The answers wait for somebody who takes none.
+    // Nobody reads the answers.
     let credentials = credentials(&token);
     let route = Route::new(address.initial_stream_window_size(0), &credentials).expect("a route");
     let is_connected = || {
@@ -234,8 +234,8 @@ fn who_is_revoked_is_put_out_though_answers_are_not_read() {
     drop(session);
 }
 
-/// What a session answers to a worker's first message. A server that refuses a message while it is still being sent may
-/// break the connection before its answer is read: then it is asked again.
+/// Returns a session's answer to a worker's first message. A server that refuses a message before it has arrived may
+/// break the connection before its answer is read. Then it asks again.
 async fn answer(route: &Route, message: pb::WorkerMessage) -> Code {
     for _ in 0..20 {
         let mut client = WorkersClient::new(route.open().await.expect("connected"));
@@ -257,10 +257,10 @@ fn what_has_more_parts_than_anybody_sends_is_refused() {
         pb::WorkerMessage { message: Some(pb::worker_message::Message::Report(report)) }
     };
     Runtime::new().expect("a runtime").block_on(async {
-        // Decoded, and found to make no sense; and not decoded.
+        // Decoded, and invalid; and not decoded.
         assert_eq!(answer(&route, report(8192)).await, Code::InvalidArgument);
         assert_eq!(answer(&route, report(8193)).await, Code::OutOfRange);
-        // Would take 400 MiB.
+        // This would take 400 MiB.
         assert_eq!(answer(&route, report(5_000_000)).await, Code::OutOfRange);
     });
 }

@@ -1,5 +1,4 @@
-//! The store in PostgreSQL: it does what the store in memory does, and real coordinators count with it whatever is
-//! killed.
+//! The PostgreSQL store: it behaves like the store in memory, and real coordinators count with it through kills.
 
 mod clock_jumps;
 mod failures;
@@ -43,14 +42,14 @@ fn behaves_like_the_store_in_memory() {
     played.expect("the same");
 }
 
-/// A write that is easily told from others.
+/// Returns a write with a recognisable name.
 fn blocked(name: &str) -> queens_ledger::store::Write {
     let name = queens_model::Name::of_any(name);
     let block = queens_ledger::store::Block { name, party: None };
     queens_ledger::store::Write::Blocked { block, blocked: true, reason: String::new() }
 }
 
-/// Whoever leads alone writes: nobody else can take the lead, and who has lost it can't write any more.
+/// Only the leader writes: another candidate can't take its lead, and a former leader can't write any more.
 #[test]
 fn only_who_leads_writes() {
     use queens_ledger::store::Store;
@@ -61,23 +60,22 @@ fn only_who_leads_writes() {
     first.commit(&[blocked("one")]).expect("leads");
     let refused = try_open(&address, "http://second:1").expect_err("another leads");
     assert!(matches!(&refused, StoreError::Led { leader, .. } if leader == "http://first:1"), "{refused}");
-    // As if its term had run out while it was stopped.
+    // Imitates a term that ran out while the process was stopped.
     postgres.sql("lead", "UPDATE queens.lease SET expires = '-infinity'").expect("is there");
     let mut second = try_open(&address, "http://second:1").expect("opens");
     let late = first.commit(&[blocked("one")]).expect_err("it leads no more");
     assert!(matches!(&late, StoreError::Fenced(_)) && !late.may_heal(), "{late}");
     second.commit(&[blocked("two")]).expect("leads");
-    // That it leads no more does not take the lead from who has it.
+    // Dropping the former leader does not end its successor's lead.
     drop(first);
     second.commit(&[blocked("three")]).expect("leads");
     drop(second);
-    // Given up, and not waited for.
+    // It gives up without waiting.
     let stored = try_open(&address, "http://third:1").expect("opens").load().expect("loads");
     assert_eq!(stored.blocked.len(), 3);
 }
 
-/// Nobody else takes the lead while a transaction of the leader is open, also if it was renewed meanwhile, which needs to
-/// wait for nothing.
+/// No candidate takes the lead while the leader has an open transaction, even after a renewal, which never waits.
 #[test]
 fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -108,8 +106,8 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
     });
 }
 
-/// A candidate that has waited in vain and given up is not made the leader when what it waited for has ended: nobody would
-/// know, and nobody lead until its term had run out.
+/// A candidate that gave up waiting does not become the leader later: nobody would notice, and nobody would lead until
+/// its term ended.
 #[test]
 fn who_has_given_up_waiting_takes_nothing() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -140,7 +138,7 @@ fn with_store(listen: &str, data_dir: &Path, address: &str) -> Command {
     command
 }
 
-/// What `check` says of a store.
+/// Returns the output of `check` for a store.
 #[track_caller]
 fn checked(place: &str) -> String {
     let args: &[&str] = if place.contains("://") { &["check", "--store", place] } else { &["check", place] };
@@ -149,8 +147,8 @@ fn checked(place: &str) -> String {
     checked.stdout
 }
 
-/// A count goes on when the coordinator is killed, and when the database is: nothing that was acknowledged is lost, and
-/// nothing is added twice. What was counted can be moved to a directory and back, and is proved in each place.
+/// A count survives kills of the coordinator and of the database: no acknowledged record is lost or added twice. The
+/// records can be moved to a directory and back, and are proved in each place.
 #[test]
 fn counts_whatever_is_killed_and_moves() {
     let Some(mut postgres) = Postgres::start("") else { return };
@@ -199,7 +197,7 @@ fn counts_whatever_is_killed_and_moves() {
     assert_eq!(checked(&back), proved);
     let again = queens_coordinator(&["move", "--from", to, "--to", &back]);
     assert!(again.complaint(1).contains("there are jobs in the database 'back' on"), "{}", again.stderr);
-    // What is not what was written is not moved.
+    // Changed rows are not moved.
     postgres
         .sql("back", "UPDATE queens.record SET solutions = solutions + 1 WHERE first = 0")
         .expect("writes");
@@ -208,7 +206,7 @@ fn counts_whatever_is_killed_and_moves() {
     assert_eq!(checked(to), proved);
 }
 
-/// A server that can't be reached is waited for, and said so.
+/// A coordinator waits for an unreachable server, and says so.
 #[test]
 fn waits_for_a_server_and_says_so() {
     let Some(mut postgres) = Postgres::start("") else { return };

@@ -1,4 +1,4 @@
-//! What stands beside the code for people who cite, mend or distrust it.
+//! Files beside the code for citation, contribution and independent checks.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What of the Citation File Format 1.2.0 is used here; nothing else may be in the file.
+/// The fields of the Citation File Format 1.2.0 that we use; the file must have no others.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Citation {
@@ -34,7 +34,7 @@ struct Entity {
     name: String,
 }
 
-/// The version and the day of the release that the change log has first.
+/// Returns version and date of the first release in the change log.
 fn released(log: &str) -> (&str, &str) {
     let line = log.lines().find_map(|line| line.strip_prefix("## ")?.split_once(", "));
     line.expect("a release in the change log")
@@ -64,7 +64,7 @@ fn the_change_log_has_releases_in_order() {
     assert!(heads[0] == "Unreleased" || heads[0].starts_with(env!("CARGO_PKG_VERSION")), "{heads:?}");
 }
 
-/// The kernel that CONTRIBUTING.md shows is the one that the solver's tests try.
+/// The solver's tests run the kernel that CONTRIBUTING.md shows.
 #[test]
 fn the_example_of_a_kernel_is_tested() {
     let text = read("CONTRIBUTING.md");
@@ -72,14 +72,14 @@ fn the_example_of_a_kernel_is_tested() {
     assert!(read("solver/src/tests/example.rs").contains(shown), "it is not what is tested:\n{shown}");
 }
 
-/// A README is read in minutes.
+/// A README must be readable in minutes.
 #[test]
 fn the_readme_is_short() {
     let n_lines = read("README.md").lines().count();
     assert!(n_lines <= 150, "{n_lines} lines");
 }
 
-/// The workflows run elsewhere. So they only call our scripts, which run here as well, and actions of fixed content.
+/// The workflows run elsewhere. So they only call our scripts, which also run here, and actions pinned by hash.
 #[test]
 fn workflows_only_call_scripts() {
     let mut n_scripts = 0;

@@ -1,4 +1,4 @@
-//! Invitations that are put back to an earlier state: nobody gets somebody else's rights by that.
+//! Restoring invitations to an earlier state gives nobody another person's permissions.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,11 +10,11 @@ use queens_tests::process::{Ended, clean, run, wait_until};
 use queens_tests::{TempDir, binary};
 use serde_json::Value;
 
-/// A coordinator that lets in who is invited.
+/// A coordinator that requires invitations.
 struct Site {
-    // Dropped, and with it killed, before its directory.
+    // Dropped, and so killed, before its directory.
     coordinator: Coordinator,
-    /// Where invitations are, as options.
+    /// Options that name the store of invitations.
     place: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Site {
         http::request(&self.coordinator.http(), "GET", path, &[header], "")
     }
 
-    /// Who somebody is who shows a token.
+    /// Returns the identity behind a token.
     fn me(&self, token: &str) -> Answer {
         self.get("/api/v1/me", ("Authorization", &format!("Bearer {token}")))
     }
@@ -71,7 +71,7 @@ fn postgres_program(program: &str, address: &str, args: &[&str]) {
     assert!(ended.status.success(), "{ended:?}");
 }
 
-/// The tables of invitations are put back under a running coordinator, and a number is given again.
+/// The tables of invitations are restored under a running coordinator, and a number is assigned again.
 #[test]
 fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     let Some(postgres) = Postgres::start("") else { return };
@@ -108,7 +108,7 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     assert_eq!(site.me(&viewer).status, 401);
     let unknown = viewer.replace("queens_2_", "queens_77_");
     assert_eq!(site.me(&unknown).status, 401);
-    // It is told who it was, as far as that is known.
+    // The log names the caller, as far as it is known.
     let audit = wait_until("what was refused", || {
         Some(site.audit(&first))
             .filter(|audit| audit.iter().filter(|it| it["what"] == "/api/v1/me").count() >= 3)
@@ -124,7 +124,7 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     assert!(site.coordinator.log().contains("invitations are gone"), "{}", site.coordinator.log());
 }
 
-/// A copy of a directory has invitations as they were: what was revoked since is good again until all are revoked.
+/// A copy of a directory has old invitations: revoked ones are valid again, until one command revokes all.
 #[test]
 fn all_invitations_of_a_copy_are_ended_by_one_command() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -153,7 +153,7 @@ fn all_invitations_of_a_copy_are_ended_by_one_command() {
     }
     let again = site.manage(&["revoke", "--all"]);
     assert!(again.stdout.is_empty() && again.stderr.contains("0 invitations are revoked"), "{again:?}");
-    // Whoever is invited now is somebody else, whatever number that is.
+    // A new invitation is another person's, whatever its number.
     assert_eq!(site.me(&site.invite("viewer")).json()["role"], "viewer");
     assert_eq!(site.me(&later).status, 401);
 }

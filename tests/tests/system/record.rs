@@ -1,4 +1,4 @@
-//! How much room the record of a long count takes.
+//! The disk space of a long count's records.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -16,17 +16,17 @@ use queens_tests::{TempDir, say};
 
 const N: u8 = 27;
 
-/// The longest lease, in seconds: what is reported of one lease and cross becomes one record.
+/// The longest lease, in seconds: the reports of one lease and part become one record.
 const LEASE_SECONDS: f64 = 120.0;
 
-/// Records that are written to measure one, and how many leases are counted at a time: their records come mixed.
+/// The number of records for a measurement, and of concurrent leases: their records are interleaved.
 const N_RECORDS: usize = 40_000;
 const N_LIVE: usize = 4_000;
 
-/// What the record may take.
+/// The most bytes of all records.
 const MOST_BYTES: f64 = 10e9;
 
-/// A record of N as a fast thread makes it in the longest lease.
+/// Returns a record of N as a fast thread makes it in the longest lease.
 fn record(number: usize, source: &Arc<Source>, per_cross: usize, subproblems: u64) -> Record {
     let (cross, place) = (number / per_cross, number % per_cross);
     let from = place as u64 * subproblems;
@@ -40,7 +40,7 @@ fn record(number: usize, source: &Arc<Source>, per_cross: usize, subproblems: u6
     }
 }
 
-/// Bytes on disk for each record, of a database with many; each is written when it begins and again when it ends.
+/// Returns the bytes per record of a large database. Each record is written at its start and again at its end.
 fn bytes_a_record(plan: &Plan) -> f64 {
     let dir = TempDir::new().expect("a temporary directory");
     let mut store = SqliteStore::open(dir.path()).expect("an empty directory");
@@ -83,7 +83,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
             }
         }
     }
-    // Closed, so that all is in the database.
+    // Closed, so that the log is merged into the database.
     drop(store);
     (size(&dir) - empty) as f64 / N_RECORDS as f64
 }
@@ -97,7 +97,7 @@ fn the_record_of_27_queens_fits_a_small_disk() {
     let work = plan.work() as f64;
     for kernel in [Kernel::Avx512, Kernel::Portable] {
         let thread_seconds = work / f64::from(kernel.typical_speed());
-        // A lease that goes on into another cross has a record in each.
+        // A lease that extends into another part has a record in each.
         let n_records = thread_seconds / LEASE_SECONDS + plan.parts().len() as f64;
         let total = n_records * bytes;
         say(&format!(

@@ -1,4 +1,4 @@
-//! The reference in docs/reference: made from the programs, so that nothing in it is forgotten or out of date.
+//! The reference in docs/reference, generated from the programs, so that it is complete and up to date.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Compares a page with what is made now. To make them again: `QUEENS_GENERATE=1 cargo test -p queens-tests --test
+/// Compares a page with the generated one. To regenerate them: `QUEENS_GENERATE=1 cargo test -p queens-tests --test
 /// reference`.
 #[track_caller]
 fn check(name: &str, made: &str) {
@@ -30,7 +30,7 @@ fn check(name: &str, made: &str) {
     );
 }
 
-/// The help of a program or of one of its commands, without what is so on this machine alone.
+/// Returns the help of a program or of one of its commands, without defaults of this machine.
 fn help(program: &str, commands: &[&str]) -> String {
     let mut command = clean(Command::new(binary(program)));
     command.args(commands).arg("--help");
@@ -49,7 +49,7 @@ fn help(program: &str, commands: &[&str]) -> String {
     lines
 }
 
-/// Adds the help of a program or a command, and that of all commands in it.
+/// Adds the help of a program or a command, and of all its subcommands.
 fn add(page: &mut String, program: &str, path: &[&str]) {
     let help = help(program, path);
     let marks = "#".repeat(path.len() + 1);
@@ -70,7 +70,7 @@ fn commands_are_those_of_the_programs() {
     }
 }
 
-/// A text as a cell of a table.
+/// Escapes a text for a table's cell.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('<', "&lt;")
 }
@@ -79,7 +79,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// A schema's type in words, with a link to what it names.
+/// Describes a schema's type, with a link to its definition.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return format!("[{name}](#{})", name.to_lowercase());
@@ -149,7 +149,7 @@ fn the_api_is_that_of_its_document() {
     check("api.md", &(page.trim_end().to_owned() + "\n"));
 }
 
-/// The names, kinds and meanings of metrics, as Prometheus is told them.
+/// Returns the names, kinds and meanings of Prometheus metrics.
 fn metrics(told: &str) -> String {
     let mut table = "| metric | kind | |\n|---|---|---|\n".to_owned();
     let mut about = "";

@@ -1,8 +1,8 @@
-//! A dress rehearsal of what a large count is to go through: a liar, a kill, a freeze and a coordinator that dies twice,
-//! and in the end a number that others can check.
+//! A rehearsal of a large count: a liar, a kill, a freeze, and two crashes of a coordinator. It ends with a number that
+//! others can check.
 //!
-//! With the environment variable `QUEENS_REHEARSAL` set to 19, say, so many queens are counted, by the fastest kernel.
-//! What it prints with `--nocapture` is the transcript in docs/REHEARSAL.md (`.ci/rehearsal`).
+//! With the environment variable `QUEENS_REHEARSAL`, for example 19, it counts that many queens by the fastest kernel.
+//! Its output with `--nocapture` is the transcript in docs/REHEARSAL.md (`.ci/rehearsal`).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,31 +15,31 @@ use queens_tests::process::{Running, clean, queens, run, wait_at_most};
 use queens_tests::{TempDir, binary, say};
 use serde_json::Value;
 
-/// Of a hundred spans that the liar counts, it falsifies about so many.
+/// Of a hundred spans, the liar falsifies about this many.
 const LIES: u64 = 1;
 
-/// How long to wait for something; far longer than it takes.
+/// The limit of a wait, far longer than any takes.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Lines of a long table that are shown.
+/// The printed lines of a long table.
 const MOST_LINES: usize = 24;
 
 struct Rehearsal {
     began: Instant,
     coordinator: Coordinator,
     kernel: Kernel,
-    /// Where commands are run that leave files.
+    /// The working directory of commands that create files.
     here: TempDir,
 }
 
 impl Rehearsal {
-    /// Waits until a job is as it should be.
+    /// Waits until a job's status satisfies a condition.
     #[track_caller]
     fn wait(&self, job: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         wait_at_most(LIMIT, what, || Some(self.coordinator.status(job)).filter(|status| is_so(status)))
     }
 
-    /// Waits until so much of a job is recorded, and says when that is.
+    /// Waits until this share of a job is recorded, and returns the time as a text.
     #[track_caller]
     fn wait_for(&self, job: &str, share: f64) -> String {
         let fraction = |status: &Value| status["fraction"].as_f64().expect("a number");
@@ -48,12 +48,12 @@ impl Rehearsal {
         format!("at {:.0} % of job {job}", 100.0 * fraction(&status))
     }
 
-    /// Something happens.
+    /// Prints an event.
     fn tell(&self, what: &str) {
         say(&format!("# {:.1} s: {what}", self.began.elapsed().as_secs_f64()));
     }
 
-    /// Runs a command that is part of the transcript. Returns what it printed.
+    /// Runs a command as part of the transcript. Returns its output.
     #[track_caller]
     fn show(&self, args: &str) -> String {
         let mut command = self.coordinator.queens_command(args.split(' '));
@@ -74,7 +74,7 @@ impl Rehearsal {
     }
 }
 
-/// Runs a command that is part of the transcript. Returns what it printed.
+/// Runs a command as part of the transcript. Returns its output.
 #[track_caller]
 fn show(shown: &str, command: Command) -> String {
     let ended = run(command);
@@ -88,7 +88,7 @@ fn show(shown: &str, command: Command) -> String {
     ended.stdout
 }
 
-/// How large it is: if nothing else is asked for, each pass takes some seconds, and all that happens falls into them.
+/// Returns the board's size and the kernel. By default each pass takes some seconds, which include all faults.
 fn scale() -> (u8, Kernel) {
     match env::var("QUEENS_REHEARSAL") {
         Ok(n) => (n.parse().expect("QUEENS_REHEARSAL is a number of queens"), Kernel::best()),
@@ -159,7 +159,7 @@ fn a_number_survives_a_liar_and_comes_with_a_proof() {
     say(&format!("# Q({n}) took {seconds} s"));
 }
 
-/// The liar is named and blocked, and nobody else.
+/// Checks that the liar is named and blocked, and nobody else.
 fn check_the_liar(rehearsal: &Rehearsal, liar: &Liar) {
     assert!(liar.n_lies() > 0, "it has not lied");
     let mut n_verdicts = 0;
@@ -180,7 +180,7 @@ fn check_the_liar(rehearsal: &Rehearsal, liar: &Liar) {
     rehearsal.show("workers");
 }
 
-/// The number comes with a certificate, which somebody checks who has nothing else but the key.
+/// Checks the number's certificate like somebody who has only the key.
 fn check_the_proof(rehearsal: Rehearsal, n: u8, expected: u128) {
     let name = format!("q{n}.certificate");
     rehearsal.show(&format!("export 1 {name}"));

@@ -1,4 +1,4 @@
-//! Restoring backups and copies: who is let in, by which key is signed, and what is refused.
+//! Restoring backups and copies: valid invitations, the signing key, and refusals.
 
 use std::path::Path;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
         assert_eq!(key(&dir), key(&copy));
         let behind = Behind::start(&dir, &[]);
         assert_eq!(asks(behind.coordinator(), &token), is_let_in);
-        // Nothing is overwritten.
+        // A restore overwrites nothing.
         let again = restore(&[text(&copy), "--data-dir", text(&dir)]);
         assert!(again.complaint(1).contains("is there already"), "{}", again.stderr);
     }
@@ -58,7 +58,7 @@ fn nothing_is_restored_that_is_not_proved() {
     _ = coordinator.submit(8);
     let made = queens_coordinator(&["backup", "--data-dir", text(&data_dir), text(&backup)]);
     assert!(made.status.success(), "{made:?}");
-    // A directory that a coordinator uses is not written to.
+    // A restore does not write to a directory in use.
     let in_use = restore(&[text(&backup), "--data-dir", text(&data_dir)]);
     assert!(in_use.complaint(1).contains("is there already"), "{}", in_use.stderr);
     coordinator.stop();

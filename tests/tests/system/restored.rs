@@ -1,5 +1,4 @@
-//! Stores that are put back to an earlier state while workers hold leases: a job's number is given out again, and is
-//! another job's then.
+//! Stores restored to an earlier state while workers hold leases: a later job gets the number of a lost one.
 
 mod lagging_standby;
 mod point_in_time;
@@ -14,25 +13,25 @@ use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{wait_at_most, wait_until};
 use serde_json::Value;
 
-/// What is published of n = 16.
+/// The published solutions of n = 16.
 const SOLUTIONS_16: &str = "14772512";
 
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
     wait_at_most(Duration::from_secs(300), state, || {
-        // A coordinator that reads its database anew does not lead meanwhile.
+        // A coordinator that reloads its database does not lead meanwhile.
         let status = coordinator.queens(["status", job, "--output", "json"]);
         (status.status.success() && status.answer()["state"] == state).then_some(())
     });
 }
 
-/// As a snapshot of the file system is.
+/// Copies a directory like a snapshot of the file system.
 fn copy_of(dir: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").args([dir, to]).status().expect("there is cp");
     assert!(copied.success());
 }
 
-/// A directory is copied while it is in use. A job is submitted and leased; the directory is lost, and the copy gives its
-/// number out again.
+/// A directory is copied while it is in use. Then a job is submitted and leased; the directory is lost, and the copy
+/// assigns its number again.
 #[test]
 fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -46,7 +45,7 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
     let lost = first.submit(18);
     wait_for_state(&first, &lost, "running");
     let second = {
-        // Its second job is of a smaller board, and planned before the worker comes.
+        // Its second job is of a smaller board, and planned before the worker connects.
         let second = Coordinator::start(&copy);
         assert_eq!(second.submit(16), lost);
         wait_for_state(&second, &lost, "queued");
@@ -94,7 +93,7 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     first.kill();
     postgres.put_back("dumped", &dump);
     {
-        // Its second job is of a smaller board, and planned before the worker comes.
+        // Its second job is of a smaller board, and planned before the worker connects.
         let second = of_database("127.0.0.1:0", &data_dir, &address);
         assert_eq!(second.submit(16), lost);
         wait_for_state(&second, &lost, "queued");
@@ -106,7 +105,8 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
 }
 
-/// A leader whose database is put back to an earlier state notices at its next transaction, and goes on from that state.
+/// A leader whose database is restored to an earlier state notices that at its next transaction, and continues from
+/// that state.
 #[test]
 fn a_leader_whose_database_goes_back_reads_it_anew() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -129,7 +129,7 @@ fn a_leader_whose_database_goes_back_reads_it_anew() {
     assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
 }
 
-/// A database file that is replaced under a running coordinator is not written to, nor is the one that was there.
+/// If a database file is replaced under a running coordinator, neither the new file nor the old one is written to.
 #[test]
 fn a_coordinator_whose_database_file_is_replaced_ends_and_says_so() {
     let scratch = TempDir::new().expect("a temporary directory");

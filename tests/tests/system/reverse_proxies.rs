@@ -1,4 +1,4 @@
-//! Workers, operators and pages through proxies that encrypt: nginx and HAProxy, as docs/operations/invite.md sets them up.
+//! Workers, operators and pages through TLS proxies: nginx and HAProxy, configured as in docs/operations/invite.md.
 
 mod smuggling;
 
@@ -14,7 +14,7 @@ use queens_tests::{Port, TempDir, binary, http, skipped};
 
 const PAGE: &str = include_str!("../../../docs/operations/invite.md");
 
-/// The ports of a proxy, and where its keys are.
+/// The ports of a proxy, and the directory of its keys.
 struct Site {
     scratch: TempDir,
     grpc: Port,
@@ -33,7 +33,7 @@ impl Site {
         self.scratch.path()
     }
 
-    /// The configuration that stands behind a line in the documentation, for these ports.
+    /// Returns the configuration after a line in the documentation, for these ports.
     fn configuration(&self, name: &str, coordinator: &Coordinator) -> PathBuf {
         let (_, rest) = PAGE.split_once(&format!("```{name}\n")).expect("it is documented");
         let (text, _) = rest.split_once("```").expect("it ends");
@@ -50,7 +50,7 @@ impl Site {
     }
 }
 
-/// A coordinator that listens on this machine alone, and asks for tokens.
+/// Starts a coordinator that listens only on this machine, and requires tokens.
 fn coordinator(site: &Site) -> Coordinator {
     let data_dir = site.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
@@ -68,9 +68,9 @@ fn invite(site: &Site, role: &str) -> String {
     token.expect("a token").to_owned()
 }
 
-/// Counts through a proxy that is started by a command, and looks at pages and what is refused.
+/// Counts through the proxy that a command starts, and checks pages and refusals.
 fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str) {
-    // What it says of itself is of interest when this fails.
+    // The proxy's log helps if this fails.
     let log = site.path().join("proxy.log");
     let stderr = fs::File::create(&log).expect("a log");
     proxy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
@@ -92,12 +92,12 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
     let count = run(show(queens(["count", "14", "--output", "json"]), operator));
     assert_eq!(count.answer()["solutions"], "365596");
     assert!(!run(show(queens(["jobs"]), worker)).status.success(), "a worker's token");
-    // One session all the time: the proxy does not cut it off.
+    // One session all the time: the proxy does not cut it.
     let sessions = worker_process.log().matches("connected").count();
     assert_eq!(sessions, 1, "{}", worker_process.log());
     worker_process.stop();
 
-    // Pages, by the name that they are known by outside.
+    // Pages, by their public name.
     let host = format!("queens.example.org:{}", site.pages.number());
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--include", "--resolve", &format!("{host}:127.0.0.1"), "--cacert"]).arg(&ca);
@@ -108,7 +108,7 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
     assert!(answer.contains(" 201 ") || answer.contains(" 200 "), "{answer}");
 }
 
-/// nginx with servers of this configuration, and with what belongs around them in the machine's own.
+/// Returns nginx with servers of this configuration, and the machine's own surrounding settings.
 fn nginx(site: &Site, servers: &Path) -> Command {
     let whole = site.path().join("nginx.conf");
     let scratch = site.path().display();
@@ -126,7 +126,7 @@ fn nginx(site: &Site, servers: &Path) -> Command {
     nginx
 }
 
-/// HAProxy, whose key and TLS certificate are in one file.
+/// Returns HAProxy, whose key and TLS certificate are in one file.
 fn haproxy(site: &Site, coordinator: &Coordinator) -> Command {
     let keys = site.path().join("keys");
     let both =

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 const N: &str = "13";
 
-/// One job is counted on other images from the beginning, one by the other method after it was done. Both are done when
-/// their passes agree, though the coordinator is killed on the way.
+/// One job is counted on other images from the start, one by the other method after it was done. Both are done when
+/// their passes agree, although the coordinator is killed on the way.
 #[test]
 fn boards_are_counted_twice_before_they_are_done() {
     let scratch = TempDir::new().expect("a temporary directory");

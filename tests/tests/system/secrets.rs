@@ -1,4 +1,4 @@
-//! Tokens and cookies appear nowhere: not in logs, files, traces, metrics, answers, complaints or lists of processes.
+//! Tokens and cookies appear nowhere: logs, files, traces, metrics, answers, messages, or lists of processes.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
-/// A collector that passes on what it gets.
+/// A trace collector that forwards what it receives.
 struct Collector(mpsc::Sender<String>);
 
 #[tonic::async_trait]
@@ -46,7 +46,7 @@ fn collect(runtime: &Runtime) -> (String, mpsc::Receiver<String>) {
     (address, received)
 }
 
-/// All that is in the files of a directory.
+/// Returns the contents of all files of a directory.
 fn files(dir: &Path) -> Vec<(String, String)> {
     let entries = fs::read_dir(dir).expect("readable").map(|entry| entry.expect("readable").path());
     let all = entries.flat_map(|path| match path.is_dir() {
@@ -65,7 +65,7 @@ fn no_secret_is_shown_anywhere() {
     let data_dir = scratch.path().join("data");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let (collector, received) = collect(&runtime);
-    // Behind a proxy that encrypts; with all that is ever logged, and traced.
+    // Behind a proxy that encrypts; with all logs and traces.
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(["--http", "127.0.0.1:0", "--require-tokens", "--otlp", &collector]);
     command.env("QUEENS_LOG", "trace");
@@ -81,7 +81,7 @@ fn no_secret_is_shown_anywhere() {
         token.expect("a token").to_owned()
     };
     let [operator, worker, revoked] = ["operator", "worker", "viewer"].map(invite);
-    // What is nearly a token is a secret as well: somebody has mistyped it.
+    // A mistyped token is a secret as well.
     let mistyped = format!("{}x", invite("operator"));
 
     let mut command = clean(Command::new(binary("queens-worker")));
@@ -111,7 +111,7 @@ fn no_secret_is_shown_anywhere() {
         shown.push((format!("{args:?}"), format!("{:?}", manage(args))));
     }
 
-    // By the pages: logged in, not logged in, and by a token that is none.
+    // By the pages: logged in, not logged in, and with an invalid token.
     let site = coordinator.http();
     let json = ("Content-Type", "application/json");
     let body = |token: &str| format!("{{\"token\":\"{token}\"}}");
@@ -151,7 +151,7 @@ fn no_secret_is_shown_anywhere() {
     assert!(!traces.is_empty(), "nothing was traced");
     shown.extend(traces);
 
-    // Of each, what is random.
+    // The random part of each.
     let digits = |token: &str| token.rsplit('_').next().expect("digits")[..64].to_owned();
     let secrets = [digits(&operator), digits(&worker), digits(&revoked), digits(&mistyped), cookie_secret];
     for (place, text) in &shown {
@@ -162,7 +162,7 @@ fn no_secret_is_shown_anywhere() {
     assert!(shown.iter().any(|(_, text)| text.contains("invitation 1")), "it was looked at the right places");
 }
 
-/// Everybody on a machine can read the arguments of a program.
+/// Everybody on a machine can read a program's arguments.
 #[test]
 fn no_document_has_a_token_in_an_argument() {
     let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));

@@ -1,4 +1,4 @@
-//! Who was invited: the same in a data directory and in PostgreSQL, where all coordinators of a database have one book.
+//! Invitations behave alike in a data directory and in PostgreSQL, where all coordinators of a database share them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,14 +28,14 @@ fn server(address: &str) -> StoreLocation {
     StoreLocation::Server(Server::new(address, None, None).expect("an address"))
 }
 
-/// What has to be so of the book of a place, which is new.
+/// A property of a new invitation store.
 type Check = fn(&StoreLocation);
 
 fn open(whereabouts: &StoreLocation) -> InvitationStore {
     InvitationStore::open(whereabouts).expect("a book")
 }
 
-/// Checks books of both kinds, new ones each time.
+/// Runs checks on both kinds of stores, new ones each time.
 #[test]
 fn the_same_holds_of_a_directory_and_of_a_database() {
     let checks: [(&str, Check); 5] = [
@@ -55,13 +55,13 @@ fn the_same_holds_of_a_directory_and_of_a_database() {
     }
 }
 
-/// The party of an invitation.
+/// Returns the party of an invitation.
 fn party(book: &mut InvitationStore, number: u64) -> Party {
     let all = book.invitations().expect("readable");
     all.iter().find(|invitation| invitation.number == number).expect("it is there").party
 }
 
-/// Whoever has read invitations and names learns that others have changed them, and is not told of what it did itself.
+/// A reader of invitations and names learns of others' changes, and not of its own.
 fn check_versions(place: &StoreLocation) {
     let [mut one, mut other] = [(); 2].map(|()| open(place));
     let number = one.invite(&workers(2), 0).expect("invited").invitation();
@@ -79,7 +79,7 @@ fn check_versions(place: &StoreLocation) {
     assert_ne!(one.version().expect("readable"), known[0]);
 }
 
-/// A name is bound to one invitation, and an invitation has so many.
+/// A name is bound to one invitation, which has a limited number of names.
 fn check_names(place: &StoreLocation) {
     let book = &mut open(place);
     let invite = |book: &mut InvitationStore, n| {
@@ -87,7 +87,7 @@ fn check_names(place: &StoreLocation) {
         party(book, number)
     };
     let [one, other] = [(); 2].map(|()| invite(book, 12));
-    // The last but one is its own already, and the last is one too many.
+    // The last but one is its own already, and the last exceeds its limit.
     let wanted: Vec<_> = (0..12).chain([3, 12]).map(|number| (one, name(number))).collect();
     let bound = book.bind(&wanted).expect("writable");
     let refused: Vec<usize> = (0..wanted.len()).filter(|&at| bound[at].is_err()).collect();
@@ -103,7 +103,7 @@ fn check_names(place: &StoreLocation) {
     assert!(refused(book, Party::from_bytes([77; 16]), 50).contains("the invitation is gone"));
     let names = book.names().expect("readable");
     assert!(names.len() == 12 && names.values().all(|&party| party == one), "{names:?}");
-    // More than are asked about at a time, of several invitations, one of which has too few.
+    // More than one query's batch, of several invitations, one of which has too few.
     let [few, many] = [50, 500].map(|n| invite(book, n));
     let wanted: Vec<_> = (100..700).map(|n| (if n % 2 == 0 { few } else { many }, name(n))).collect();
     let bound = book.bind(&wanted).expect("writable");
@@ -114,7 +114,7 @@ fn check_names(place: &StoreLocation) {
     assert_eq!(book.names().expect("readable").len(), 12 + 350);
 }
 
-/// A key is one person at a time.
+/// A key belongs to one person at a time.
 fn check_keys(place: &StoreLocation) {
     let book = &mut open(place);
     let [key, other] = ["0", "1"].map(|digit| format!("sha256:{}", digit.repeat(64)));
@@ -133,7 +133,7 @@ fn check_keys(place: &StoreLocation) {
     assert_eq!(all.iter().map(|one| one.proof).collect::<Vec<_>>(), [key, other, key, key].map(Proof::Key));
 }
 
-/// A name that is given goes to another invitation when the one that it was given to has ended, and a token is known.
+/// A given name passes to another invitation after the first one's end, if the token is known.
 fn check_given(place: &StoreLocation) {
     let book = &mut open(place);
     let label = Some("ann".parse().expect("a name"));
@@ -149,7 +149,7 @@ fn check_given(place: &StoreLocation) {
     assert_eq!(book.invitations().expect("readable").len(), 2);
 }
 
-/// The latest are kept of both kinds, however many of one kind there are.
+/// The latest entries of both kinds are kept, however many one kind has.
 fn check_decisions(place: &StoreLocation) {
     let book = &mut open(place);
     let some = |what: &str, is_refusal: bool| -> Vec<(bool, AuditEntry)> {
@@ -190,8 +190,8 @@ fn check_decisions(place: &StoreLocation) {
     assert_eq!((found[0].what.as_str(), audit_entries[0].number), ("knock 9999", 110_000));
 }
 
-/// However many write at once, also when the tables are not there: numbers differ, a name is bound once, a key is one
-/// person's. Tables of the jobs that are there stay, or come later.
+/// Concurrent writers, even without tables: numbers differ, a name is bound once, and a key belongs to one person.
+/// Tables of jobs stay, or are created later.
 #[test]
 fn what_is_one_person_s_stays_so_whoever_writes() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -239,7 +239,7 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
     assert!(refused.contains("of version 2, and this program knows 1"), "{version} {refused}");
 }
 
-/// Runs `queens-coordinator` with these arguments on a database; what it prints.
+/// Runs `queens-coordinator` with these arguments on a database; returns its output.
 #[track_caller]
 fn manage(address: &str, args: &[&str]) -> String {
     let ended = queens_coordinator(&[args, &["--store", address]].concat());
@@ -247,7 +247,7 @@ fn manage(address: &str, args: &[&str]) -> String {
     ended.stdout
 }
 
-/// The token in a line that `invite` has printed.
+/// Extracts the token from a line that `invite` printed.
 #[track_caller]
 fn token_in(line: &str) -> String {
     let mut words = line.split_whitespace();
@@ -261,7 +261,7 @@ fn worker(coordinator: &Guarded, token: &str, name: &str) -> Running {
     Running::start_redirected(&mut command)
 }
 
-/// Whoever was invited by command gets in at whatever coordinator leads, under the same name, until that is revoked.
+/// A person invited by command can log in at any leader, under the same name, until the invitation is revoked.
 #[test]
 fn who_is_invited_gets_in_wherever_the_lead_is() {
     let Some(postgres) = Postgres::start("") else { return };
@@ -300,7 +300,7 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
         workers.contains("anna").then_some(())
     });
     is_listed().expect("still");
-    // Those who are invited now are told of both.
+    // The output for new invitations names both coordinators.
     let line = manage(&address, &["invite", "--role", "viewer"]);
     let mut urls = [place, second.url()];
     urls.sort();
@@ -313,7 +313,8 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     wait_until("the worker's end", || (!anna.is_running()).then_some(()));
 }
 
-/// While the database is away, those who are known are, and others are told to wait; when it is back, all goes on.
+/// While the database is away, known users stay authenticated, and others must wait; when it returns, everything
+/// continues.
 #[test]
 fn who_was_known_is_known_while_the_database_is_away() {
     let Some(mut postgres) = Postgres::start("") else { return };
@@ -323,7 +324,7 @@ fn who_was_known_is_known_while_the_database_is_away() {
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(["--http", "127.0.0.1:0", "--require-tokens", "--store", &address]);
     let coordinator = Coordinator::start_command(command, &data_dir);
-    // None of a coordinator that loses the lead just then.
+    // None from a coordinator that just loses its lead.
     let try_ask = |method, path, token: &str| {
         let bearer = format!("Bearer {token}");
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
@@ -336,8 +337,8 @@ fn who_was_known_is_known_while_the_database_is_away() {
     let unknown = known.replace("queens_1_", "queens_77_");
     assert_eq!(ask("GET", "/api/v1/jobs", &unknown).status, 401);
     let said = |what| coordinator.log().matches(what).count();
-    // A coordinator whose database is away for longer than its term leads no more, and lets nobody in. Where this machine
-    // is too slow for all that is asked meanwhile, the database goes away once more.
+    // A coordinator without its database for longer than its term is no longer the leader, and authenticates nobody. If
+    // this machine is too slow for the requests meanwhile, the database goes away once more.
     let mut was_quick = false;
     for _ in 0..20 {
         let (n_lost, n_complaints) = (said("leads no more"), said("those known before are gone by"));
@@ -362,19 +363,19 @@ fn who_was_known_is_known_while_the_database_is_away() {
     }
     assert!(was_quick, "it never led for long enough: {}", coordinator.log());
     assert_eq!(ask("GET", "/api/v1/jobs", &invite("viewer")).status, 200);
-    // What is changed by hand is seen as well, and what is decided is recorded.
+    // A manual change takes effect as well, and actions are recorded.
     assert_eq!(ask("GET", "/api/v1/jobs", &by_hand).status, 200);
     postgres.sql("away", "UPDATE queens.invitation SET revoked = 1 WHERE number = 3").expect("writes");
     wait_until("the end of it", || (ask("GET", "/api/v1/jobs", &by_hand).status == 401).then_some(()));
     assert_eq!(ask("POST", "/api/v1/jobs", &operator).status, 201);
-    // An answer does not wait for it for long.
+    // An answer waits only briefly for its entry.
     wait_until("the decision", || {
         let recorded = postgres.sql("away", "SELECT who, what FROM queens.audit WHERE refusal = 0");
         (recorded.expect("reads") == "invitation 2|submit n = 8 by search, priority 0").then_some(())
     });
 }
 
-/// Invitations, names and decisions go where the jobs go, as they are.
+/// Invitations, names and audit entries move with the jobs, unchanged.
 #[test]
 fn who_was_invited_is_moved_with_the_jobs() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -382,7 +383,7 @@ fn who_was_invited_is_moved_with_the_jobs() {
     let dir = |name: &str| scratch.path().join(name).to_str().expect("UTF-8").to_owned();
     let (old, new) = (dir("old"), dir("new"));
     let from = StoreLocation::Directory((&old).into());
-    // A coordinator makes the directory.
+    // A coordinator creates the directory.
     Coordinator::start(Path::new(&old)).stop();
     let mut book = open(&from);
     let token = book.invite(&workers(2), 5).expect("invited");
@@ -419,7 +420,7 @@ fn who_was_invited_is_moved_with_the_jobs() {
     assert!(answer.stdout.starts_with("0 jobs with 0 records and 2 invitations are in"), "{answer:?}");
     assert_eq!(contents(&there), contents(&from));
     assert_eq!(open(&there).places().expect("readable"), [], "each coordinator notes its own");
-    // Who came with it comes with it, and numbers go on.
+    // Names move with their invitation, and its numbering continues.
     assert!(contents(&there).0[0].check_token(&token, 5).is_ok());
     assert!(
         open(&there)
@@ -437,14 +438,14 @@ fn who_was_invited_is_moved_with_the_jobs() {
     let new_place = StoreLocation::Directory((&new).into());
     assert_eq!(contents(&new_place), contents(&there));
     assert_eq!(open(&new_place).invite(&workers(1), 0).expect("invited").invitation(), 4);
-    // Who is not invited anywhere is not in the way.
+    // A store without invitations does not block the move.
     let (plain, other) = (dir("plain"), dir("other"));
     Coordinator::start(Path::new(&plain)).stop();
     let answer = moved(&plain, &other);
     assert!(answer.stdout.starts_with("0 jobs with 0 records are in the new place"), "{answer:?}");
 }
 
-/// Host and port of an address of a database.
+/// Returns host and port of a database's address.
 fn address_of(address: &str) -> &str {
     address.rsplit_once('@').and_then(|(_, rest)| rest.split_once('/')).expect("an address").0
 }

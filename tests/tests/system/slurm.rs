@@ -1,9 +1,8 @@
-//! Workers that a real Slurm places by deploy/slurm/workers.sbatch: while they count, a node dies, their time is up,
-//! work that is more urgent takes their place, and one is cancelled. The number is right, and what was told to leave
-//! has reported everything.
+//! Workers on a real Slurm by deploy/slurm/workers.sbatch: a node dies, their time ends, urgent work preempts them, and
+//! one is cancelled. The number is right, and workers with notice have reported everything.
 //!
-//! With the environment variable `QUEENS_FAULTS` set to `full`, the board is larger, and it is Slurm that says that the
-//! time is up.
+//! With the environment variable `QUEENS_FAULTS` set to `full`, the board is larger, and Slurm itself ends the workers'
+//! time.
 
 mod engine;
 
@@ -23,21 +22,21 @@ use self::engine::Slurm;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/slurm/workers.sbatch");
 
-/// Longer than it takes Slurm to notice anything.
+/// Longer than Slurm takes to notice anything.
 const LONG: Duration = Duration::from_secs(150);
 
-/// Workers on Slurm with a job that is not done.
+/// Workers on Slurm with an unfinished job.
 struct Scene {
-    // Dropped, and with them killed, before their directory.
+    // Dropped, and so killed, before their directory.
     slurm: Slurm,
     coordinator: Coordinator,
     scratch: TempDir,
     job: String,
-    /// The tasks of the array, by its number and theirs.
+    /// The array's tasks, by its number and theirs.
     tasks: Vec<String>,
-    /// The workers that have been there.
+    /// The names of all workers so far.
     known: BTreeSet<String>,
-    /// What happened, and how long it took until all counted again.
+    /// The events, and the time until all counted again.
     story: Vec<String>,
 }
 
@@ -56,13 +55,13 @@ impl Scene {
         Self { slurm, coordinator, scratch, job, tasks, known: BTreeSet::new(), story: vec![] }
     }
 
-    /// The workers that are there.
+    /// Returns the connected workers.
     fn workers(&self) -> Vec<Value> {
         let answer = self.coordinator.queens(["workers", "--output", "json"]).answer();
         answer.as_array().expect("an array").clone()
     }
 
-    /// Waits until as many workers as there are tasks have come and reported something, and leaves them.
+    /// Waits until there are as many new workers as tasks and each has reported something, and returns them.
     #[track_caller]
     fn wait_for_new_workers(&mut self, what: &str) -> Vec<Value> {
         let began = Instant::now();
@@ -79,7 +78,7 @@ impl Scene {
         come
     }
 
-    /// What the workers have logged.
+    /// Returns the workers' logs.
     fn logs(&self) -> String {
         let files = fs::read_dir(self.scratch.path()).expect("a directory");
         let paths = files.map(|file| file.expect("a directory can be read").path());
@@ -89,7 +88,7 @@ impl Scene {
         paths.filter(|path| of_tasks(path)).map(|path| fs::read_to_string(path).expect("a log")).collect()
     }
 
-    /// How many workers have logged that they are gone, which they do when all is reported.
+    /// Returns how many workers have logged their exit, which follows their last report.
     fn n_left(&self) -> usize {
         self.logs().matches("\"message\":\"left; everything it counted is recorded\"").count()
     }
@@ -117,7 +116,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     assert_eq!(names, ["n1-1", "n1-2"]);
     assert!(first.iter().all(|worker| worker["threads"] == 2), "{first:?}");
 
-    // Both were on that node, so that nothing is counted until Slurm has found out and moved them.
+    // Both were on that node, so nothing is counted until Slurm has noticed and moved them.
     scene.slurm.kill_node("n1");
     let moved = scene.wait_for_new_workers("node killed");
     assert!(
@@ -127,7 +126,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     scene.slurm.start_node("n1");
     scene.slurm.wait_for_node("n1");
 
-    // The array is told at once what Slurm tells each of its tasks at its time.
+    // Sends the whole array Slurm's signal at a task's time limit.
     let array = scene.tasks[0].split('_').next().expect("an array").to_owned();
     scene.slurm.ask("scancel", &["--signal=USR1", "--batch", &array]);
     scene.wait_for_new_workers("told that the time is up");
@@ -142,7 +141,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     assert_eq!(scene.n_left(), 4, "{}", scene.logs());
 
     if full {
-        // Each has had longer than that, whenever it began.
+        // Each has run longer than that, whenever it began.
         for task in &scene.tasks {
             scene.slurm.ask("scontrol", &["update", &format!("JobId={task}"), "TimeLimit=1"]);
         }

@@ -1,4 +1,4 @@
-//! Files that are no regular files, or that others may read: refused at once by every program that is given one.
+//! Files that are not regular, or that others may read: every program refuses them at once.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use queens_tests::guarded::certs;
 use queens_tests::process::{Ended, clean, run};
 use queens_tests::{TempDir, binary};
 
-/// A port that nobody listens on: what is refused is refused before anybody is asked.
+/// An unused port: the refusal comes before any connection.
 const NOBODY: &str = "https://127.0.0.1:1";
 
 /// Runs a program in a directory.
@@ -19,7 +19,7 @@ fn run_in(dir: &Path, program: &str, args: &[&str]) -> Ended {
     run(command)
 }
 
-/// A directory with a pipe, into which nobody writes, in each place where a file may be.
+/// Creates a directory with a pipe without a writer in each place where a file may be.
 fn with_pipes() -> TempDir {
     let dir = TempDir::new().expect("a temporary directory");
     certs(&dir.path().join("keys"), &[]);

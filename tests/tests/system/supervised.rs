@@ -1,4 +1,4 @@
-//! Services as those that supervise them see them.
+//! Services as their supervisors see them.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {
     let mut said = [0; 100];
     let n_bytes = supervisor.recv(&mut said).expect("said");
     assert_eq!(&said[..n_bytes], b"READY=1\n");
-    // There are no files of TLS to be read again.
+    // There are no TLS files to reload.
     coordinator.signal("HUP");
     assert_eq!(coordinator.submit(6), "1");
     coordinator.stop();

@@ -21,7 +21,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// `None` where there is no tmux.
+    /// `None` without tmux.
     fn open(scratch: &TempDir, columns: u16, rows: u16) -> Option<Self> {
         let socket = scratch.path().join("tmux");
         let end = || {
@@ -59,7 +59,7 @@ impl Terminal {
         self.tmux(&["send-keys", line, "Enter"]);
     }
 
-    /// Types these characters, as they are.
+    /// Types these characters unchanged.
     #[track_caller]
     fn write(&self, text: &str) {
         self.tmux(&["send-keys", "-l", "--", text]);
@@ -81,7 +81,7 @@ impl Terminal {
         self.wait_until(text, true)
     }
 
-    /// Waits until this is on the screen, or no more; returns the screen.
+    /// Waits until this is on the screen, or gone; returns the screen.
     #[track_caller]
     fn wait_until(&self, text: &str, is_there: bool) -> String {
         let deadline = Instant::now() + Duration::from_secs(300);
@@ -95,10 +95,10 @@ impl Terminal {
         }
     }
 
-    /// Waits until the shell is back on the usual screen, with nothing of a program below its last line.
+    /// Waits until the shell is back on the usual screen, without output of a program below its last line.
     #[track_caller]
     fn wait_for_shell(&self) {
-        // What is typed while a program still ends may be read by that.
+        // A program that is still ending may read the input.
         wait_until("the usual screen", || {
             (self.tmux(&["display-message", "-p", "#{alternate_on}"]).trim() == "0").then_some(())
         });
@@ -162,7 +162,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     });
     terminal.press("q");
     terminal.wait_for_shell();
-    // Killed by a signal, it gives the terminal back as well.
+    // Killed by a signal, it restores the terminal as well.
     terminal.enter("clear");
     let pid = scratch.path().join("pid");
     terminal.enter(&format!("sh -c 'echo $$ >{}; exec {top}'", pid.display()));
@@ -186,7 +186,7 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     let job = coordinator.submit(22);
     terminal.enter(&format!("{} top --coordinator {}", binary("queens").display(), coordinator.url()));
     terminal.wait_for("running");
-    // What is wrong is said before anybody is asked.
+    // Input is validated before any request.
     terminal.press("s");
     terminal.wait_for("submit a job");
     terminal.write("33");
@@ -197,7 +197,7 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     terminal.press("Enter");
     terminal.wait_for("job 2 is submitted");
     assert_eq!(coordinator.status("2")["n"], 8);
-    // The job that runs is selected, though there is another.
+    // The running job is selected, although there is another.
     terminal.press("u");
     terminal.wait_for("priority of job 1");
     terminal.press("C-u");
@@ -235,9 +235,9 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     terminal.press("y");
     terminal.wait_for("job 1 is given up");
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
-    // Where nothing is open, Esc does not end it.
+    // If nothing is open, Esc does not end it.
     terminal.press("Escape");
-    // What is refused is told: somebody else was faster.
+    // It shows a refusal: somebody else was faster.
     let job = coordinator.submit(21);
     terminal.wait_for("21 search running");
     terminal.press("p");
@@ -265,7 +265,7 @@ fn top_tells_a_viewer_that_only_operators_decide() {
     assert!(screen.contains("filter") && !screen.contains("submit  "), "{screen}");
     terminal.press("s");
     terminal.wait_for("you were invited as a viewer: only operators can change something");
-    // Without colours, what is emphasised still is.
+    // Without colours, emphasis remains.
     let styled = terminal.tmux(&["capture-pane", "-p", "-e"]);
     assert!(styled.contains("\u{1b}[1;7m") && !styled.contains("[38;5;"), "{styled:?}");
     terminal.press("q");
@@ -341,7 +341,7 @@ fn tables_and_the_first_help_fit_the_terminal() {
     assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
     let resize = |width: &str| {
         terminal.tmux(&["resize-window", "-x", width, "-y", "24"]);
-        // The window tells the programs in it a moment later.
+        // The window informs its programs a moment later.
         wait_until("the new width", || shown("stty size").contains(&format!(" {width}")).then_some(()));
     };
     resize("60");
@@ -365,7 +365,7 @@ fn watch_keeps_to_its_line_and_ctrl_c_takes_it_away() {
     let coordinator = Coordinator::start(&scratch.path().join("data"));
     let _worker = coordinator.worker("alpha");
     let job = coordinator.submit(22);
-    // What is typed before the shell reads it is on the screen twice.
+    // Input before the shell reads it is on the screen twice.
     terminal.wait_for("$");
     terminal.enter(&format!(
         "{} watch {job} --coordinator {}",

@@ -1,7 +1,7 @@
-//! Time left, held against how long it took.
+//! Compares the estimated remaining time with the real one.
 //!
-//! Plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, and what is promised of
-//! them is checked. It takes a machine that has nothing else to do: nobody can foretell what else it will do.
+//! It plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, with a check of the
+//! promised accuracy. That needs an idle machine, as other load is unpredictable.
 
 use std::env;
 use std::thread;
@@ -12,16 +12,16 @@ use queens_tests::cluster::{Coordinator, worker, worker_with};
 use queens_tests::process::Running;
 use queens_tests::{TempDir, say};
 
-/// How often the coordinator is asked.
+/// The interval between two queries.
 const STEP: Duration = Duration::from_millis(200);
 
-/// From this share of the work on, and as long as so much is left, what is foretold is within this share of the truth.
-/// A coordinator hears of a count about once a second, so that it can't tell the last one.
+/// From this share of the work on, and while at least this share remains, the estimate's error is at most this share.
+/// The coordinator receives progress about once a second, so it can't estimate the last one.
 const FIRST: f64 = 0.1;
 const LAST: Duration = Duration::from_secs(1);
 const MOST_WRONG: f64 = 0.25;
 
-/// What the coordinator said at some time.
+/// The coordinator's estimate at some time.
 #[derive(Clone, Copy, Debug)]
 struct Said {
     at: Instant,
@@ -37,11 +37,11 @@ struct Run {
     n_said: usize,
     /// The largest relative error.
     worst: f64,
-    /// How many of the ranges the truth was outside of.
+    /// The number of ranges that missed the truth.
     n_missed: usize,
 }
 
-/// Counts `n` queens by two workers with one thread each, and compares what was said meanwhile.
+/// Counts `n` queens by two workers with one thread each, and compares the estimates meanwhile.
 fn count(n: u8, worker: impl Fn(&str, &str) -> Running) -> Run {
     let scratch = TempDir::new().expect("a temporary directory");
     let coordinator = Coordinator::start(&scratch.path().join("data"));

@@ -1,4 +1,4 @@
-//! TLS of the coordinator: its versions, and files that change while it runs.
+//! The coordinator's TLS: its versions, and files that change while it runs.
 
 use std::fs;
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ fn start(args: &[&str]) -> (TempDir, Guarded) {
     (scratch, guarded)
 }
 
-/// Whether a handshake comes to an end.
+/// Whether a handshake completes.
 fn shakes(guarded: &Guarded, config: Arc<ClientConfig>) -> bool {
     let mut stream = TcpStream::connect(guarded.coordinator().address()).expect("it listens");
     let name = ServerName::try_from("localhost").expect("a name");
@@ -32,7 +32,7 @@ fn shakes(guarded: &Guarded, config: Arc<ClientConfig>) -> bool {
     true
 }
 
-/// A client that speaks nothing newer than TLS 1.2.
+/// Returns a client that knows no version above TLS 1.2.
 fn old_client(guarded: &Guarded) -> Arc<ClientConfig> {
     let pem = fs::read(guarded.authority()).expect("readable");
     let mut roots = RootCertStore::empty();
@@ -69,7 +69,7 @@ fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
     let before = Pin::of_file(&certificate).expect("a pin");
     assert!(jobs(&guarded, before));
 
-    // Half of a file, as it is while somebody copies it: what was before stays.
+    // Half of a file, as during a copy: the previous certificate stays.
     let whole = fs::read(&certificate).expect("readable");
     fs::write(&certificate, &whole[..whole.len() / 2]).expect("written");
     guarded.hang_up();
@@ -82,10 +82,10 @@ fn new_files_are_used_without_a_restart_and_bad_ones_are_not() {
     fs::copy(other.join("server.pem"), &certificate).expect("copied");
     let after = Pin::of_file(&certificate).expect("a pin");
     assert_ne!(before, after);
-    // Nobody tells it: it looks by itself.
+    // Without a signal, it checks the files by itself.
     wait_until("the new key", || jobs(&guarded, after).then_some(()));
     assert!(!jobs(&guarded, before));
-    // Whoever was in stays in.
+    // Existing connections stay.
     assert!(running.is_running());
     let mut count = queens(["count", "12", "--output", "json", "--coordinator", &guarded.url()]);
     count.args(["--pin", &after.to_string()]).env("QUEENS_TOKEN", operator.token.secret());

@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
-/// A collector that passes on what it gets.
+/// A trace collector that forwards what it receives.
 struct Collector(mpsc::Sender<ExportTraceServiceRequest>);
 
 #[tonic::async_trait]

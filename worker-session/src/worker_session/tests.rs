@@ -1,4 +1,4 @@
-//! What a worker says, and when.
+//! Tests of the messages of a worker's session, and of their times.
 
 use queens_model::{HalvesSkill, JobIdentity, Lease, LeasedSpan, Name, Report, Speed, WorkerId};
 use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
@@ -31,7 +31,7 @@ fn lease(spans: &[Span]) -> ToWorker {
     ToWorker::Lease(Lease { id: LEASE, job: JobIdentity(1), n, method: Method::Search, spans })
 }
 
-/// Takes the next chunk of the lease in hand and counts it.
+/// Counts the next chunk of the current lease.
 fn count(queue: &mut LeaseQueue) {
     assert!(queue.begin(LEASE).is_some());
     queue.finish(LEASE, Count { solutions: 1, nodes: 1 }, SECOND);
@@ -43,7 +43,7 @@ fn report(message: &ToCoordinator) -> &Report {
     report
 }
 
-/// The spans that a hello names, each once.
+/// Returns the spans in a Hello, each once.
 #[track_caller]
 fn named(messages: &[ToCoordinator]) -> Vec<Span> {
     let ToCoordinator::Hello(hello) = &messages[0] else { panic!("{messages:?}") };
@@ -106,7 +106,7 @@ fn a_lease_that_has_ended_is_reported_at_once_and_what_failed_before_it() {
 fn long_reports_are_cut_and_the_last_ends_the_lease() {
     let (mut session, mut queue) = (session(), LeaseQueue::default());
     session.connect(Duration::ZERO, &queue);
-    // Spans that don't touch, so that each is a delta.
+    // The spans don't touch, so that each becomes a delta.
     let n_deltas = u64::try_from(MOST_DELTAS).expect("fits") + 1;
     let spans: Vec<Span> = (0..n_deltas).map(|i| span(2 * i, 2 * i + 1)).collect();
     session.hear(Duration::ZERO, lease(&spans), &mut queue);
@@ -135,7 +135,7 @@ fn a_worker_that_nobody_answers_reports_no_more_and_connects_again() {
     assert_eq!(n_deltas, 16, "reports that wait to be acknowledged");
     let step = session.step(SECOND * 61, &mut queue);
     assert_eq!((step.next, step.remark), (AfterStep::Reconnect, Some(Remark::Stuck)));
-    // Whatever comes is an answer.
+    // Any message counts as an answer.
     session.hear(SECOND * 61, ToWorker::Notice("well".to_owned()), &mut queue);
     assert_eq!(session.step(SECOND * 62, &mut queue).next, AfterStep::Wait { until: SECOND * 63 });
 }
@@ -174,7 +174,7 @@ fn a_worker_that_is_sent_home_counts_what_is_in_hand_and_leaves_when_that_is_ack
 fn a_worker_whose_goodbye_nobody_answers_leaves_and_knows_it() {
     let (mut session, mut queue) = (session(), LeaseQueue::default());
     session.connect(Duration::ZERO, &queue);
-    // It means nothing to a worker that stays.
+    // A worker that stays ignores it.
     session.hear(Duration::ZERO, ToWorker::Farewell, &mut queue);
     assert!(!session.is_leaving());
     session.leave(Duration::ZERO, &mut queue);
@@ -304,7 +304,7 @@ fn what_has_ended_waits_for_no_interval_and_what_goes_on_does() {
     let said = report(&messages[0]);
     assert_eq!((said.deltas.len(), said.deltas[0].lease, &said.finished[..]), (1, LEASE, &[LEASE][..]));
     assert_eq!(messages.len(), 1);
-    // What goes on is still to be reported.
+    // The counts of the other lease are still to be reported.
     session.leave(SECOND, &mut queue);
     assert_eq!(report(&session.step(SECOND, &mut queue).messages[0]).deltas[0].lease, LeaseId(8));
 }

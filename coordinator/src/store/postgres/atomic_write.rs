@@ -1,9 +1,9 @@
-//! Several statements that write, as one: the server carries it out as a whole or not at all, without a transaction of
-//! ours around it, and in a good half of the time.
+//! Combines several writing statements into one, which the server executes atomically. It takes a good half of the time
+//! of a transaction.
 
 use super::write_buffer::Parameter;
 
-/// A statement that is being put together. No two parts of it may write the same row, and none sees what another writes.
+/// A combined statement under construction. Its parts must write different rows, and none sees the writes of another.
 #[derive(Debug, Default)]
 pub(super) struct Single {
     parts: Vec<String>,
@@ -18,7 +18,7 @@ impl Single {
         self.values.extend(values);
     }
 
-    /// The whole, with a query that is carried out in any case.
+    /// Returns the combined statement, which ends with a query that is always executed.
     pub(super) fn finish(mut self, query: &str, values: Vec<Parameter>) -> (String, Vec<Parameter>) {
         let query = renumbered(query, self.values.len());
         self.values.extend(values);
@@ -27,7 +27,7 @@ impl Single {
     }
 }
 
-/// The same SQL with higher numbers for its parameters.
+/// Shifts the parameter numbers of a statement.
 fn renumbered(sql: &str, by: usize) -> String {
     let mut pieces = sql.split('?');
     let mut renumbered = pieces.next().unwrap_or_default().to_owned();

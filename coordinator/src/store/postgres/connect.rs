@@ -1,4 +1,4 @@
-//! Connecting with the server that takes writes, whichever of several it is.
+//! Connects to the writable one of several servers.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +14,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::fault::fault;
 use super::server::Server;
 
-/// How long a server may take to let us in, all of its addresses and the password included.
+/// Timeout of a connection attempt, including all addresses of the server and the authentication.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a server is waited for before the next is tried as well.
+/// How long a server may take before the next one is tried in parallel.
 const HEAD_START: Duration = Duration::from_secs(1);
 
-/// What a server has warned of on a connection, until somebody asks: the last warning.
+/// The last warning of a server on a connection, until it is taken.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Warnings(Arc<Mutex<Option<String>>>);
 
@@ -33,14 +33,14 @@ impl Warnings {
         }
     }
 
-    /// The last one since somebody asked.
+    /// Takes the last warning.
     pub(super) fn take(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// Tries the servers one after the other, from the one that was used last; one that is slow keeps no other from being
-/// tried. The first that takes writes is used.
+/// Tries the servers in turn, beginning with the one used last; a slow one does not delay the others. Returns the first
+/// connection that accepts writes.
 pub(super) async fn connect(server: Server) -> Result<(Client, Warnings), Fault> {
     let mut trying = JoinSet::new();
     let mut left = server.in_turn();
@@ -75,8 +75,8 @@ async fn enter(config: &Config, server: &Server) -> Result<(Client, Warnings), F
     })?;
     let warnings = Warnings::default();
     let heard = warnings.clone();
-    // It ends when the connection does, and whoever waits for an answer learns of it. Warnings are heard before the answer
-    // that they come before.
+    // The task ends with the connection, which fails pending requests. Warnings arrive before the answer that they
+    // precede.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
             heard.hear(&message);
@@ -85,7 +85,7 @@ async fn enter(config: &Config, server: &Server) -> Result<(Client, Warnings), F
     Ok((client, warnings))
 }
 
-/// Why none of the servers can be used. Waiting is no use if one of them can be reached and does not want us.
+/// Returns why no server can be used. A retry is useless if a reachable server refuses us.
 fn nobody(server: &Server, mut faults: Vec<(usize, Fault)>) -> Fault {
     faults.sort_by_key(|(place, _)| *place);
     let told = |(place, fault): &(usize, Fault)| format!("{}: {}", server.host(*place), fault.reason());
@@ -97,7 +97,7 @@ fn nobody(server: &Server, mut faults: Vec<(usize, Fault)>) -> Fault {
     }
 }
 
-/// The fault of a task that was to connect and has not.
+/// Returns the fault of a connecting task that has died.
 pub(super) fn of_end(ended: &JoinError) -> Fault {
     Fault::Lost(ended.to_string())
 }

@@ -1,4 +1,4 @@
-//! What goes wrong between this program and a server.
+//! Classifies the errors of a PostgreSQL server.
 
 use std::error::Error;
 use std::io;
@@ -8,12 +8,12 @@ use queens_store::sql::fault::Fault;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::WrongType;
 
-/// What the function `hold` of the tables on a server fails with: if another coordinator leads, and if the tables are not
-/// in the state in which this one left them.
+/// Error codes of the function `hold`: another coordinator leads; the tables are not in the state in which this
+/// coordinator left them.
 const FENCED: &str = "QN001";
 const OTHER_STATE: &str = "QN002";
 
-/// The fault that an error is.
+/// Returns the fault of an error.
 pub(super) fn fault(error: tokio_postgres::Error) -> Fault {
     match error.code() {
         Some(&SqlState::FOREIGN_KEY_VIOLATION) => Fault::Unrelated(in_full(&error)),
@@ -26,23 +26,23 @@ pub(super) fn fault(error: tokio_postgres::Error) -> Fault {
     }
 }
 
-/// Whether the same may work later. What the server has no code for is of the connection, which can be made again.
+/// Returns whether a retry may succeed. Errors without a code concern the connection, which can be replaced.
 fn may_heal(error: &tokio_postgres::Error) -> bool {
     let Some(code) = error.code() else {
         return error.source().is_none_or(|source| !source.is::<WrongType>());
     };
-    // Classes of https://www.postgresql.org/docs/15/errcodes-appendix.html: connections, what can't be done now,
-    // transactions that were in each other's way, resources, operators, the system.
+    // Classes of https://www.postgresql.org/docs/15/errcodes-appendix.html: connections, invalid and unavailable
+    // states, transaction conflicts, resources, operator intervention, system errors.
     ["08", "25", "40", "53", "55", "57", "58"].contains(&&code.code()[..2])
 }
 
-/// Whether a server has turned us away, or we it.
+/// Returns whether the server has refused us, or we the server.
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     if let Some(code) = error.code() {
-        // Who we are, which database it is, and what we may do there.
+        // Authentication, unknown databases, missing privileges.
         return ["28", "3D"].contains(&&code.code()[..2]) || *code == SqlState::INSUFFICIENT_PRIVILEGE;
     }
-    // The library tells these apart only in words.
+    // The library distinguishes these by their texts only.
     match error.to_string().as_str() {
         "authentication error" | "invalid configuration" => true,
         "error performing TLS handshake" => {
@@ -55,12 +55,12 @@ fn is_refusal(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// All that has caused an error.
+/// Returns the chain of causes of an error.
 fn behind(error: &dyn Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     successors(error.source(), |error: &&(dyn Error + 'static)| (*error).source())
 }
 
-/// An error with all that is behind it.
+/// Formats an error with its causes.
 fn in_full(error: &tokio_postgres::Error) -> String {
     let Some(told) = error.as_db_error() else {
         return behind(error).fold(error.to_string(), |text, cause| format!("{text}: {cause}"));

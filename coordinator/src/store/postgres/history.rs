@@ -1,4 +1,4 @@
-//! History, in tables beside those of the jobs.
+//! Stores history in tables beside those of the jobs.
 
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tracing::warn;
 use super::server::Server;
 use super::session::Session;
 
-/// How often, and after what pause, it is tried again to read what can't be reached.
+/// Maximal retries of reading from an unreachable server, and the pause between them.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct PostgresHistory {
     server: Server,
     session: Option<Session>,
-    /// Whether what is there could not be read, so that it goes before anything else comes.
+    /// Whether damaged history is replaced at the next write.
     begins_anew: bool,
 }
 
@@ -34,7 +34,7 @@ impl PostgresHistory {
             Some(session) => session,
             None => {
                 let session = Session::open(&self.server)?;
-                // No count depends on it, and nothing is to wait for it.
+                // No count depends on history, so writes need not wait for a standby.
                 session.wait_for_no_standby()?;
                 session
             }
@@ -60,7 +60,7 @@ impl History for PostgresHistory {
         let (points, events) = (past.points.len(), past.events.len());
         let reason = fault.reason();
         if fault.may_heal() {
-            // What is there stays there, and is seen again after the next start.
+            // The stored history is kept, and is read at the next start.
             warn!(reason, "history can't be read. No count depends on it");
             return past;
         }

@@ -1,4 +1,4 @@
-//! A coordinator that would lead a database.
+//! A standby coordinator's part in leader election.
 
 use std::path::{Path, PathBuf};
 
@@ -17,24 +17,23 @@ pub struct LeaderCandidate {
     server: Server,
     contact: Contact,
     key: PathBuf,
-    /// The connection, as long as nothing has gone wrong with it.
+    /// The connection, until an error occurs.
     session: Option<Session>,
-    /// Whether the server has ever let it in.
+    /// Whether the server has ever accepted this coordinator.
     is_let_in: bool,
 }
 
 impl LeaderCandidate {
-    /// One that is reached by `contact`; `key` is the directory with the key that signs certificates.
+    /// Creates a candidate with its published address; `key` is the directory with the signing key.
     #[must_use]
     pub fn new(server: Server, contact: Contact, key: &Path) -> Self {
         Self { server, contact, key: key.to_owned(), session: None, is_let_in: false }
     }
 
-    /// Takes the lead, and opens the store, if nobody else leads; if somebody does, who. Makes the tables if they are
-    /// not there.
+    /// Takes the lease and opens the store, or returns the present leader. Creates missing tables.
     ///
     /// # Errors
-    /// If the server can't be reached, or what is in the database is not for this program.
+    /// If the server can't be reached, or the database is not usable by this program.
     pub fn stand(&mut self) -> Result<Result<PostgresStore, Option<Contact>>, StoreError> {
         let (server, contact) = (self.server.clone(), self.contact.clone());
         let taken = self.with_session(|session| match Lead::take(session, &server, &contact)? {
@@ -53,10 +52,10 @@ impl LeaderCandidate {
         })
     }
 
-    /// Takes the lead, and opens the store, or fails.
+    /// Takes the lease and opens the store, or fails.
     ///
     /// # Errors
-    /// As [`LeaderCandidate::stand`], and if another coordinator leads.
+    /// Those of [`LeaderCandidate::stand`], and if another coordinator leads.
     pub fn lead(mut self) -> Result<PostgresStore, StoreError> {
         let leader =
             |leader: Option<Contact>| leader.map_or_else(|| "somebody".to_owned(), |leader| leader.url);
@@ -64,23 +63,23 @@ impl LeaderCandidate {
         self.stand()?.map_err(|led| StoreError::Led { place, leader: leader(led) })
     }
 
-    /// Who leads, if somebody does. Takes nothing.
+    /// Returns the present leader, if there is one, without taking the lease.
     ///
     /// # Errors
-    /// As [`LeaderCandidate::stand`].
+    /// Those of [`LeaderCandidate::stand`].
     pub fn look(&mut self) -> Result<Option<Contact>, StoreError> {
         self.with_session(leader_election::leader)
     }
 
-    /// Tells whoever leads that workers have asked this one.
+    /// Informs the leader that workers have asked this coordinator.
     ///
     /// # Errors
-    /// As [`LeaderCandidate::stand`].
+    /// Those of [`LeaderCandidate::stand`].
     pub fn note_standby_contact(&mut self) -> Result<(), StoreError> {
         self.with_session(leader_election::note_standby_contact)
     }
 
-    /// Does something with the connection, which is made if need be, and given up if something goes wrong.
+    /// Runs an operation on the connection, which is opened if needed, and dropped after an error.
     fn with_session<T>(&mut self, work: impl FnOnce(&Session) -> Result<T, Fault>) -> Result<T, StoreError> {
         let open = || {
             let session = Session::open_for_lead(&self.server)?;
@@ -93,7 +92,7 @@ impl LeaderCandidate {
             self.session = Some(session);
             Ok(done)
         });
-        // What may heal is told as that: whoever wants to lead can wait for it.
+        // Temporary faults are reported as such, so that the candidate can wait.
         done.map_err(|fault: Fault| {
             let fault = if self.is_let_in { fault.of_one_let_in() } else { fault };
             fault.of(StoreName::Database(self.server.name()))

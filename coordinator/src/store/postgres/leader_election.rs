@@ -1,9 +1,10 @@
-//! Who leads: of all coordinators of a database, the one that may write.
+//! Leader election among the coordinators of a database: only the leader may write.
 //!
-//! There is one row, `lease`. Whoever takes it makes its epoch higher, and holds it for [`TERM`] by the server's clock,
-//! which is the only one that counts; a thread of its own renews it. Every transaction that writes takes a share of the
-//! row and compares the epoch (the function `hold`). So a takeover waits until a transaction of the leader before has ended,
-//! and no later one of it commits: however long it was stopped, and whatever its own clock says.
+//! The table `lease` has one row. A new leader increases its epoch, the fencing token, and holds the lease for [`TERM`]
+//! by the server's clock, the only one that counts. A thread of its own renews it.
+//! Every writing transaction locks the row in share mode and compares the epoch (the function `hold`). So a takeover
+//! waits for a running transaction of the former leader, and no later one commits. This holds after any suspension, and
+//! with any local clock.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
@@ -20,33 +21,33 @@ use super::leader_lease::LeaderLease;
 use super::server::Server;
 use super::session::Session;
 
-/// For how long the lead is taken.
+/// The duration of the lease.
 pub(super) const TERM: Duration = Duration::from_secs(6);
 
-/// A term that ends later than in so long was begun by another clock: that of the server before it was set back, or of
-/// one that this server has taken the place of. It has ended.
+/// A lease that ends later than this from now was dated by another clock, before the server's was set back, or before a
+/// failover. It counts as expired.
 const LONGEST_TERM: Duration = Duration::from_secs(2 * TERM.as_secs());
 
-/// How often it is renewed.
+/// How often the lease is renewed.
 const RENEWED: Duration = Duration::from_secs(1);
 
-/// How long a takeover may take. It is known late then, and can just be renewed. If it is given up sooner than the server
-/// does it, nobody knows that he leads, and nobody does until the term has run out.
+/// Timeout of a takeover; near it, there is just time for the first renewal. With a shorter one, a candidate could give
+/// up although the server commits. Then nobody leads until the term ends.
 const TAKING: Duration = Duration::from_secs(5);
 
-/// For how long the leader takes heed of workers that asked another coordinator.
+/// How long the leader considers contacts of workers with a standby.
 const HEEDED: Duration = Duration::from_secs(3);
 
-/// Where a coordinator is reached.
+/// The addresses of a coordinator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contact {
-    /// Its URL for workers and operators.
+    /// The URL for workers and operators.
     pub url: String,
-    /// That of its pages, without a slash at the end, if it has any.
+    /// The URL of the pages, without a trailing slash, if there are any.
     pub pages: Option<String>,
 }
 
-/// The lead of a database, as long as this lives and nobody else has taken it.
+/// The leader's lease, until it is dropped or another coordinator takes over.
 #[derive(Debug)]
 pub(super) struct Lead {
     pub(super) epoch: i64,
@@ -57,9 +58,9 @@ pub(super) struct Lead {
 }
 
 impl Lead {
-    /// Takes the lead, if nobody has it.
+    /// Takes the lease, if it is free.
     pub(super) fn take(session: &Session, server: &Server, contact: &Contact) -> Result<Option<Self>, Fault> {
-        // Where an earlier state was put back, no epoch is given out again: the time since is longer than an epoch.
+        // After a restore to an earlier state, no epoch is reused: the elapsed time exceeds it.
         let take = "UPDATE lease SET epoch = greatest(epoch + 1, \
                     (extract(epoch FROM clock_timestamp()) * 1000000)::bigint), holder = ?1, pages = ?2, \
                     expires = clock_timestamp() + ?3::bigint * interval '1 millisecond' \
@@ -105,7 +106,7 @@ impl Drop for Lead {
     }
 }
 
-/// Who leads at the moment, if somebody does.
+/// Returns the present leader, if there is one.
 pub(super) fn leader(session: &Session) -> Result<Option<Contact>, Fault> {
     let sql = "SELECT holder, pages, (expires BETWEEN clock_timestamp() \
                AND clock_timestamp() + ?1::bigint * interval '1 millisecond')::int AS leads FROM lease";
@@ -117,7 +118,7 @@ pub(super) fn leader(session: &Session) -> Result<Option<Contact>, Fault> {
     Ok(leads.then_some(contact))
 }
 
-/// Tells the leader that workers have asked a coordinator that stands by.
+/// Informs the leader that workers have asked a standby.
 pub(super) fn note_standby_contact(session: &Session) -> Result<(), Fault> {
     session.change("UPDATE standby_contact SET at = clock_timestamp()", &[])?;
     session.send_changes()
@@ -127,13 +128,14 @@ fn millis(duration: Duration) -> Value {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX).into()
 }
 
-/// Renews the lead, if it is still there to be renewed; whether workers have asked a coordinator that stands by lately.
+/// Renews the lease if it is still valid; returns whether workers have recently asked a standby.
 fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<Option<bool>, Fault> {
     let session = match session {
         Some(session) => session,
         None => {
             let opened = Session::open_for_lead(server)?;
-            // If it is lost, by a failover or a crash, the lead ends sooner. Its epoch is not: only a takeover changes that.
+            // A failover or a crash may lose a renewal, so that the lease ends sooner. The epoch is safe: only a
+            // takeover changes it.
             opened.wait_for_no_disk()?;
             session.insert(opened)
         }
@@ -146,7 +148,7 @@ fn renew(session: &mut Option<Session>, server: &Server, epoch: i64) -> Result<O
     first(session, renew, &values, |row| Ok(cell::<i64>(row, "contacted", &"standby_contact")? > 0))
 }
 
-/// Lets somebody else lead at once.
+/// Releases the lease, so that another coordinator can lead at once.
 fn give_up(session: &Session, epoch: i64) -> Result<(), Fault> {
     session.change("UPDATE lease SET expires = '-infinity' WHERE epoch = ?1", &[epoch.into()])?;
     session.send_changes()

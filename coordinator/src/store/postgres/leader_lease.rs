@@ -1,13 +1,14 @@
-//! For how long a coordinator may take itself for the leader.
+//! How long a leader lease is valid without renewal.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
-/// How long the lead of a coordinator lasts, for all who have to know. It ends when its term has run out unrenewed, by
-/// this machine's own clock from when the renewal was asked for, which is never later than by the server's; when
-/// somebody else is found to lead; and when it is given up. It never begins again.
+/// The validity of a leader's lease, shared by all its users. It ends when the term expires, when another leader is
+/// found, or when it is given up. It never begins again.
+/// The term is measured by the local clock from the start of the renewal request, so it never ends later than by the
+/// server's clock.
 #[derive(Clone, Debug)]
 pub struct LeaderLease(Arc<Shared>);
 
@@ -29,20 +30,20 @@ impl LeaderLease {
         Self(Arc::new(Shared { term, ended: CancellationToken::new() }))
     }
 
-    /// Lasts until then, if it has not ended yet.
+    /// Extends the lease, unless it has ended.
     pub(super) fn renew(&self, until: Instant, has_standby_contact: bool) {
         if !self.has_ended() {
             self.with(|term| *term = Term { until, has_standby_contact });
         }
     }
 
-    /// Whether workers have asked a coordinator that stands by in the last seconds.
+    /// Returns whether workers have asked a standby in the last seconds.
     #[must_use]
     pub fn has_standby_contact(&self) -> bool {
         self.with(|term| term.has_standby_contact)
     }
 
-    /// Whether this coordinator leads no more.
+    /// Returns whether this coordinator has stopped leading.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         if self.with(|term| term.until) <= Instant::now() {
@@ -51,12 +52,12 @@ impl LeaderLease {
         self.0.ended.is_cancelled()
     }
 
-    /// Gives the lead up.
+    /// Gives up the lease.
     pub fn end(&self) {
         self.0.ended.cancel();
     }
 
-    /// Returns when this coordinator leads no more.
+    /// Waits until the lease has ended.
     pub async fn ended(&self) {
         while !self.has_ended() {
             let until = self.with(|term| term.until);
@@ -68,7 +69,7 @@ impl LeaderLease {
     }
 
     fn with<T>(&self, look: impl FnOnce(&mut Term) -> T) -> T {
-        // Nothing is left half done in there.
+        // A panic leaves no inconsistent state: the value is replaced as a whole.
         look(&mut self.0.term.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

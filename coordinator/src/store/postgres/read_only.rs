@@ -1,4 +1,4 @@
-//! Reading a database on a server, also while a coordinator uses it.
+//! Read-only access to a database, even while a coordinator uses it.
 
 use queens_ledger::store::StoreName;
 use queens_store::sql::database::{Database, Views};
@@ -18,7 +18,7 @@ impl Views for PostgresViews {
     fn view(&self) -> Result<Box<dyn Database>, Fault> {
         let session = Session::open(&self.server)?;
         schema::check(&session)?;
-        // It may take long, and nobody waits for it.
+        // Reading may take long, and blocks nobody.
         session.carry_out("SET idle_in_transaction_session_timeout TO 0")?;
         session.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
         Ok(Box::new(session))

@@ -1,4 +1,4 @@
-//! Rows that a server sends.
+//! Reads the values of rows from a server.
 
 use queens_store::sql::database::ServerRow;
 use queens_store::sql::fault::Fault;
@@ -8,7 +8,7 @@ use tokio_postgres::types::{FromSql, Type};
 
 use super::fault::fault;
 
-/// A row with values of the types that the tables have.
+/// A row with values of the types in the tables.
 #[derive(Debug)]
 pub(super) struct PostgresRow(pub(super) Row);
 

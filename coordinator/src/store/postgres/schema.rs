@@ -1,4 +1,4 @@
-//! The tables on a server.
+//! Creates the tables on a server, and checks their version.
 
 use queens_store::sql::database::first;
 use queens_store::sql::fault::Fault;
@@ -6,25 +6,24 @@ use queens_store::sql::read::cell;
 
 use super::session::Session;
 
-/// The version of the tables that this program works on.
+/// The schema version that this program works on.
 const VERSION: i64 = 1;
 
-/// Whoever makes or changes the tables holds this lock meanwhile: a number that nothing else is likely to have.
+/// Advisory lock for creating or changing the tables. No other program is likely to use the number.
 const LOCK: i64 = i64::from_be_bytes(*b"NQns\0\0\0\x01");
 
-/// Makes the tables of the jobs, if there are none.
+/// Creates the tables of the jobs, if there are none.
 pub(super) fn make(session: &Session) -> Result<(), Fault> {
     make_once(session, "version", |session| session.carry_out(include_str!("schema.sql")))
 }
 
-/// Makes tables, if the one among them that says their version is not there: all or none of them. Others that make any
-/// meanwhile wait.
+/// Creates tables atomically, unless their version table exists. Concurrent creators wait.
 pub(crate) fn make_once(
     session: &Session,
     version_table: &str,
     make: impl FnOnce(&Session) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    // Anything else takes not every name that a worker may have.
+    // Other encodings can't represent every worker name.
     let encoding = "SELECT pg_encoding_to_char(encoding)::text AS encoding FROM pg_database WHERE datname = current_database()";
     let encoding = first(session, encoding, &[], |row| cell::<String>(row, "encoding", &"pg_database"))?;
     if let Some(other) = encoding.filter(|encoding| !["UTF8", "SQL_ASCII"].contains(&encoding.as_str())) {
@@ -44,7 +43,7 @@ pub(crate) fn make_once(
     session.carry_out("COMMIT")
 }
 
-/// Whether the tables are those that this program works on.
+/// Checks that the tables have the version of this program.
 pub(super) fn check(session: &Session) -> Result<(), Fault> {
     match version_in(session, "version")? {
         Some(VERSION) => Ok(()),
@@ -55,7 +54,7 @@ pub(super) fn check(session: &Session) -> Result<(), Fault> {
     }
 }
 
-/// What a table says of the version of those that were made with it, if it is there.
+/// Returns the version in a version table, if the table exists.
 pub(crate) fn version_in(session: &Session, table: &str) -> Result<Option<i64>, Fault> {
     let is_there = "SELECT 1 FROM pg_tables WHERE schemaname = 'queens' AND tablename = ?1::text";
     if first(session, is_there, &[table.to_owned().into()], |_| Ok(()))?.is_none() {

@@ -1,5 +1,5 @@
--- The tables of schema version 1, as SQLite has them (sqlite/schema.sql), and those of its history.db. They are the same but
--- for the names of types; `cross` is a word of PostgreSQL's own, and quoted.
+-- The tables of schema version 1, as in SQLite (sqlite/schema.sql), and those of its history.db. Only the names of
+-- types differ. `cross` is a reserved word in PostgreSQL, and quoted.
 --
 -- Numbers that may pass 2^63 are decimal text. Times are UTC.
 

@@ -1,4 +1,4 @@
-//! Which PostgreSQL server, and how it is reached.
+//! The address, the TLS settings and the credentials of a PostgreSQL server.
 
 use std::fmt::{self, Debug, Formatter};
 use std::io::Read;
@@ -17,38 +17,38 @@ use thiserror::Error;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-/// How long a connection may take to be made, and data to be acknowledged by the other end.
+/// Timeout of connecting, and of TCP acknowledgements.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often, and how many times, the other end is asked for a sign of life when it has given none for that time.
+/// Interval and number of TCP keep-alive probes after that time without data.
 const PROBED: Duration = Duration::from_secs(1);
 const PROBES: u32 = 3;
 
-/// More bytes than the file with a password has.
+/// The size of a password file must be below this many bytes.
 const LONGEST_PASSWORD: u64 = 4096;
 
-/// A database on a server: its address, and what is needed to get in.
+/// A database on a server: its address, and its credentials.
 #[derive(Clone)]
 pub struct Server {
-    /// As it was given.
+    /// The configuration as given.
     config: Box<Config>,
-    /// Each of the hosts that it names alone.
+    /// The configuration of each host.
     pub(super) hosts: Arc<[Config]>,
-    /// Which of them was used last.
+    /// The index of the host used last.
     last: Arc<AtomicUsize>,
     pub(super) tls: Arc<ClientConfig>,
 }
 
-/// Why an address is no good.
+/// Why an address can't be used.
 #[derive(Debug, Error)]
 pub enum ServerError {
-    /// It is none of PostgreSQL.
+    /// It is no PostgreSQL URL.
     #[error("'{0}' is not postgres://USER@HOST:PORT/DATABASE")]
     NoAddress(String),
-    /// It is one, but something in it is wrong.
+    /// It is a URL with an invalid part.
     #[error("{0}")]
     Wrong(String),
-    /// It would be reached without TLS, and nobody has said that it may be.
+    /// The connection would be unencrypted, which was not allowed explicitly.
     #[error(
         "the database on {0} would be reached without TLS, which anybody on the way can read and change: write \
          sslmode=require, or sslmode=disable if the network is yours alone"
@@ -59,18 +59,18 @@ pub enum ServerError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Server {
-    /// The database that an address names, as `postgres://USER@HOST:PORT/DATABASE?sslmode=require`. Several hosts may be
-    /// named, with commas between them: that one is used that takes writes. `password` is a file whose only line is the
-    /// password; `authority` one with the certificates (PEM) that vouch for the server's, instead of public ones.
+    /// Parses an address such as `postgres://USER@HOST:PORT/DATABASE?sslmode=require`. Of several hosts, separated by
+    /// commas, the writable one is used. `password` is a file whose only line is the password. `authority` is a file
+    /// with CA certificates (PEM) that replace the public ones.
     ///
     /// # Errors
-    /// If the address is no good, TLS is needed and not asked for, or a file can't be read.
+    /// If the address is invalid, requires TLS without asking for it, or a file can't be read.
     pub fn new(
         address: &str,
         password: Option<&Path>,
@@ -78,12 +78,12 @@ impl Server {
     ) -> Result<Self, ServerError> {
         let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme));
         if !is_address {
-            // What stands before the last @ may be a password.
+            // The text before the last @ may contain a password.
             let told = address.rfind('@').map_or(address.to_owned(), |at| format!("…{}", &address[at..]));
             return Err(ServerError::NoAddress(told.escape_debug().to_string()));
         }
         let mut config = Config::from_str(address).map_err(|error| {
-            // The address may hold a password, so that it is not repeated.
+            // The address may contain a password and must not be printed.
             let reason = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
             let hint = if address.contains("sslmode=verify") {
                 "; sslmode=require looks at the server's certificate, name included"
@@ -134,7 +134,7 @@ impl Server {
         Ok(Self { config, hosts, last: Arc::default(), tls })
     }
 
-    /// What people call it: where it is, and nothing that is secret.
+    /// Returns the name for messages: the location without secrets.
     #[must_use]
     pub fn name(&self) -> String {
         format!(
@@ -144,18 +144,18 @@ impl Server {
         )
     }
 
-    /// The places of all hosts, the one that was used last before the others.
+    /// Returns the indices of all hosts, the one used last first.
     pub(super) fn in_turn(&self) -> impl Iterator<Item = usize> + use<> {
         let last = self.last.load(Ordering::Relaxed);
         std::iter::once(last).chain((0..self.hosts.len()).filter(move |place| *place != last))
     }
 
-    /// Says which host is used.
+    /// Notes which host is used.
     pub(super) fn remember(&self, place: usize) {
         self.last.store(place, Ordering::Relaxed);
     }
 
-    /// What people call a host.
+    /// Returns the name of a host for messages.
     pub(super) fn host(&self, place: usize) -> String {
         hosts(&self.hosts[place])
     }
@@ -178,7 +178,7 @@ fn hosts(config: &Config) -> String {
     config.get_hosts().iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// The same configuration with one of its hosts.
+/// Returns the configuration with only one of its hosts.
 fn alone(config: &Config, place: usize) -> Config {
     let mut alone = Config::new();
     match config.get_hosts().get(place) {
@@ -212,7 +212,7 @@ fn alone(config: &Config, place: usize) -> Config {
     alone.keepalives_idle(PATIENCE).keepalives_interval(PROBED).keepalives_retries(PROBES);
     alone.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation());
     alone.channel_binding(config.get_channel_binding());
-    // Of several servers, the one that takes writes.
+    // Of several servers, selects the one that accepts writes.
     alone.target_session_attrs(TargetSessionAttrs::ReadWrite);
     alone
 }
@@ -226,7 +226,7 @@ fn is_on_this_machine(host: &Host) -> bool {
     }
 }
 
-/// How servers' certificates are looked at: always, whatever `sslmode` says besides.
+/// Returns the TLS configuration. Certificates are always verified, whatever `sslmode` says.
 fn tls(authority: Option<&Path>) -> Result<ClientConfig, ServerError> {
     let mut roots = RootCertStore::empty();
     match authority {

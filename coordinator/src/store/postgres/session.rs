@@ -1,7 +1,7 @@
-//! A connection to PostgreSQL, used by one thread.
+//! A blocking connection to PostgreSQL, used by one thread.
 //!
-//! What is asked is asked by the thread that wants to know, which waits for the answer, also in the middle of a runtime
-//! of its own; what speaks with servers runs on a thread of its own for the whole program.
+//! The calling thread waits for the answer, even inside a runtime of its own. The network code runs on one background
+//! thread for the whole program.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -30,37 +30,38 @@ use super::row::PostgresRow;
 use super::server::Server;
 use super::write_buffer::{Batch, Parameter, Waiting};
 
-/// How long an answer is waited for: one that may have much to do, and one about who leads.
+/// Timeout of an answer: for extensive queries, and for leader election.
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Statements that are kept prepared. What a transaction writes as one has a shape for each set of tables.
+/// Maximal cached prepared statements. A combined write has a shape for each set of tables.
 const PREPARED: usize = 256;
 
 /// Changes that are sent together.
 const TOGETHER: usize = 1000;
 
-/// What every connection begins with. Tables are in a schema of their own. A transaction that its owner has forgotten
-/// must not keep another coordinator from leading, and nobody waits for locks longer than an answer is waited for: who
-/// has given up must not be made the leader later. The last is who serves it there.
+/// The settings of every connection. The tables are in their own schema. An abandoned transaction must not block a
+/// takeover.
+/// Lock timeouts are shorter than answer timeouts: a candidate that has given up must not get the lease later. The
+/// query identifies the serving process.
 const SETTINGS: &str = "SET search_path TO queens; SET idle_in_transaction_session_timeout TO '4s'; \
                         SET statement_timeout TO 0; SET lock_timeout TO '2s'; SET synchronous_commit TO on; \
                         SET client_min_messages TO warning; \
                         SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint AS since \
                         FROM pg_stat_get_activity(pg_backend_pid())";
 
-/// The process of the server that serves a connection. Others may have its number later.
+/// The server process of a connection. The pid alone is not unique: it may be reused.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backend {
     pid: i64,
     since: i64,
 }
 
-/// Makes sure that whoever has an epoch leads until the transaction ends, and that it goes on from the state that it
-/// knows. It fails, and the transaction with it, if not.
+/// Ensures until the end of the transaction that this epoch leads, and that the tables are in the expected state.
+/// Otherwise the statement fails, and the transaction with it.
 const HOLD: &str = "SELECT queens.hold(?1, ?2, ?3)";
 
-/// Who has to lead, in which state the tables have to be, and in which the transaction leaves them.
+/// The leader's epoch, and the states of the tables before and after the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
     pub(super) epoch: i64,
@@ -74,18 +75,18 @@ impl Hold {
     }
 }
 
-/// How far a transaction has come.
+/// The progress of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transaction {
-    /// There is none, or whoever carries out statements has made one.
+    /// There is none, or the caller manages it by statements.
     None,
-    /// The server knows nothing of it: what is written waits here.
+    /// It has not begun on the server: writes are buffered here.
     Planned(Hold),
-    /// The server has said that it has begun, and that who has to lead does.
+    /// It has begun on the server, which has confirmed the lease.
     Open,
 }
 
-/// A connection with what was prepared on it.
+/// A connection with its prepared statements.
 pub(crate) struct Session {
     client: Client,
     warnings: Warnings,
@@ -93,7 +94,7 @@ pub(crate) struct Session {
     patience: Cell<Duration>,
     pub(super) backend: Backend,
     statements: RefCell<HashMap<String, Statement>>,
-    /// Changes that were not sent yet, and rows that are written after those.
+    /// Changes to be sent, and rows to be written after them.
     changes: RefCell<Vec<(Statement, Vec<Parameter>)>>,
     waiting: RefCell<Waiting>,
 }
@@ -109,17 +110,17 @@ impl Session {
         Self::open_for(server, PATIENCE)
     }
 
-    /// A connection for what is answered at once, or somebody else has to be asked.
+    /// Opens a connection for leader election, with a short timeout.
     pub(super) fn open_for_lead(server: &Server) -> Result<Self, Fault> {
         Self::open_for(server, SHORT_PATIENCE)
     }
 
-    /// The same connection for what may take longer.
+    /// Returns the same connection with the long timeout.
     pub(super) fn patient(self) -> Self {
         Self { patience: Cell::new(PATIENCE), ..self }
     }
 
-    /// Does something whose answers may take so long.
+    /// Runs an operation with another timeout.
     pub(super) fn with_patience<T>(&self, patience: Duration, work: impl FnOnce() -> T) -> T {
         let usual = self.patience.replace(patience);
         let done = work();
@@ -155,18 +156,18 @@ impl Session {
         })
     }
 
-    /// Has the server say that something is written before a standby has it.
+    /// Acknowledges commits before a standby has them.
     pub(super) fn wait_for_no_standby(&self) -> Result<(), Fault> {
         self.carry_out("SET synchronous_commit TO local")
     }
 
-    /// Has the server say that something is written before its disk has it: after a crash it may be as it was before.
+    /// Acknowledges commits before the disk has them: a crash may lose them.
     pub(super) fn wait_for_no_disk(&self) -> Result<(), Fault> {
         self.carry_out("SET synchronous_commit TO off")
     }
 
-    /// Makes sure that what was sent by an earlier connection has its effect by now or never has: it may have been cut
-    /// off with a transaction on its way. Whoever sends that again would else be overtaken by it.
+    /// Waits until writes of an earlier connection have taken effect or never will. It may have been cut off during a
+    /// transaction, which would otherwise overtake its repetition.
     pub(super) fn outlive(&self, former: Backend) -> Result<(), Fault> {
         let end = "SELECT CASE WHEN wait_event = 'SyncRep' THEN NULL ELSE pg_terminate_backend(pid, 2000) END AS ended \
                    FROM pg_stat_activity \
@@ -176,7 +177,7 @@ impl Session {
         match ended {
             None | Some(Some(true)) => Ok(()),
             Some(Some(false)) => Err(Fault::Lost("an earlier connection can't be ended".to_owned())),
-            // To end it now would leave it written on one server alone.
+            // Ending it now would leave the write on one server only.
             Some(None) => Err(Fault::Lost(
                 "the database waits for a standby (synchronous_standby_names), so that nothing it writes is safe"
                     .to_owned(),
@@ -184,11 +185,11 @@ impl Session {
         }
     }
 
-    /// Writes in one transaction, which is durable when this returns, or has no effect: also if the server gives up a
-    /// statement in its middle. Fails if what is to hold does not. After an error, drop the session.
+    /// Writes in one transaction, which is durable on return, or has no effect, even if the server cancels a statement.
+    /// Fails if `hold` does. After an error, drop the session.
     ///
-    /// What is written goes to the server as one statement if it can. Else the transaction begins there as soon as
-    /// something has to be asked or too much waits.
+    /// If possible, all writes are sent as one statement. Otherwise the transaction begins on the server at the first
+    /// query, or when the buffer is full.
     pub(super) fn transact<T>(
         &self,
         hold: Hold,
@@ -206,13 +207,14 @@ impl Session {
             self.send_changes()?;
             self.transaction.set(Transaction::None);
         }
-        // Such as that nobody waits for the standby any more, or that there is no transaction: it may not be durable.
+        // For example, the server has stopped waiting for the standby, or there was no transaction: the write may not
+        // be durable.
         self.warnings
             .take()
             .map_or(Ok(done), |warning| Err(Fault::Lost(format!("the database warns: {warning}"))))
     }
 
-    /// All that waits as one statement, which the server carries out or not.
+    /// Returns all buffered writes as one atomic statement.
     fn single(&self, hold: Hold) -> Result<(Statement, Vec<Parameter>), Fault> {
         let mut single = Single::default();
         for batch in self.waiting.borrow_mut().take() {
@@ -224,8 +226,8 @@ impl Session {
         Ok((self.prepare(&sql)?, values))
     }
 
-    /// Begins the transaction that is planned, if there is one. What follows is sent only when the server has done so: it
-    /// would carry that out by itself, whoever leads, if it had given up one of these.
+    /// Begins the planned transaction, if any, and waits for it. If the server had cancelled one of these statements,
+    /// it would execute later ones outside of a transaction, with any leader.
     fn begin(&self) -> Result<(), Fault> {
         let Transaction::Planned(hold) = self.transaction.get() else { return Ok(()) };
         let hold = (self.prepare(HOLD)?, hold.values());
@@ -234,14 +236,14 @@ impl Session {
         Ok(())
     }
 
-    /// Carries out statements without parameters.
+    /// Executes statements without parameters.
     pub(crate) fn carry_out(&self, sql: &str) -> Result<(), Fault> {
         self.begin()?;
         self.send_changes()?;
         within(self.patience.get(), async { self.client.batch_execute(sql).await.map_err(fault) })
     }
 
-    /// Sends the changes that wait, all at once, and waits for all answers. The first that fails is the reason.
+    /// Sends all buffered changes in a pipeline, and waits for all answers. Returns the first error.
     pub(super) fn send_changes(&self) -> Result<(), Fault> {
         self.line_up_rows()?;
         if self.changes.borrow().is_empty() {
@@ -257,7 +259,7 @@ impl Session {
             let mut done: Vec<Result<u64, Error>> = Vec::new();
             for (statement, values) in changes {
                 let mut answer = Box::pin(self.client.execute_raw(statement, values));
-                // The first look sends it, so that they go in their order.
+                // The first poll sends the statement, which preserves the order.
                 match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
                     Poll::Pending => answers.push(answer),
                     Poll::Ready(answer) => done.push(answer),
@@ -271,7 +273,7 @@ impl Session {
         })
     }
 
-    /// Makes changes of the rows that wait.
+    /// Turns buffered rows into changes.
     fn line_up_rows(&self) -> Result<(), Fault> {
         for batch in self.waiting.borrow_mut().take() {
             for (sql, values) in self.statements_of(batch)? {
@@ -282,11 +284,11 @@ impl Session {
         Ok(())
     }
 
-    /// What writes rows of a table: a statement or two.
+    /// Returns the one or two statements that write a batch.
     fn statements_of(&self, batch: Batch) -> Result<Vec<(String, Vec<Parameter>)>, Fault> {
         let only_row = batch.only_row();
         let Batch { table, rows, removed } = batch;
-        // Of one row, what it takes is known, and of more, arrays of that.
+        // Several rows are sent as arrays of the parameter types of one row.
         let types = self.prepare(table.put)?.params().to_vec();
         let arrays = |n: usize| {
             let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
@@ -317,7 +319,7 @@ impl Session {
         })?;
         let mut statements = self.statements.borrow_mut();
         if statements.len() >= PREPARED {
-            // The server lets go of them when nobody uses them any more.
+            // The server frees them when they are no longer used.
             statements.clear();
         }
         statements.insert(sql.to_owned(), statement.clone());
@@ -340,7 +342,7 @@ impl Database for Session {
         let rows = within(self.patience.get(), async { rows.await.map_err(fault) })?;
         let mut rows = pin!(rows);
         loop {
-            // Each answer has its time: how long all rows take depends on how many there are.
+            // The timeout applies to each row: the time for all rows depends on their number.
             let row = within(self.patience.get(), async { rows.next().await.transpose().map_err(fault) })?;
             match row.map(PostgresRow) {
                 None => return Ok(()),
@@ -369,7 +371,7 @@ impl Database for Session {
     }
 }
 
-/// What speaks with servers.
+/// Returns the runtime of the network code.
 fn speaker() -> Result<&'static Runtime, Fault> {
     static SPEAKER: OnceLock<Option<Runtime>> = OnceLock::new();
     let make =
@@ -378,7 +380,7 @@ fn speaker() -> Result<&'static Runtime, Fault> {
     speaker.ok_or_else(|| Fault::Lost("a thread could not be started".to_owned()))
 }
 
-/// Waits for an answer, but not for ever.
+/// Blocks until an answer or the timeout.
 fn within<T>(patience: Duration, answer: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     let mut answer = pin!(answer);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -396,7 +398,7 @@ fn within<T>(patience: Duration, answer: impl Future<Output = Result<T, Fault>>)
     }
 }
 
-/// Lets a thread go on that waits for an answer.
+/// Wakes the thread that waits for an answer.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -405,8 +407,8 @@ impl Wake for Unpark {
     }
 }
 
-/// SQL that SQLite takes, as PostgreSQL takes it: it numbers parameters with another sign, and has a meaning of its own
-/// for the word `cross`.
+/// Translates SQL for SQLite to that of PostgreSQL, which marks parameters by another sign, and reserves the word
+/// `cross`.
 fn translated(sql: &str) -> String {
     let mut translated = String::with_capacity(sql.len() + 16);
     let mut rest = sql;

@@ -1,4 +1,4 @@
-//! The store of the coordinator that leads.
+//! The leader's PostgreSQL store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,24 +26,24 @@ use super::read_only::PostgresViews;
 use super::server::Server;
 use super::session::{Backend, Hold, Session};
 
-/// Keeps jobs in a database on a server. What a [`commit`](Store::commit) wrote is as durable as the server makes it:
-/// with `synchronous_standby_names` also if it is lost.
+/// Stores jobs in a database on a server. The server determines the durability of a [`commit`](Store::commit): with
+/// `synchronous_standby_names`, commits survive its loss.
 #[derive(Debug)]
 pub struct PostgresStore {
     server: Server,
-    /// The connection, as long as nothing has gone wrong with it.
+    /// The connection, until an error occurs.
     session: Option<Session>,
-    /// What served the connection before, if nobody has made sure yet that it does nothing any more.
+    /// The server process of the former connection, until it is known to have ended.
     former: Option<Backend>,
     lead: Lead,
     lineage: Lineage,
     tables: Tables,
-    /// The directory with the key that signs certificates.
+    /// The directory of the signing key.
     key: PathBuf,
 }
 
 impl PostgresStore {
-    /// The store of who has taken the lead.
+    /// Creates the store of a new leader.
     pub(super) fn with_lead(server: Server, session: Session, lead: Lead, key: &Path) -> Self {
         Self {
             server,
@@ -56,7 +56,7 @@ impl PostgresStore {
         }
     }
 
-    /// For how long it may write.
+    /// Returns the lease, which limits how long this store may write.
     #[must_use]
     pub fn lease(&self) -> LeaderLease {
         self.lead.lease.clone()
@@ -66,7 +66,7 @@ impl PostgresStore {
         StoreName::Database(self.server.name())
     }
 
-    /// Does something with the connection, which is made if need be, and given up if something goes wrong.
+    /// Runs an operation on the connection, which is opened if needed, and dropped after an error.
     fn with_session<T>(
         &mut self,
         work: impl FnOnce(&Session, &mut Tables, &mut Lineage) -> Result<T, Fault>,
@@ -74,7 +74,7 @@ impl PostgresStore {
         let done = self.session().and_then(|session| {
             self.former = Some(session.backend);
             if self.lineage.known().is_none() {
-                // No transaction is on its way: the connection before has ended.
+                // No transaction is in progress: the former connection has ended.
                 self.lineage.settle(state(&session)?).map_err(|_| Fault::of_other_state())?;
             }
             let done = work(&session, &mut self.tables, &mut self.lineage)?;
@@ -90,7 +90,7 @@ impl PostgresStore {
         })
     }
 
-    /// The connection, or another one that begins when the one before has ended.
+    /// Returns the connection, or a new one after the former has ended.
     fn session(&mut self) -> Result<Session, Fault> {
         if let Some(session) = self.session.take() {
             return Ok(session);
@@ -100,8 +100,8 @@ impl PostgresStore {
         Ok(session)
     }
 
-    /// Writes in one transaction, which is durable when this returns, or has no effect. Fails if somebody else leads, or
-    /// the database is not in the state that the transaction before has left.
+    /// Writes in one transaction, which is durable on return, or has no effect. Fails if another coordinator leads, or
+    /// the database is not in the state that the previous transaction left.
     fn transact<T>(
         &mut self,
         work: impl FnOnce(&Session, &mut Tables) -> Result<T, Fault>,
@@ -179,22 +179,22 @@ impl Archive for PostgresStore {
     }
 }
 
-/// The number of the state that the tables are in.
+/// Returns the number of the tables' present state.
 fn state(session: &Session) -> Result<i64, Fault> {
     let number = first(session, "SELECT number FROM state", &[], |row| cell(row, "number", &"state"))?;
     number.ok_or_else(|| Fault::Damaged("its table 'state' is empty".to_owned()))
 }
 
-/// A number that no state has had.
+/// Draws a number that no state has had.
 fn new_state() -> i64 {
     i64::try_from(seed::draw() >> 65).unwrap_or_default()
 }
 
-/// Proves, from the records alone, what each job of a database has counted, as
-/// [`audit`](queens_store::sqlite::audit()) does; also while a coordinator uses it.
+/// Audits each job of a database from its records alone, like [`audit`](queens_store::sqlite::audit()), even while a
+/// coordinator uses it.
 ///
 /// # Errors
-/// If the server can't be reached, or something contradicts something.
+/// If the server can't be reached, or a job contains a contradiction.
 pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
     let views = PostgresViews { server: server.clone() };
     let truth = |job: &JobEntry, pass: Pass| Truth::of(job.n, job.method, pass);
@@ -202,10 +202,10 @@ pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
     audited.map_err(|fault| fault.of_opening(views.place()))
 }
 
-/// Makes a database in `new_dir`, which must be empty or not there, from what proves itself on a server.
+/// Creates a database in `new_dir`, which must be empty or absent, from the valid rows on a server.
 ///
 /// # Errors
-/// If a table can't be read, nothing proves itself, or the new directory can't be written.
+/// If a table can't be read, no row is valid, or the new directory can't be written.
 pub(crate) fn recover(server: &Server, new_dir: &Path) -> Result<Recovered, RecoverError> {
     let views = PostgresViews { server: server.clone() };
     let view = views.view().map_err(|fault| fault.of_opening(views.place()))?;

@@ -1,4 +1,4 @@
-//! Rows that wait to be written, so that those of a table go together, in one statement.
+//! Buffers rows to be written, so that each table's rows are sent in one statement.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use queens_store::sql::table::Table;
 
-/// The tables, each after those that its rows refer to.
+/// The tables in the order of their foreign keys.
 const ORDER: [&str; 14] = [
     "job",
     "job_identity",
@@ -26,7 +26,7 @@ const ORDER: [&str; 14] = [
     "name",
 ];
 
-/// A part of a key.
+/// A column of a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum KeyPart {
     Nothing,
@@ -34,25 +34,25 @@ enum KeyPart {
     Text(String),
 }
 
-/// What is to become of rows: of each what was said last.
+/// Buffered writes: the last change of each row.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(BTreeMap<RowKey, (Table, Option<Vec<Value>>)>);
 
-/// Where a row waits: with those of its table, known by its key.
+/// The rank of a row's table, and the row's key.
 type RowKey = (usize, Vec<KeyPart>);
 
-/// What is to be written to a table, or removed from it.
+/// Rows to be written to a table, and keys to be removed from it.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) table: Table,
-    /// The columns of the rows that are written.
+    /// The columns of the written rows.
     pub(super) rows: Vec<Parameter>,
-    /// The columns of the keys that are removed.
+    /// The columns of the removed keys.
     pub(super) removed: Vec<Parameter>,
 }
 
 impl Batch {
-    /// The values of the row that is written, if it is the only one: a statement for one row takes less than arrays.
+    /// Returns the written row if it is the only one: a statement for one row is cheaper than arrays.
     pub(super) fn only_row(&self) -> Option<Vec<Parameter>> {
         let only = |column: &Parameter| {
             Some(Parameter::One(match column {
@@ -88,7 +88,7 @@ impl Waiting {
         self.0.insert(place(&table, key), (table, None));
     }
 
-    /// All of it, a batch for each table.
+    /// Takes all rows, as one batch for each table.
     pub(super) fn take(&mut self) -> Vec<Batch> {
         let mut batches: Vec<(usize, Batch)> = Vec::new();
         for ((rank, key), (table, row)) in std::mem::take(&mut self.0) {
@@ -110,7 +110,7 @@ fn place(table: &Table, values: &[Value]) -> RowKey {
     (rank, values[..table.n_key].iter().map(KeyPart::from).collect())
 }
 
-/// Adds a row to columns.
+/// Appends a row to columns.
 fn add(columns: &mut Vec<Parameter>, row: Vec<Value>) {
     columns.resize_with(row.len(), || Parameter::Integers(Vec::new()));
     for (column, value) in columns.iter_mut().zip(row) {
@@ -138,7 +138,7 @@ impl From<KeyPart> for Value {
     }
 }
 
-/// A value on its way to the server, or a column of values. All columns are `BIGINT`, `TEXT` or `BYTEA`.
+/// A value for the server, or a column of values. All columns are `BIGINT`, `TEXT` or `BYTEA`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Parameter {
     One(Value),
@@ -148,8 +148,8 @@ pub(super) enum Parameter {
 }
 
 impl Parameter {
-    /// Adds a value to a column. Before the first text, a column of texts has had nothing but nulls, and one of bytes
-    /// before the first of these.
+    /// Appends a value to a column. A column begins as one of integers, and changes its type at the first text or
+    /// bytes: before these, it has only nulls.
     fn push(&mut self, value: Value) {
         match (&mut *self, value) {
             (Self::Integers(all), Value::Integer(integer)) => all.push(Some(integer)),

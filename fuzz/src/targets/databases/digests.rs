@@ -1,4 +1,4 @@
-//! Digests that fit, by their definition: what somebody makes who means to deceive.
+//! Computes valid digests by their definition, like a deceiver.
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, params_from_iter};
@@ -7,10 +7,10 @@ use siphasher::sip::SipHasher13;
 /// Tables whose rows belong to a job.
 const OF_JOBS: [&str; 6] = ["plan_cross", "coverage", "coverage_range", "record", "second_count", "verdict"];
 
-/// The others; that of jobs is the last, as there is a digest of the plan in it.
+/// The other tables; `job` is the last, as it contains a digest of the plan.
 const OTHERS: [&str; 4] = ["job_identity", "source", "blocked_worker", "job"];
 
-/// What the rows of a job are about.
+/// The board that a job's rows describe.
 struct Board {
     job: i64,
     identity: Vec<u8>,
@@ -20,7 +20,7 @@ struct Board {
     is_second: bool,
 }
 
-/// Makes the digests of all rows fit, as far as there are tables for them.
+/// Makes the digests of all rows fit, where the tables exist.
 pub(super) fn seal(connection: &Connection) -> rusqlite::Result<()> {
     for board in boards(connection)? {
         _ = seal_plan(connection, &board);
@@ -51,12 +51,12 @@ fn boards(connection: &Connection) -> rusqlite::Result<Vec<Board>> {
     Ok(boards.flatten().collect())
 }
 
-/// The bytes of an identity; none if it is none.
+/// Returns the bytes of an identity; none if it is invalid.
 fn bytes_of(identity: &str) -> Vec<u8> {
     u128::from_str_radix(identity, 16).map_or(Vec::new(), |identity| identity.to_be_bytes().to_vec())
 }
 
-/// Makes the digests of a table's rows fit: of a job's, or of all.
+/// Makes the digests of a table's rows fit: a job's rows, or all.
 fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> rusqlite::Result<()> {
     let filter = board.map_or(String::new(), |board| format!("WHERE job = {}", board.job));
     let mut statement = connection.prepare(&format!("SELECT * FROM {table} {filter}"))?;
@@ -90,7 +90,7 @@ fn seal_table(connection: &Connection, table: &str, board: Option<&Board>) -> ru
     Ok(())
 }
 
-/// Makes the digest of a job's plan fit, and the number of its parts.
+/// Makes the digest and the number of parts of a job's plan fit.
 fn seal_plan(connection: &Connection, board: &Board) -> rusqlite::Result<()> {
     let mut bytes = board.identity.clone();
     bytes.push(board.n.to_le_bytes()[0]);
@@ -112,7 +112,7 @@ fn seal_plan(connection: &Connection, board: &Board) -> rusqlite::Result<()> {
     connection.execute(sql, (board.job, hash(&bytes), n_parts)).map(drop)
 }
 
-/// Appends a value as it is hashed.
+/// Appends a value in its hashed form.
 fn put(bytes: &mut Vec<u8>, value: ValueRef<'_>) {
     let (kind, content) = match value {
         ValueRef::Null => (0, Vec::new()),

@@ -1,4 +1,4 @@
-//! Directories that are made and removed again and again.
+//! Directories that are created and removed repeatedly.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::{fs, process};
 
 pub(super) use queens_store::sqlite::DATABASE;
 
-/// A directory in which there is nothing at first, and which goes with this.
+/// A directory that starts empty and is removed on drop.
 pub(super) struct Directory(PathBuf);
 
 impl Directory {
@@ -31,14 +31,14 @@ impl Directory {
         fs::read(self.0.join(name)).unwrap_or_default()
     }
 
-    /// All files in it.
+    /// Returns all files in it.
     pub(super) fn contents(&self) -> BTreeMap<String, Vec<u8>> {
         let entries = fs::read_dir(&self.0).expect("readable").map(|entry| entry.expect("an entry"));
         let name = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         entries.map(|entry| (name(&entry), fs::read(entry.path()).expect("readable"))).collect()
     }
 
-    /// Puts the files back that were there.
+    /// Restores the files.
     pub(super) fn restore(&self, contents: &BTreeMap<String, Vec<u8>>) {
         for name in self.contents().keys() {
             fs::remove_file(self.0.join(name)).expect("removed");

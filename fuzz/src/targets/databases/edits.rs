@@ -1,4 +1,4 @@
-//! Changes of a directory that an input says.
+//! Decodes an input into changes of a data directory.
 
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use super::asked::{MOST_PLANNED, draw};
 use super::digests::seal;
 use super::directory::{DATABASE, Directory};
 
-/// Databases as programs leave them: after some jobs, and with all that they can hold.
+/// Databases as programs leave them: after some jobs, and with rows in all tables.
 static BASES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| [false, true].map(base).into());
 
 /// Files that may lie beside a database.
@@ -44,7 +44,7 @@ const TABLES: [&str; 11] = [
     "sqlite_schema",
 ];
 
-/// What else can be done to the table `{t}` and its column `{c}`.
+/// Other changes of the table `{t}` and its column `{c}`.
 const TRICKS: [&str; 10] = [
     "DROP TABLE {t}",
     "DELETE FROM {t}",
@@ -59,11 +59,11 @@ const TRICKS: [&str; 10] = [
     "UPDATE {t} SET {c} = {c} + 1",
 ];
 
-/// Numbers at which something often changes.
+/// Numbers at boundaries.
 const TELLING: [i64; 12] =
     [0, 1, 2, -1, i64::MAX, i64::MIN, i64::MAX - 1, 1 << 32, (1 << 32) - 1, 1 << 31, 1_000_000, 1_000_001];
 
-/// The bytes of an input; zeros behind its end.
+/// The bytes of an input; zeros after its end.
 struct Script<'a>(&'a [u8]);
 
 impl<'a> Script<'a> {
@@ -106,7 +106,8 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Makes what is in a directory. The first byte says on what: a base, or nothing; and whether digests are made to fit.
+/// Creates a directory's contents. The first byte chooses the start, a base or nothing, and whether to make digests
+/// fit.
 pub(super) fn make(input: &[u8], dir: &Directory) {
     let mut script = Script(input);
     let first = script.byte();
@@ -119,10 +120,10 @@ pub(super) fn make(input: &[u8], dir: &Directory) {
             "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON;
                          PRAGMA synchronous = OFF; BEGIN";
         connection.execute_batch(unchecked).expect("settings");
-        // Of what stands in the place of a table nobody knows when it ends: from then on no rows are looked for.
+        // A view in place of a table may be endless: from then on, no edit looks for rows.
         let mut has_views = false;
         while !script.0.is_empty() {
-            // What can't be done is not done.
+            // Impossible changes are skipped.
             match script.byte() % 8 {
                 0..=4 if has_views => (),
                 0..=2 => _ = set(&connection, &mut script),
@@ -149,14 +150,14 @@ pub(super) fn make(input: &[u8], dir: &Directory) {
     }
 }
 
-/// Bytes of a file, and where they stand.
+/// Returns the bytes for a file, and their position.
 fn patch(script: &mut Script<'_>) -> (&'static str, usize, Vec<u8>) {
     let at = u32::from_le_bytes(script.number()) as usize;
     let n = usize::from(script.byte());
     (script.one_of(&FILES), at, script.take(n).to_vec())
 }
 
-/// Names of columns of a table, or of its key.
+/// Returns the column names of a table, or of its key.
 fn columns(connection: &Connection, table: &str, of_key: bool) -> rusqlite::Result<Vec<String>> {
     let filter = if of_key { "WHERE pk > 0" } else { "" };
     let sql = format!("SELECT name FROM pragma_table_info('{table}') {filter} ORDER BY cid");
@@ -165,7 +166,7 @@ fn columns(connection: &Connection, table: &str, of_key: bool) -> rusqlite::Resu
     names.collect()
 }
 
-/// A condition that holds for one row of a table.
+/// Returns a condition that selects one row of a table.
 fn row(connection: &Connection, table: &str, script: &mut Script<'_>) -> rusqlite::Result<String> {
     let key = match columns(connection, table, true)? {
         key if key.is_empty() => "rowid".to_owned(),
@@ -186,7 +187,7 @@ fn table_and_column(
     Ok((table, columns.get(at).cloned().unwrap_or_default()))
 }
 
-/// The value as it can stand there: boards are small.
+/// Limits a value to the column's range: boards stay small.
 fn fit(table: &str, column: &str, value: Value) -> Value {
     match value {
         Value::Integer(n) if table == "job" && column == "n" && (MOST_PLANNED.into()..=32).contains(&n) => {
@@ -209,7 +210,7 @@ fn remove(connection: &Connection, script: &mut Script<'_>) -> rusqlite::Result<
     connection.execute(&format!("DELETE FROM {table} WHERE {row}"), [])
 }
 
-/// A row again, with something else in one column.
+/// Inserts a copy of a row with another value in one column.
 fn copy(connection: &Connection, script: &mut Script<'_>) -> rusqlite::Result<usize> {
     let (table, column) = table_and_column(connection, script)?;
     let row = row(connection, table, script)?;
@@ -221,7 +222,7 @@ fn copy(connection: &Connection, script: &mut Script<'_>) -> rusqlite::Result<us
         .execute(&format!("INSERT OR REPLACE INTO {table} SELECT {values} FROM {table} WHERE {row}"), [value])
 }
 
-/// Does what else can be done; whether there is a view then.
+/// Applies another change; returns whether it created a view.
 fn trick(connection: &Connection, script: &mut Script<'_>) -> rusqlite::Result<bool> {
     let (table, column) = table_and_column(connection, script)?;
     let is_size = (table, column.as_str()) == ("job", "n");
@@ -233,16 +234,16 @@ fn trick(connection: &Connection, script: &mut Script<'_>) -> rusqlite::Result<b
     Ok(sql.contains("CREATE VIEW"))
 }
 
-/// The file of a database that a program has left.
+/// Returns the file of a database that a program left.
 fn base(with_all: bool) -> Vec<u8> {
     let dir = Directory::new("base");
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
     connection.execute_batch(include_str!("../../../../coordinator/tests/version_1.sql")).expect("SQL");
-    // To make the plan of halves again takes longer than all else.
+    // Recomputing the plan of half boards takes longer than everything else.
     let tables = ["record", "coverage", "coverage_range", "plan_cross", "job_identity"];
     let drops = tables.map(|table| format!("DELETE FROM {table} WHERE job = 3;")).concat();
     connection.execute_batch(&format!("{drops} DELETE FROM job WHERE id = 3")).expect("SQL");
-    // As all programs have it.
+    // The setting of all programs.
     connection.pragma_update(None, "journal_mode", "WAL").expect("a setting");
     drop(connection);
     if with_all {
@@ -253,7 +254,7 @@ fn base(with_all: bool) -> Vec<u8> {
     dir.read(DATABASE)
 }
 
-/// Further counts of records of job 1, a verdict, and a reason for a block.
+/// Recounts of records of job 1, a verdict, and a reason for a block.
 fn all(drawn: &Drawn) -> Vec<Write> {
     let name = |text: &str| Name::of_any(text);
     let source = |text: &str| {

@@ -1,4 +1,4 @@
-//! A coordinator that serves pages on this thread, and a client of it.
+//! A coordinator that serves pages on this thread, and a client for it.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -24,10 +24,10 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-/// The board of the jobs that are there.
+/// The board size of the existing jobs.
 const N: u8 = 6;
 
-/// Files of a small coordinator.
+/// The open files that a small coordinator may have.
 const FILES: u64 = 256;
 
 /// A coordinator and a connection to it.
@@ -39,7 +39,7 @@ pub(super) struct FedCoordinator {
 }
 
 impl FedCoordinator {
-    /// Starts one that has a job by each method.
+    /// Starts a coordinator that has a job by each method.
     pub(super) fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let n_writes = Arc::new(AtomicUsize::new(0));
@@ -51,12 +51,12 @@ impl FedCoordinator {
         Self { runtime, address, client, n_writes }
     }
 
-    /// How much was written in all.
+    /// Returns the total number of writes.
     pub(super) fn n_writes(&self) -> usize {
         self.n_writes.load(Ordering::Relaxed)
     }
 
-    /// Asks it, and reads the answer; `None` if it can't be asked that.
+    /// Sends a request and reads the answer; `None` if the request can't be sent.
     pub(super) fn ask<T>(
         &mut self,
         request: Request<Body>,
@@ -64,7 +64,7 @@ impl FedCoordinator {
     ) -> Option<T> {
         let (client, address) = (&mut self.client, self.address);
         self.runtime.block_on(async {
-            // It may close a connection when it has answered: of a refused request, it does not wait for the body.
+            // The server may close a connection after its answer: it does not wait for the body of a refused request.
             if client.ready().await.is_err() {
                 *client = connect(address).await;
             }
@@ -77,7 +77,7 @@ impl FedCoordinator {
     }
 }
 
-/// Serves for as long as the runtime is there; where.
+/// Serves as long as the runtime exists; returns the address.
 async fn serve(store: Counted) -> SocketAddr {
     let (handle, run) =
         unthreaded(Box::new(store), NonZeroUsize::MIN, Reporting::default()).expect("nothing is wrong");
@@ -93,14 +93,14 @@ async fn serve(store: Counted) -> SocketAddr {
 
 async fn connect(address: SocketAddr) -> SendRequest<Body> {
     let stream = TcpStream::connect(address).await.expect("it listens");
-    // Without this, all ports would soon be taken by connections that have ended.
+    // Without this, ended connections would soon occupy all ports.
     stream.set_zero_linger().expect("a setting");
     let (client, connection) = handshake(TokioIo::new(stream)).await.expect("a connection");
     tokio::spawn(connection);
     client
 }
 
-/// What a coordinator begins with: a job by each method, of which the second is paused, and a blocked name.
+/// The initial store: a job by each method, of which the second is paused, and a blocked name.
 static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
     let n = BoardSize::new(N).expect("a board size");
     let mut store = MemoryStore::default();
@@ -118,7 +118,7 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
     store
 });
 
-/// A store that counts what is written.
+/// A store that counts writes.
 #[derive(Debug)]
 struct Counted {
     store: MemoryStore,

@@ -8,7 +8,7 @@ fn search(urls: &[&str]) -> Search {
     Search::new(Routes::new(endpoints, Credentials::default()).expect("routes"))
 }
 
-/// What comes of an attempt.
+/// The result of an attempt.
 enum Outcome {
     Refuses,
     Silent,
@@ -18,7 +18,7 @@ enum Outcome {
 
 use Outcome::{Leads, Refuses, Silent, StandsBy};
 
-/// Plays a round in which each coordinator behaves as told, and says whom it has tried, and how long each had.
+/// Plays a round in which each coordinator behaves as given; returns the tried coordinators and their timeouts.
 #[track_caller]
 fn round(search: &mut Search, world: &[(&str, Outcome)]) -> Vec<(String, Option<Duration>)> {
     let mut tried = vec![];
@@ -66,7 +66,7 @@ fn whom_a_standby_names_comes_next_listed_or_not() {
     let mut one = search(&["http://a:1"]);
     let world = [("a:1", StandsBy("http://x:1")), ("x:1", Leads)];
     check(&mut one, &world, &["a:1", "x:1"]);
-    // Whoever led is asked first, if nothing else is known.
+    // Without other knowledge, the last leader is tried first.
     check(&mut one, &world, &["x:1"]);
     check(&mut one, &[("a:1", Leads), ("x:1", Refuses)], &["x:1", "a:1"]);
     check(&mut one, &[("a:1", Leads)], &["a:1"]);
@@ -90,7 +90,7 @@ fn those_who_name_each_other_are_asked_once_in_a_round() {
     let world =
         [("a:1", StandsBy("http://x:1")), ("x:1", StandsBy("http://y:1")), ("y:1", StandsBy("http://x:1"))];
     check(&mut one, &world, &["a:1", "x:1", "y:1"]);
-    // A chain without end is followed so far and no further.
+    // An endless chain is followed only to the limit.
     let chain = [
         ("a:1", StandsBy("http://x:1")),
         ("x:1", StandsBy("http://x:2")),
@@ -102,7 +102,7 @@ fn those_who_name_each_other_are_asked_once_in_a_round() {
     check(&mut search(&["http://a:1"]), &chain, &["a:1", "x:1", "x:2", "x:3", "x:4"]);
 }
 
-/// The leader is frozen, or behind a firewall: those that stand by still name it, and the next of them is asked first.
+/// The leader is frozen, or behind a firewall: the standbys still name it, and the next of them is tried first.
 #[test]
 fn who_does_not_answer_comes_last_and_gets_less_time() {
     let mut three = search(&["http://a:1", "http://b:1", "http://c:1"]);
@@ -118,7 +118,7 @@ fn who_does_not_answer_comes_last_and_gets_less_time() {
         assert_eq!(tried, expected.map(|(url, patience)| (url.to_owned(), patience)));
     }
     check(&mut three, &[("b:1", StandsBy("http://c:1")), ("c:1", Leads)], &["b:1", "c:1"]);
-    // It had a hiccup: where it is the only one that may lead, it is found, and is not doubted any more.
+    // After a hiccup, the only possible leader is found, and is not doubted any more.
     let world = [("a:1", Leads), ("b:1", StandsBy("http://a:1")), ("c:1", StandsBy("http://a:1"))];
     check(&mut three, &world, &["c:1", "b:1", "a:1"]);
     check(&mut three, &world, &["a:1"]);

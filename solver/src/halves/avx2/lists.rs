@@ -1,4 +1,4 @@
-//! Lists of words.
+//! AVX2 functions on lists of words: join, filter, divide, number.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -19,14 +19,14 @@ pub(super) fn join<const RANKED: bool>(
     let n = bucket.attacks.len();
     debug_assert!(bucket.words.len() == n && bucket.ranks.len() == n);
     to.reserve(n + ROOM);
-    // Ranks are appended to a list of their own, which may be longer.
+    // Ranks go to a list of their own, which may be longer.
     assert!(!RANKED || ranks.len() >= to.len());
     let ahead = ranks.len().saturating_sub(to.len());
     if RANKED {
         ranks.reserve(n + ROOM);
     }
     let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
-    // A head with a queen in a central column makes the tail's the second: its row moves from the first four bits to
+    // If the head has a queen in a central column, the tail's is the second: its row moves from the first four bits to
     // the next.
     let central = all(if shift { 0xF << FIRST_CENTRAL } else { 0 });
     let mut end = to.len();
@@ -79,7 +79,7 @@ pub(super) fn divide(
     to.reserve(words.len() + ROOM);
     to_equal.reserve(words.len() + ROOM);
     let mask = all(mask);
-    // Words are compared with signs: the highest bit is flipped on both sides.
+    // AVX2 compares words as signed numbers, so both sides have the highest bit flipped.
     let sign = all(1 << 63);
     let within = |range: &Range<u64>| {
         let len = range.end.saturating_sub(range.start);
@@ -123,7 +123,7 @@ pub(super) fn number(ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64) {
         let code =
             _mm256_and_si256(_mm256_slli_epi16::<{ ENTRY.trailing_zeros().cast_signed() }>(entry), keep);
         let mut codes = [0; WORDS];
-        // SAFETY: four words.
+        // SAFETY: the array has four words.
         unsafe { _mm256_storeu_si256(codes.as_mut_ptr().cast(), code) };
         let n = WORDS.min(ranks.len() - at);
         ranks[at..at + n].copy_from_slice(&codes[..n]);

@@ -1,4 +1,4 @@
-//! Planes of bits, and tables of them.
+//! AVX2 functions on bit planes and tables: transposition, sieve, tables, steps.
 
 use std::arch::x86_64::*;
 
@@ -9,7 +9,7 @@ use crate::halves::vectors::{ENTRY, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables
 /// Vectors in a line.
 const HALVES: usize = 2;
 
-/// For each byte, the numbers of its bits that are set.
+/// The numbers of the set bits of each byte.
 static SET_BITS: [[u16; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut byte = 0;
@@ -31,7 +31,7 @@ static SET_BITS: [[u16; 8]; 256] = {
 pub(super) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
     assert!(words.len() <= 512 && n_planes <= 64 && planes.len() > (n_planes.max(1) - 1) * stride);
     let mut padded = [0; 32];
-    // The bytes of two words, one of each in turn.
+    // Interleaves the bytes of two words.
     let order =
         _mm256_broadcastsi128_si256(_mm_set_epi8(15, 7, 14, 6, 13, 5, 12, 4, 11, 3, 10, 2, 9, 1, 8, 0));
     for group in 0..16 {
@@ -48,9 +48,9 @@ pub(super) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], str
             padded[..words.len()].copy_from_slice(words);
             &padded
         };
-        // Words 2 i and 2 i + 1 of the first and of the second sixteen.
+        // Takes words 2 i and 2 i + 1 of the first and of the second sixteen.
         let four = |i: usize| {
-            // SAFETY: two words each, of 32.
+            // SAFETY: each load reads two words of 32.
             let two = |at: usize| unsafe { _mm_loadu_si128(words[at..at + 2].as_ptr().cast()) };
             _mm256_shuffle_epi8(_mm256_set_m128i(two(16 + 2 * i), two(2 * i)), order)
         };
@@ -91,7 +91,7 @@ fn set(line: &mut Line, group: usize, bits: u32) {
     line.0[word] = line.0[word] & !(0xFFFF_FFFF << shift) | u64::from(bits) << shift;
 }
 
-/// What is left of a block: where none of a sieve's planes is set.
+/// Returns the placements of a block that a sieve leaves: those with no bit in any of its planes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn left(sieve: &Sieve<'_>, block: usize) -> Line {
@@ -105,7 +105,7 @@ fn left(sieve: &Sieve<'_>, block: usize) -> Line {
             attacked = _mm256_or_si256(attacked, at(plane));
         }
         let left = _mm256_andnot_si256(attacked, at(&sieve.one[block]));
-        // SAFETY: as above.
+        // SAFETY: see above.
         unsafe { _mm256_store_si256((&raw mut line).cast::<__m256i>().add(half), left) };
     }
     line
@@ -126,7 +126,7 @@ pub(super) fn sift(sieve: Sieve<'_>, to: &mut Sifted) {
             before[word] = end;
             for set in bits.to_le_bytes() {
                 debug_assert!(end as usize + 8 <= numbers.len());
-                // SAFETY: at most 64 of each word so far have passed, and there is room for a vector behind them.
+                // SAFETY: at most 64 of each word so far have passed, and a vector fits behind them.
                 unsafe {
                     let numbers_of = _mm_loadu_si128(SET_BITS[usize::from(set)].as_ptr().cast());
                     _mm_storeu_si128(
@@ -160,7 +160,7 @@ pub(super) fn singles(planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &m
     for (i, &(a, b)) in feet.iter().enumerate() {
         debug_assert!(a <= NO_PLANE && b <= NO_PLANE);
         for half in 0..HALVES * n_lines {
-            // SAFETY: planes have numbers up to `NO_PLANE`, and their lines and those written to are there.
+            // SAFETY: plane numbers are at most `NO_PLANE`, and the lines read and written are in bounds.
             unsafe {
                 let at = |plane: u8| {
                     let plane = LINES * usize::from(plane.min(NO_PLANE));
@@ -196,7 +196,7 @@ pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], apart: &[u1
     }
 }
 
-/// Steps after which the bytes that count may be full: each adds up to eight.
+/// Steps until byte counters may overflow: each step adds up to eight.
 const FULL: usize = 31;
 
 #[target_feature(enable = "avx2")]
@@ -217,7 +217,7 @@ pub(super) fn steps<const N: usize>(
         let mut counts = [[zero; HALVES]; N];
         for &number in numbers {
             debug_assert!(usize::from(number) < codes.len());
-            // SAFETY: numbers are those of placements with codes, and codes those of entries of the tables.
+            // SAFETY: the numbers are those of placements with codes, and the codes those of table entries.
             unsafe {
                 let code = *codes.get_unchecked(usize::from(number));
                 let entry = |table: usize| {
@@ -246,7 +246,7 @@ pub(super) fn steps<const N: usize>(
         }
     }
     let mut words = [0_u64; WORDS];
-    // SAFETY: four words.
+    // SAFETY: the array has four words.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), sum) };
     words.iter().sum()
 }

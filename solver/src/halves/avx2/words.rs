@@ -1,11 +1,11 @@
-//! Vectors of words.
+//! AVX2 vectors of four words: load, compare, pack.
 
 use std::arch::x86_64::*;
 
 /// Words in a vector.
 pub(super) const WORDS: usize = 4;
 
-/// For each mask of words, the numbers of 32-bit lanes that bring the words to the front.
+/// The numbers of the 32-bit lanes that move the words of a mask to the front, for each mask.
 static PACKED: [[u32; 8]; 16] = {
     let mut table = [[0; 8]; 16];
     let mut mask = 0;
@@ -30,17 +30,17 @@ pub(super) fn all(word: u64) -> __m256i {
     _mm256_set1_epi64x(word.cast_signed())
 }
 
-/// The lanes of the last words, of which there are `n` left.
+/// Returns a mask of the lanes in use, if `n` words are left.
 pub(super) fn lanes(n: usize) -> usize {
     if n >= WORDS { 0xF } else { (1 << n) - 1 }
 }
 
-/// Reads the words from number `at` on; where there are fewer than four, zeros.
+/// Reads four words from index `at` on, with zeros past the end.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load(words: &[u64], at: usize) -> __m256i {
     let four = |words: &[u64; WORDS]| {
-        // SAFETY: four words.
+        // SAFETY: the array has four words.
         unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
     };
     match words[at..].first_chunk() {
@@ -53,7 +53,7 @@ pub(super) fn load(words: &[u64], at: usize) -> __m256i {
     }
 }
 
-/// The lanes that are zero.
+/// Returns a mask of the lanes that are zero.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn zeros(words: __m256i) -> usize {
@@ -61,7 +61,7 @@ pub(super) fn zeros(words: __m256i) -> usize {
     _mm256_movemask_pd(_mm256_castsi256_pd(zero)).cast_unsigned() as usize
 }
 
-/// Writes the words of the lanes in a mask, and behind them what may be overwritten; returns how many there are.
+/// Writes the words of the lanes in a mask, and arbitrary words behind them; returns the number of words in the mask.
 ///
 /// # Safety
 /// There must be room for four words.
@@ -69,7 +69,7 @@ pub(super) fn zeros(words: __m256i) -> usize {
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) unsafe fn pack(words: __m256i, mask: usize, to: *mut u64) -> usize {
     let order = &PACKED[mask & 0xF];
-    // SAFETY: eight lane numbers, and room for four words.
+    // SAFETY: an order has eight lane numbers, and there is room for four words.
     unsafe {
         let order = _mm256_loadu_si256(order.as_ptr().cast());
         _mm256_storeu_si256(to.cast(), _mm256_permutevar8x32_epi32(words, order));

@@ -1,4 +1,4 @@
-//! Lists of words.
+//! AVX-512 functions on lists of words: join, filter, divide, number.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -33,19 +33,19 @@ fn join_shifted<const RANKED: bool, const SHIFT: bool>(
     let n = bucket.attacks.len();
     assert!(n.is_multiple_of(BUCKET as usize) && bucket.words.len() == n && bucket.ranks.len() == n);
     to.reserve(n + ROOM);
-    // Ranks are appended to a list of their own, which may be longer.
+    // Ranks go to a list of their own, which may be longer.
     assert!(!RANKED || ranks.len() >= to.len());
     let ahead = ranks.len().saturating_sub(to.len());
     if RANKED {
         ranks.reserve(n + ROOM);
     }
     let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
-    // A head with a queen in a central column makes the tail's the second: its row moves from the first four bits to
+    // If the head has a queen in a central column, the tail's is the second: its row moves from the first four bits to
     // the next.
     let central = all(0xF << FIRST_CENTRAL);
     let mut end = to.len();
     for at in (0..n).step_by(BUCKET as usize) {
-        // SAFETY: the bucket has a multiple of a vector's words; and there is room for all of them and a vector behind
+        // SAFETY: the bucket has a multiple of a vector's words, and there is room for all of them and a vector behind
         // the end.
         unsafe {
             let load = |words: &[u64]| _mm512_loadu_epi64(words.as_ptr().add(at).cast());
@@ -53,7 +53,7 @@ fn join_shifted<const RANKED: bool, const SHIFT: bool>(
             let mut tail = load(bucket.words);
             if SHIFT {
                 let row = _mm512_srli_epi64::<4>(_mm512_and_si512(tail, central));
-                // Neither has other bits there.
+                // The head has no bits there.
                 tail = _mm512_or_si512(_mm512_andnot_si512(central, tail), row);
             }
             debug_assert!(end + WORDS <= to.capacity());
@@ -79,8 +79,8 @@ pub(super) fn filter(words: &[u64], mask: u64, to: &mut Words) {
     let mask = all(mask);
     let mut end = to.len();
     let mut at = 0;
-    // SAFETY: there is room for all words and two vectors behind the end; and whole vectors are read only where there
-    // are so many words left.
+    // SAFETY: there is room for all words and two vectors behind the end. Whole vectors are read only while enough
+    // words are left.
     unsafe {
         let room = to.as_mut_ptr();
         while at + 2 * WORDS <= words.len() {

@@ -1,4 +1,4 @@
-//! Planes of bits, and tables of them.
+//! AVX-512 functions on bit planes and tables: transposition, sieve, tables, steps.
 
 use std::arch::x86_64::*;
 
@@ -6,8 +6,8 @@ use crate::halves::avx512::words::{all, load};
 use crate::halves::lines::Line;
 use crate::halves::vectors::{ENTRY, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables};
 
-/// Brings byte `i` of eight words next to each other, from the last word to the first, for each `i` in turn: as the
-/// product of bit matrices takes them.
+/// A permutation that collects byte `i` of eight words, from the last word to the first, for each `i` in turn. The
+/// bit-matrix product needs this order.
 #[expect(clippy::cast_possible_truncation, reason = "less than 64")]
 const BYTES: [u8; 64] = {
     let mut bytes = [0; 64];
@@ -23,7 +23,7 @@ const BYTES: [u8; 64] = {
 pub(super) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
     assert!(words.len() <= 512 && n_planes <= 64 && planes.len() > (n_planes.max(1) - 1) * stride);
     let mut stage = [[Line::NONE; 8]; 8];
-    // SAFETY: 64 bytes.
+    // SAFETY: the array has 64 bytes.
     let bytes = unsafe { _mm512_loadu_epi8(BYTES.as_ptr().cast()) };
     let identity = all(0x8040_2010_0804_0201);
     for (g, words) in words.chunks(64).enumerate() {
@@ -70,7 +70,7 @@ pub(super) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], str
                 [(plane, _mm512_unpacklo_epi64(even, odd)), (plane + 1, _mm512_unpackhi_epi64(even, odd))]
             {
                 if plane < n_planes {
-                    // SAFETY: the plane has a line, as was asserted; lines are aligned.
+                    // SAFETY: the assertion above covers the plane's line, and lines are aligned.
                     unsafe { _mm512_store_si512(planes.as_mut_ptr().add(plane * stride).cast(), line) };
                 }
             }
@@ -78,13 +78,13 @@ pub(super) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], str
     }
 }
 
-/// Checks that all planes of a sieve are there.
+/// Checks that all planes of a sieve are in bounds.
 fn check(sieve: &Sieve<'_>) {
     assert!(sieve.from <= sieve.to && sieve.to <= sieve.n_blocks && sieve.one.len() >= sieve.to);
     assert!(sieve.zero.iter().all(|&plane| (usize::from(plane) + 1) * sieve.n_blocks <= sieve.planes.len()));
 }
 
-/// Up to eight planes of a sieve, as pointers to their first lines.
+/// Returns up to eight planes of a sieve, as pointers to their first lines.
 fn pointers(sieve: &Sieve<'_>) -> [*const Line; 8] {
     let last = sieve.zero.len().saturating_sub(1);
     std::array::from_fn(|i| {
@@ -94,7 +94,7 @@ fn pointers(sieve: &Sieve<'_>) -> [*const Line; 8] {
     })
 }
 
-/// What is left of a block: where none of the first `K` planes is set.
+/// Returns the placements of a block that a sieve leaves: those with no bit in any of the first `K` planes.
 ///
 /// # Safety
 /// The pointers must be to planes of more than `block` lines.
@@ -139,14 +139,14 @@ fn sift_by<const K: usize>(sieve: Sieve<'_>, to: &mut Sifted) {
     let Sifted { numbers, bits, before, len } = to;
     assert!(bits.len() > n_words && before.len() > n_words && numbers.len() >= 64 * n_words + ROOM);
     let iota: [u8; 64] = std::array::from_fn(|i| i.to_le_bytes()[0]);
-    // SAFETY: 64 bytes.
+    // SAFETY: the array has 64 bytes.
     let iota = unsafe { _mm512_loadu_epi8(iota.as_ptr().cast()) };
     let mut base = _mm512_setzero_si512();
     let step = _mm512_set1_epi16(64);
     let mut end = 0_u32;
     for block in sieve.from..sieve.to {
         let word = 8 * (block - sieve.from);
-        // SAFETY: the planes have more than `block` lines, as was checked, and there are eight words here.
+        // SAFETY: `check` proved that the planes have more than `block` lines, and there are eight words here.
         unsafe {
             let left = left::<K>(&planes, sieve.one, block);
             _mm512_storeu_epi64(bits.as_mut_ptr().add(word).cast(), left);
@@ -157,13 +157,13 @@ fn sift_by<const K: usize>(sieve: Sieve<'_>, to: &mut Sifted) {
             let packed = _mm512_maskz_compress_epi8(mask, iota);
             let low = _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(packed)), base);
             debug_assert!(end as usize + 64 <= numbers.len());
-            // SAFETY: at most 64 of each word so far have passed, and there is room for a vector behind them.
+            // SAFETY: at most 64 of each word so far have passed, and a vector fits behind them.
             unsafe { _mm512_storeu_epi16(numbers.as_mut_ptr().add(end as usize).cast(), low) };
             let n = mask.count_ones();
             if n > 32 {
                 let high = _mm512_extracti64x4_epi64::<1>(packed);
                 let high = _mm512_add_epi16(_mm512_cvtepu8_epi16(high), base);
-                // SAFETY: as above.
+                // SAFETY: see above.
                 unsafe { _mm512_storeu_epi16(numbers.as_mut_ptr().add(end as usize + 32).cast(), high) };
             }
             end += n;
@@ -182,7 +182,7 @@ pub(super) fn count_sifted(sieve: Sieve<'_>) -> u64 {
     let planes = pointers(&sieve);
     let mut sum = _mm512_setzero_si512();
     for block in sieve.from..sieve.to {
-        // SAFETY: the planes have more than `block` lines, as was checked.
+        // SAFETY: `check` proved that the planes have more than `block` lines.
         let left = unsafe { left::<8>(&planes, sieve.one, block) };
         sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(left));
     }
@@ -196,13 +196,13 @@ pub(super) fn singles(planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &m
     for (i, &(a, b)) in feet.iter().enumerate() {
         debug_assert!(a <= NO_PLANE && b <= NO_PLANE);
         for line in 0..n_lines {
-            // SAFETY: planes have numbers up to `NO_PLANE`, and their lines and those written to are there.
+            // SAFETY: plane numbers are at most `NO_PLANE`, and the lines read and written are in bounds.
             unsafe {
                 let at = |plane: u8| {
                     let plane = usize::from(plane.min(NO_PLANE));
                     _mm512_load_si512(planes.as_ptr().add(LINES * plane + line).cast())
                 };
-                // Neither.
+                // Truth table 0x03: neither of the two.
                 let free = _mm512_ternarylogic_epi64::<0x03>(at(a), at(b), at(b));
                 _mm512_store_si512(to.as_mut_ptr().add(LINES * i + line).cast(), free);
             }
@@ -245,7 +245,7 @@ pub(super) fn steps<const N: usize>(
     let base = tables.pairs.map(|table| table.as_ptr().cast::<u8>());
     let fit = |number: u16, sums: &mut [__m512i; N]| {
         debug_assert!(usize::from(number) < codes.len());
-        // SAFETY: numbers are those of placements with codes, and codes those of entries of the tables.
+        // SAFETY: the numbers are those of placements with codes, and the codes those of table entries.
         unsafe {
             let code = *codes.get_unchecked(usize::from(number));
             let entry = |table: usize| {

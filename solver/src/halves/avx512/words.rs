@@ -1,4 +1,4 @@
-//! Vectors of words.
+//! AVX-512 vectors of eight words.
 
 use std::arch::x86_64::*;
 
@@ -10,12 +10,12 @@ pub(super) fn all(word: u64) -> __m512i {
     _mm512_set1_epi64(word.cast_signed())
 }
 
-/// The lanes of the last words, of which there are `n` left.
+/// Returns a mask of the lanes in use, if `n` words are left.
 pub(super) fn lanes(n: usize) -> __mmask8 {
     if n >= WORDS { u8::MAX } else { (1 << n) - 1 }
 }
 
-/// Reads the words from number `at` on; where there are fewer than eight, zeros.
+/// Reads eight words from index `at` on, with zeros past the end.
 #[target_feature(enable = "avx512f")]
 pub(super) fn load(words: &[u64], at: usize) -> __m512i {
     debug_assert!(at < words.len());

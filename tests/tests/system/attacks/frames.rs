@@ -1,4 +1,4 @@
-//! HTTP/2 by hand, over TLS: what no library would send.
+//! HTTP/2 by hand, over TLS, to send frames that no library would send.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -21,16 +21,16 @@ pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// How long to wait for what the other end says.
+/// How long to wait for data from the other end.
 const LISTEN: Duration = Duration::from_millis(2);
 
 /// How long to wait for an answer by HTTP/1.1.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How the other end has ended something, and how often.
+/// How the other end ended something, and how often.
 pub(crate) type Endings = BTreeMap<String, u64>;
 
-/// A frame.
+/// Builds a frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("small").to_be_bytes();
     let mut bytes = vec![length[1], length[2], length[3], kind, flags];
@@ -39,7 +39,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// A message of gRPC of which only the beginning says how long it is.
+/// Builds a gRPC message of which only the header gives the length.
 pub(crate) fn message(compressed: bool, length: u32, bytes: &[u8]) -> Vec<u8> {
     let mut message = vec![u8::from(compressed)];
     message.extend(length.to_be_bytes());
@@ -47,9 +47,9 @@ pub(crate) fn message(compressed: bool, length: u32, bytes: &[u8]) -> Vec<u8> {
     message
 }
 
-/// The head of a request, as HPACK (RFC 7541) without tables and Huffman codes.
+/// Encodes the head of a request as HPACK (RFC 7541) without tables and Huffman codes.
 pub(crate) fn head(path: &str, token: Option<&str>, more: &[(&str, &str)]) -> Vec<u8> {
-    // POST and https, by the static table.
+    // POST and https, from the static table.
     let mut head = vec![0x83, 0x87];
     let bearer = token.map(|token| format!("Bearer {token}"));
     let mut fields = vec![(":path", path), (":authority", "localhost"), ("content-type", "application/grpc")];
@@ -66,7 +66,7 @@ pub(crate) fn head(path: &str, token: Option<&str>, more: &[(&str, &str)]) -> Ve
     head
 }
 
-/// A number after a prefix of seven bits.
+/// Encodes a number after a prefix of seven bits.
 fn integer(bytes: &mut Vec<u8>, number: usize) {
     match number.checked_sub(127) {
         None => bytes.push(u8::try_from(number).expect("small")),
@@ -77,7 +77,7 @@ fn integer(bytes: &mut Vec<u8>, number: usize) {
     }
 }
 
-/// A number in groups of seven bits, the lowest first.
+/// Encodes a number in groups of seven bits, the lowest first.
 pub(crate) fn varint(bytes: &mut Vec<u8>, mut number: usize) {
     while number >= 128 {
         bytes.push(u8::try_from(number % 128 + 128).expect("a byte"));
@@ -86,14 +86,14 @@ pub(crate) fn varint(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(u8::try_from(number).expect("small"));
 }
 
-/// A connection of an attacker.
+/// An attacker's connection.
 pub(crate) struct Peer {
     stream: StreamOwned<ClientConnection, TcpStream>,
     heard: Vec<u8>,
 }
 
 impl Peer {
-    /// One that is encrypted, if that succeeds.
+    /// Opens an encrypted connection, if that succeeds.
     pub(crate) fn connect(address: &str, config: &Arc<ClientConfig>) -> Option<Self> {
         let mut tcp = TcpStream::connect(address).ok()?;
         tcp.set_nodelay(true).ok()?;
@@ -108,21 +108,21 @@ impl Peer {
         Some(Self { stream: StreamOwned::new(connection, tcp), heard: Vec::new() })
     }
 
-    /// The same, and its greeting.
+    /// Opens an encrypted connection and sends the greeting.
     pub(crate) fn greet(address: &str, config: &Arc<ClientConfig>) -> Option<Self> {
         let mut peer = Self::connect(address, config)?;
         let mut greeting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-        // No table of heads: each is written out, and can be read.
+        // Without a header table, each header is written out and can be read.
         greeting.extend(frame(SETTINGS, 0, 0, &[0, 1, 0, 0, 0, 0]));
         peer.send(&greeting).then_some(peer)
     }
 
-    /// Whether it could be sent.
+    /// Sends bytes; returns whether that succeeded.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).and_then(|()| self.stream.flush()).is_ok()
     }
 
-    /// The status of an answer by HTTP/1.1, whose body is read too unless it never ends.
+    /// Returns the status of an HTTP/1.1 answer, and reads its body unless that is endless.
     pub(crate) fn status(&mut self) -> Option<u16> {
         self.stream.sock.set_read_timeout(Some(ANSWER)).ok()?;
         let mut buffer = [0; 16384];
@@ -143,7 +143,7 @@ impl Peer {
         head.split(' ').nth(1)?.parse().ok()
     }
 
-    /// Notes how the other end has ended what; whether the connection goes on.
+    /// Records the endings that the other end sent; returns whether the connection is still open.
     pub(crate) fn listen(&mut self, endings: &mut Endings) -> bool {
         let mut buffer = [0; 16384];
         let goes_on = loop {
@@ -171,19 +171,19 @@ impl Peer {
     }
 }
 
-/// Kind and payload of the first whole frame, and where the next begins.
+/// Returns kind and payload of the first whole frame, and the start of the next.
 fn first_frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let [a, b, c, kind, ..] = *bytes else { return None };
     let end = 9 + usize::from(a) * 65536 + usize::from(b) * 256 + usize::from(c);
     bytes.get(9..end).map(|payload| (kind, payload, end))
 }
 
-/// The number in `grpc-status`.
+/// Returns the number in `grpc-status`.
 fn grpc_status(payload: &[u8]) -> Option<String> {
-    // "grpc-status" in Huffman's code.
+    // "grpc-status" in the Huffman code.
     const NAME: [u8; 8] = [0x9a, 0xca, 0xc8, 0xb2, 0x12, 0x34, 0xda, 0x8f];
     let at = payload.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
-    // Digits have five or six bits, one byte holds one, two hold two.
+    // Digits have five or six bits: one byte holds one digit, two bytes hold two.
     match payload.get(at..)? {
         [0x81, digit, ..] if *digit >> 3 < 3 => Some(format!("{}", digit >> 3)),
         [0x81, digit, ..] => Some(format!("{}", (digit >> 2).wrapping_sub(0x19) + 3)),

@@ -1,4 +1,4 @@
-//! The attacks: each goes on until its time is over, as fast as a slow line lets it.
+//! The attacks by gRPC: each runs until its time is over, as fast as a slow line allows.
 
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use super::frames::{
     head, message, varint,
 };
 
-/// Whom it is against, and what the attacker has got hold of.
+/// The attacked cluster, and the attacker's credentials.
 pub(crate) struct Target {
     pub(crate) address: String,
     pub(crate) config: Arc<ClientConfig>,
-    /// An invited worker's.
+    /// An invited worker's token.
     pub(crate) token: String,
     /// The address of the pages.
     pub(crate) pages: String,
-    /// For HTTP/1.1.
+    /// The TLS configuration for HTTP/1.1.
     pub(crate) http: Arc<ClientConfig>,
     /// An invited viewer's token.
     pub(crate) viewer: String,
-    /// How many connections, where many are the attack.
+    /// The number of connections, where their number is the attack.
     pub(crate) n_connections: usize,
 }
 
-/// What came of an attack.
+/// The result of an attack.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Frames, requests or connections, whatever it is made of.
+    /// The number of frames, requests or connections that were sent.
     pub(crate) n_sent: u64,
     pub(crate) endings: Endings,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Kind {
     pub(crate) run: fn(&Target, Instant) -> Outcome,
 }
 
-/// Pauses between two bursts: an attacker on the same machine as its victim must not simply take its processor.
+/// The pause between two bursts: an attacker on the victim's machine must not simply take its processor.
 const PAUSE: Duration = Duration::from_millis(10);
 
 const SESSION: &str = "/queens.v1.Workers/Session";
@@ -75,7 +75,7 @@ pub(crate) const KINDS: [Kind; 19] = [
     Kind { name: "sessions that say nothing", run: |target, end| speak(target, end, &[], &[]) },
 ];
 
-/// Has one connection after the other do something until it is closed.
+/// Runs a function on one connection after the other, until each is closed.
 fn again_and_again(
     target: &Target,
     end: Instant,
@@ -161,7 +161,7 @@ fn slow_greetings(target: &Target, end: Instant) -> Outcome {
     outcome
 }
 
-/// Requests that are taken back as soon as they are made (CVE-2023-44487).
+/// Sends requests and cancels them at once (CVE-2023-44487).
 fn rapid_reset(target: &Target, end: Instant) -> Outcome {
     let head = head(SESSION, Some(&target.token), &[]);
     again_and_again(target, end, |peer, stream| {
@@ -175,7 +175,7 @@ fn rapid_reset(target: &Target, end: Instant) -> Outcome {
     })
 }
 
-/// A head that never ends.
+/// Sends a head that never ends.
 fn continuations(target: &Target, end: Instant) -> Outcome {
     let head = head(SESSION, None, &[]);
     again_and_again(target, end, |peer, stream| {
@@ -234,7 +234,7 @@ fn wrong_tokens(target: &Target, end: Instant) -> Outcome {
     requests(target, end, Some(&wrong), &[])
 }
 
-/// Opens sessions with a worker's token, and says something on each.
+/// Opens sessions with a worker's token, and sends bytes on each.
 fn speak(target: &Target, end: Instant, more: &[(&str, &str)], said: &[u8]) -> Outcome {
     let head = head(SESSION, Some(&target.token), more);
     again_and_again(target, end, |peer, stream| {
@@ -247,12 +247,12 @@ fn speak(target: &Target, end: Instant, more: &[(&str, &str)], said: &[u8]) -> O
     })
 }
 
-/// Messages of 16 MiB of which the beginning comes.
+/// Sends only the beginning of messages of 16 MiB.
 fn never_ending(target: &Target, end: Instant) -> Outcome {
     speak(target, end, &[], &message(false, 16 << 20, &[1; 8000]))
 }
 
-/// Messages of 4 MiB, of which half comes, to what anybody may ask.
+/// Sends half of messages of 4 MiB to methods without authentication.
 fn strangers(target: &Target, end: Instant) -> Outcome {
     let head = head("/grpc.health.v1.Health/Check", None, &[]);
     again_and_again(target, end, |peer, stream| {
@@ -263,15 +263,15 @@ fn strangers(target: &Target, end: Instant) -> Outcome {
     })
 }
 
-/// Reports of empty deltas, more than there may be.
+/// Reports more empty deltas than are allowed.
 fn empty_parts(target: &Target, end: Instant) -> Outcome {
     let report = [0x12, 0].repeat(8193);
-    // A report of so many bytes.
+    // A report of this many bytes.
     let mut said = vec![0x12];
     varint(&mut said, report.len());
     said.extend(report);
     let length = u32::try_from(said.len()).expect("small");
-    // In two frames: one holds no more than 16 KiB.
+    // In two frames: one holds at most 16 KiB.
     let (first, second) = said.split_at(12_000);
     let head = head(SESSION, Some(&target.token), &[]);
     again_and_again(target, end, |peer, stream| {
@@ -283,7 +283,7 @@ fn empty_parts(target: &Target, end: Instant) -> Outcome {
     })
 }
 
-/// Messages that say they are compressed: a million zeros would be a kilobyte.
+/// Sends compressed messages, in which a million zeros would take a kilobyte.
 fn bombs(target: &Target, end: Instant) -> Outcome {
     speak(target, end, &[("grpc-encoding", "gzip")], &message(true, 64, &[0x1f; 64]))
 }

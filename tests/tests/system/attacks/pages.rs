@@ -18,7 +18,7 @@ pub(crate) const KINDS: [Kind; 9] = [
     Kind { name: "pages: followers of the news", run: followers },
 ];
 
-/// Requests on one connection after the other, each until it is closed; what is answered is noted.
+/// Sends requests on one connection after the other, until each is closed, and records the answers.
 fn again_and_again(target: &Target, end: Instant, mut request: impl FnMut(u64) -> String) -> Outcome {
     let mut outcome = Outcome::default();
     while Instant::now() < end {
@@ -40,7 +40,7 @@ fn again_and_again(target: &Target, end: Instant, mut request: impl FnMut(u64) -
     outcome
 }
 
-/// A request of somebody who shows a token, or nothing.
+/// Builds a request with a token, or without one.
 fn request(target: &Target, what: &str, token: Option<&str>, more: &str, body: &str) -> String {
     let token = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
     let (host, length) = (&target.pages, body.len());
@@ -50,7 +50,7 @@ fn request(target: &Target, what: &str, token: Option<&str>, more: &str, body: &
     )
 }
 
-/// Says something byte by byte on many connections.
+/// Sends bytes one by one on many connections.
 fn slowly(target: &Target, end: Instant, beginning: &str, drops: &str) -> Outcome {
     let mut outcome = Outcome::default();
     let n_peers = target.n_connections.min(200);

@@ -1,4 +1,4 @@
-//! Two coordinators that are given one data directory, by whatever path.
+//! Two coordinators that share one data directory, by any path.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ use queens_tests::{TempDir, binary, skipped_without_root};
 
 use super::temp;
 
-/// A coordinator that has something recorded of 16 queens.
+/// Starts a coordinator with some records of 16 queens.
 fn counting(data_dir: &Path) -> (Coordinator, Running, String) {
     let coordinator = Coordinator::start(data_dir);
     let worker = coordinator.worker("anna");
@@ -26,7 +26,7 @@ fn counting(data_dir: &Path) -> (Coordinator, Running, String) {
     (coordinator, worker, job)
 }
 
-/// A second coordinator is refused on a directory, and says which.
+/// Checks that a second coordinator is refused on a directory, and names it.
 #[track_caller]
 fn check_refused(dir: &Path) {
     let second = run(coordinator_command("127.0.0.1:0", dir));
@@ -34,7 +34,7 @@ fn check_refused(dir: &Path) {
     assert!(second.complaint(1).contains(&expected), "{second:?}");
 }
 
-/// The first coordinator was not disturbed.
+/// Checks that the first coordinator was not disturbed.
 #[track_caller]
 fn check_total(data_dir: &Path, coordinator: Coordinator, job: &str) {
     let _fast = fast_worker(&coordinator.url());
@@ -55,7 +55,7 @@ fn a_second_coordinator_is_refused_by_whatever_path_it_comes() {
     let link = scratch.path().join("link");
     symlink(&data_dir, &link).expect("linked");
     check_refused(&link);
-    // Directories in which the database, or all that belongs to it, is another name of this one's.
+    // Directories that link to this one's database, or to all of its files.
     for is_linked_hard in [true, false] {
         for names in [&[DATABASE][..], &[DATABASE, "queens.db-wal", "queens.db-shm", "lock"]] {
             let other = temp();
@@ -67,7 +67,7 @@ fn a_second_coordinator_is_refused_by_whatever_path_it_comes() {
             check_refused(other.path());
         }
     }
-    // Another file by the name of the lock, and none.
+    // Another file in place of the lock, and none.
     let lock = data_dir.join("lock");
     fs::copy(&lock, data_dir.join("copy")).expect("copied");
     fs::rename(data_dir.join("copy"), &lock).expect("there is a lock");
@@ -100,7 +100,7 @@ fn a_second_coordinator_is_refused_where_the_directory_is_mounted_again() {
     check_total(&data_dir, coordinator, &job);
 }
 
-/// The public key of a directory.
+/// Returns the public key of a directory.
 fn key(dir: &Path) -> String {
     let mut key = clean(Command::new(binary("queens-coordinator")));
     key.args(["key", "--data-dir"]).arg(dir);
@@ -109,8 +109,8 @@ fn key(dir: &Path) -> String {
     shown.stdout
 }
 
-/// In the data directory of a coordinator of a database lies nothing but its key: another of the same database that is
-/// given the same one stands by, signs alike, and goes on when the first is gone.
+/// A coordinator with a PostgreSQL database keeps only its key in its data directory. Another one of the same database
+/// and directory is a standby with the same key, and takes over when the first ends.
 #[test]
 fn coordinators_of_a_database_may_have_one_directory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -146,7 +146,7 @@ fn coordinators_of_a_database_may_have_one_directory() {
     assert!(proved(&address).contains("subproblems once: 14772512 solutions"));
 }
 
-/// Nor does one of a database touch the jobs of one whose directory it is given; it says that they are there.
+/// A coordinator with a PostgreSQL database does not touch the jobs in its directory, and says that they exist.
 #[test]
 fn a_coordinator_of_a_database_leaves_the_jobs_of_a_directory_alone() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };

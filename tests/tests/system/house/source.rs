@@ -1,7 +1,7 @@
-//! What a crate's files say of each other: its modules, the paths that they name, and the items that they offer.
+//! Parses a crate's files: its modules, the paths that they mention, and their public items.
 //!
-//! Files are read as tokens, so that comments and strings are none, and what macros are given is looked at like
-//! everything else. What is compiled for tests alone is left out.
+//! It reads files as tokens: this skips comments and strings, and includes the arguments of macros. It omits test-only
+//! code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,30 +9,30 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// A path of modules below the root of its crate, or one that somebody wrote.
+/// A path of modules below the crate's root, or a path in the source.
 pub(crate) type Names = Vec<String>;
 
-/// A crate: all files that the modules of its root are in.
+/// A crate: the files of all modules below its root.
 #[derive(Default)]
 pub(crate) struct Crate {
     /// The file of each module.
     pub(crate) modules: BTreeMap<Names, PathBuf>,
-    /// Paths that files name, with the modules they stand in.
+    /// The paths that files mention, with their module.
     named: Vec<(Names, Names)>,
-    /// What files bring into the scope of a module: the name that it has there, and its path.
+    /// The imports of each module: the local name, and the full path.
     imported: BTreeMap<(Names, String), Names>,
-    /// Public items: where they are, and their names.
+    /// Public items by file and name.
     pub(crate) public: BTreeSet<(PathBuf, String)>,
-    /// Words in what is public of an item: types of arguments, of fields, of what is returned.
+    /// The words in public signatures: types of arguments, of fields, of results.
     pub(crate) signatures: BTreeSet<String>,
 }
 
-/// All tokens of a file.
+/// Returns all tokens of a file.
 pub(crate) fn tokens(file: &Path, text: &str) -> TokenStream {
     text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// All words of these tokens.
+/// Adds all words of these tokens.
 pub(crate) fn words(tokens: impl IntoIterator<Item = TokenTree>, words: &mut BTreeSet<String>) {
     for token in tokens {
         match token {
@@ -52,7 +52,7 @@ impl Crate {
         read
     }
 
-    /// The same from memory: files by their paths, of which the first is the root.
+    /// Reads a crate from memory: files by their paths, of which the first is the root.
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let mut read = Self::default();
         let text = |file: &Path| {
@@ -63,7 +63,7 @@ impl Crate {
         read
     }
 
-    /// Reads a file. `below` is where its modules have theirs.
+    /// Reads a file. `below` is the directory of its modules.
     fn file(&mut self, file: &Path, below: &Path, module: Names, text: &dyn Fn(&Path) -> Option<String>) {
         let text_of_it = text(file).unwrap_or_else(|| panic!("can't read {}", file.display()));
         let all = without_tests(tokens(file, &text_of_it));
@@ -78,7 +78,7 @@ impl Crate {
                 continue;
             }
             let name = child.last().expect("a module has a name");
-            // Modules inside a file have a directory each.
+            // Modules inside a file have their own directory each.
             let dir = child[module.len()..child.len() - 1]
                 .iter()
                 .fold(below.to_owned(), |dir, name| dir.join(name));
@@ -88,7 +88,7 @@ impl Crate {
         }
     }
 
-    /// Notes what these tokens of a module say. `implementing` is the type whose methods they are.
+    /// Records the mentions in a module's tokens. `implementing` is the type of the current `impl`.
     fn walk(
         &mut self,
         file: &Path,
@@ -157,7 +157,7 @@ impl Crate {
         }
     }
 
-    /// Notes what a `use` brings into a module.
+    /// Records the names that a `use` imports into a module.
     fn import(&mut self, module: &Names, mut path: Names, tree: &[TokenTree]) {
         let mut at = 0;
         while let Some(token) = tree.get(at) {
@@ -176,7 +176,7 @@ impl Crate {
                     }
                     return;
                 }
-                // All of a module, which is named all the same.
+                // A glob import, recorded as such.
                 TokenTree::Punct(punct) if punct.as_char() == '*' => path.push("*".to_owned()),
                 _ => {}
             }
@@ -191,7 +191,7 @@ impl Crate {
         self.imported.insert((module.clone(), name), path);
     }
 
-    /// Notes the public item that begins here, or field.
+    /// Records the public item or field that begins here.
     fn offer(&mut self, file: &Path, tokens: &[TokenTree], implementing: Option<&str>) {
         let modifiers = ["unsafe", "async", "extern"];
         let mut at = 0;
@@ -200,7 +200,7 @@ impl Crate {
                 Some(word) if modifiers.contains(&word) => {}
                 Some("const")
                     if word(tokens, at + 1).is_some_and(|next| next == "fn" || next == "unsafe") => {}
-                // The name of a calling convention, behind `extern`.
+                // The name of a calling convention, after `extern`.
                 None if matches!(tokens.get(at), Some(TokenTree::Literal(_))) => {}
                 kind => break kind.unwrap_or_default().to_owned(),
             }
@@ -215,7 +215,7 @@ impl Crate {
             "fn" | "struct" | "union" | "type" | "const" | "static" | "mod" => {
                 self.sign(&tokens[..end_of(tokens, 0, &[';', '=']).min(body)], Some(&own));
             }
-            // A field: those that follow are private or begin themselves.
+            // A field: the next fields are private or start with `pub` themselves.
             _ => return self.sign(&tokens[..end_of(tokens, 0, &[','])], None),
         }
         self.public.insert((file.to_owned(), name));
@@ -227,7 +227,7 @@ impl Crate {
         self.signatures.extend(signature.into_iter().filter(|word| Some(word.as_str()) != own));
     }
 
-    /// Which file names something of which other, and by what path.
+    /// Returns the dependencies between files, each with a path that causes it.
     pub(crate) fn edges(&self) -> BTreeMap<(&Path, &Path), String> {
         let mut edges = BTreeMap::new();
         for (module, path) in &self.named {
@@ -240,7 +240,7 @@ impl Crate {
         edges
     }
 
-    /// The module that a path leads to, or to something in it; `None` if that is in another crate.
+    /// Returns the module that contains a path's target; `None` if it is in another crate.
     fn target(&self, module: &Names, path: &[String], depth: u8) -> Option<Names> {
         let mut target = module.clone();
         let mut rest = path;
@@ -261,7 +261,7 @@ impl Crate {
             first => {
                 target.push(first.to_owned());
                 if !self.modules.contains_key(&target) {
-                    // A name that was brought in, perhaps that of a module.
+                    // An imported name, perhaps that of a module.
                     let imported = self.imported.get(&(module.clone(), first.to_owned()))?;
                     let is_circular = depth > 8 || imported.first().is_some_and(|start| start == first);
                     let whole: Names = imported.iter().chain(&path[1..]).cloned().collect();
@@ -281,7 +281,7 @@ impl Crate {
     }
 }
 
-/// Leaves out what stands behind `#[cfg(test)]`.
+/// Omits items with `#[cfg(test)]`.
 fn without_tests(tokens: impl IntoIterator<Item = TokenTree>) -> Vec<TokenTree> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut kept = vec![];
@@ -311,7 +311,7 @@ fn without_tests(tokens: impl IntoIterator<Item = TokenTree>) -> Vec<TokenTree> 
     kept
 }
 
-/// What `#[path = "..."]` says among the attributes that these tokens end with.
+/// Returns the value of `#[path = "..."]` among the last attributes of these tokens.
 fn path_attribute(mut tokens: &[TokenTree]) -> Option<String> {
     loop {
         match tokens {
@@ -358,13 +358,13 @@ fn is_body(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
 }
 
-/// Where one of these follows, or the end.
+/// Returns the position of the next of these characters, or the end.
 fn end_of(tokens: &[TokenTree], at: usize, ends: &[char]) -> usize {
     let ends = |token: &TokenTree| ends.iter().any(|&end| is_punct(token, end));
     tokens[at..].iter().position(ends).map_or(tokens.len(), |end| at + end)
 }
 
-/// The names that `::` joins from here on.
+/// Returns the names that `::` joins from here on.
 fn path_at(tokens: &[TokenTree], at: usize) -> Names {
     let mut path: Names = word(tokens, at).into_iter().collect();
     let mut next = at + 1;
@@ -379,7 +379,7 @@ fn path_at(tokens: &[TokenTree], at: usize) -> Names {
     path
 }
 
-/// Whether an `impl` is that of a type and not that of an argument: what comes before has ended, or is an attribute.
+/// Whether `impl` starts an item rather than an argument type: the previous token ends an item or is an attribute.
 fn starts_item(tokens: &[TokenTree], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else { return true };
     let ends = is_punct(before, ';') || is_body(before);
@@ -387,7 +387,7 @@ fn starts_item(tokens: &[TokenTree], at: usize) -> bool {
     ends || is_attribute || before.to_string() == "unsafe"
 }
 
-/// The type that an `impl` is of: the last name of its path, before its arguments.
+/// Returns the type of an `impl`: the last name of its path, before its arguments.
 fn name_of_type(tokens: &[TokenTree]) -> Option<String> {
     let mut at = 0;
     // The parameters of the `impl` itself.

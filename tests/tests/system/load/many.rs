@@ -1,4 +1,4 @@
-//! Far more workers than there are connections: what each costs a coordinator, and whether each has something to count.
+//! Far more workers than connections: the cost of each for a coordinator, and whether each gets work.
 
 use std::env;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use super::{OPENING, alone, check_records, memory_kib, on_cores_apart, peak_memo
 /// Sessions on one connection.
 const SHARING: u64 = 100;
 
-/// What a worker may cost, and what leaves no worker without work.
+/// The limits of a worker's cost that leave no worker without work.
 const MOST_KIB_PER_WORKER: f64 = 30.0;
 const SLOWEST_ACKNOWLEDGEMENT: Duration = Duration::from_secs(1);
 
-/// What is to be measured, once that is known.
+/// The time of the measurement, once it is known.
 type Window = watch::Receiver<Option<(Instant, Instant)>>;
 
 #[test]
@@ -98,7 +98,7 @@ fn workers_report_as_often_as_they_are_told_and_none_starves() {
     }
 }
 
-/// Has all workers connected and working.
+/// Connects all workers and starts their work.
 async fn begin(n_workers: u64, url: &str, window: &Window) -> JoinSet<(Worker, Instant)> {
     let opening = Arc::new(Semaphore::new(OPENING));
     let mut connecting = JoinSet::new();
@@ -125,8 +125,8 @@ async fn begin(n_workers: u64, url: &str, window: &Window) -> JoinSet<(Worker, I
     all
 }
 
-/// Reports as often as it is told, at its own place in each interval, and when a lease ends, until all is measured.
-/// Returns since when that was.
+/// Reports at the assigned interval, at the worker's own offset, and at the end of a lease, until the measurement ends.
+/// Returns the start of its work.
 async fn work(mut worker: Worker, place: f64, mut window: Window) -> (Worker, Instant) {
     let never = Instant::now() + Duration::from_secs(86_400);
     let mut reported = Instant::now();

@@ -1,6 +1,6 @@
-//! How many reports a coordinator makes durable in a second, by store: each worker sends the next when the last is
-//! acknowledged, so that as many wait as there are workers, and go into a transaction together. And how many leases it
-//! hands out, when every report ends all that its worker holds.
+//! The rate at which a coordinator makes reports durable, by store. Each worker sends the next report after the last
+//! acknowledgement, so that one transaction takes a report of each. Also the rate of leases, when every report
+//! completes all work of its worker.
 
 use std::env;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::worker::Worker;
 use super::{alone, move_to, on_cores_apart};
 
-/// A flood of reports.
+/// A worker that reports as fast as it can.
 #[derive(Clone, Copy, Debug)]
 struct Flood {
     n: u8,
@@ -25,25 +25,25 @@ struct Flood {
     full: bool,
 }
 
-/// In a second.
+/// Rates per second.
 #[derive(Clone, Copy, Debug)]
 struct Rates {
     reports: f64,
     leases: f64,
 }
 
-/// What a report says was counted: a second, or whatever the worker holds.
+/// The work in a report: a second's, or all that the worker holds.
 const SECOND: Duration = Duration::from_secs(1);
 const ALL: Duration = Duration::from_secs(24 * 3600);
 
-/// Both stores in turns, on the same machine.
+/// Alternates between both stores on the same machine.
 #[test]
 fn reports_are_durable_in_either_store() {
     let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
     let _alone = alone(full);
     let _files = files::take(300);
     if full {
-        // The server has its processes wherever there is time for them.
+        // The server's processes may run on all cores.
         move_to("0,1");
     }
     let Some(postgres) = Postgres::start("") else { return };
@@ -80,7 +80,7 @@ fn reports_are_durable_in_either_store() {
     }
 }
 
-/// What is acknowledged and granted meanwhile.
+/// Returns the reports and leases of the measurement.
 fn measure(flood: Flood, n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
@@ -113,8 +113,8 @@ fn measure(flood: Flood, n_workers: u64, counted: Duration, store: Option<&str>)
 }
 
 impl Worker {
-    /// Sends one report after the other, each when the last is acknowledged; how many of those that were
-    /// sent from then on, and how many leases came from then on.
+    /// Sends one report after the other, each after the last acknowledgement. Returns the reports and leases since
+    /// `from`.
     async fn flood(mut self, counted: Duration, from: Instant, end: Instant) -> (usize, usize) {
         let mut n_leases = 0;
         loop {

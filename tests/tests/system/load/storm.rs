@@ -1,5 +1,5 @@
-//! All workers lose their coordinator at once, and come back: to the same when it is there again, or to another that
-//! shares its database.
+//! All workers lose their coordinator at once and reconnect: to the same after a restart, or to another that shares its
+//! database.
 
 use std::env;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use tokio::time::{Instant, sleep, timeout};
 use super::worker::{Lost, Worker, endpoint_of};
 use super::{OPENING, alone, on_cores_apart};
 
-/// In which all are to be back.
+/// The time in which all must be back.
 const BACK: Duration = Duration::from_secs(30);
 
-/// How long one connection may take.
+/// The limit of one connection attempt.
 const CONNECTING: Duration = Duration::from_secs(10);
 
-/// What is played.
+/// The parameters of a load.
 #[derive(Clone, Copy, Debug)]
 struct Storm {
     n: u8,
     n_workers: u64,
     period: Duration,
-    /// How long there is no coordinator.
+    /// The coordinator's downtime.
     gone: Duration,
 }
 
@@ -46,7 +46,7 @@ fn all_workers_come_back_after_a_restart_and_none_is_refused_for_good() {
     let short = Storm { n: 23, n_workers: 100, period: Duration::from_secs(1), gone: Duration::from_secs(1) };
     let long = |gone| Storm { n: 27, n_workers: 10_000, period: Duration::from_secs(10), gone };
     if full {
-        // After a restart, when nearly all come at the second or third attempt, and after a long outage.
+        // After a restart, when nearly all connect at the second or third attempt; and after a long outage.
         [2, 60].into_iter().for_each(|gone| check(long(Duration::from_secs(gone)), true));
     } else {
         check(short, false);
@@ -99,16 +99,16 @@ fn check(storm: Storm, full: bool) {
     assert!(jobs[0].n_recorded > 0);
 }
 
-/// Workers that all count with one coordinator.
+/// Workers that all count for one coordinator.
 struct Swarm {
     runtime: tokio::runtime::Runtime,
-    /// When a worker's first report in a session was acknowledged.
+    /// The times at which each worker's first report in a session was acknowledged.
     news: mpsc::UnboundedReceiver<Instant>,
     n_attempts: Arc<AtomicU64>,
 }
 
 impl Swarm {
-    /// Submits a job and has all workers count it.
+    /// Submits a job and lets all workers count it.
     fn begin(storm: Storm, coordinator: &Coordinator, urls: &[String]) -> Self {
         let job = coordinator.submit(storm.n);
         wait_at_most(Duration::from_secs(300), "the plan", || {
@@ -132,7 +132,7 @@ impl Swarm {
                     live(worker, number, routes, storm, &said, &n_attempts).await;
                 });
             }
-            // Each says when its first report in a session is acknowledged.
+            // Each sends the time of its first acknowledgement in a session.
             for _ in 0..storm.n_workers {
                 timeout(Duration::from_secs(120), news.recv()).await.expect("all work").expect("they live");
             }
@@ -140,7 +140,7 @@ impl Swarm {
         Self { runtime, news, n_attempts }
     }
 
-    /// Sees that all work again, and tells how long that takes from now on.
+    /// Waits until all work again, and prints the time from now on.
     #[track_caller]
     fn come_back(mut self, storm: Storm, which: &str, full: bool) {
         let began = Instant::now();
@@ -170,7 +170,7 @@ impl Swarm {
     }
 }
 
-/// Works in one session after the other, as a worker does, and says when the first report of each is acknowledged.
+/// Runs one session after the other, like a worker, and sends the time of each session's first acknowledgement.
 async fn live(
     mut worker: Worker,
     number: u64,
@@ -210,7 +210,7 @@ async fn live(
     }
 }
 
-/// One session: reports what was counted meanwhile, then once a period, until it ends.
+/// Runs one session: reports the work done meanwhile, then once a period, until it ends.
 async fn work(
     worker: &mut Worker,
     number: u64,

@@ -1,4 +1,4 @@
-//! What encryption adds to the load of a coordinator.
+//! The cost of encryption for a coordinator under load.
 
 use std::env;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use queens_tests::{TempDir, files, say};
 use super::worker::Worker;
 use super::{Connecting, FULL, Load, SHORT, alone, begin, on_cores_apart, peak_memory_kib};
 
-/// The most that encryption may take of what is taken without.
+/// The largest ratio of processor time with and without encryption.
 const MOST_PROCESSOR: f64 = 1.4;
 const MOST_MEMORY: f64 = 1.5;
 
-/// What a coordinator took.
+/// A coordinator's use of resources.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     processor: Duration,

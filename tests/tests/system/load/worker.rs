@@ -1,4 +1,4 @@
-//! Workers that speak the real protocol and only pretend to count.
+//! Simulated workers: they speak the real protocol and only pretend to count.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::iter;
@@ -20,24 +20,24 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 use tonic::transport::Endpoint;
 
-/// Subproblems that a pretended worker counts in a second: of large boards a fast core counts about as many.
+/// The speed of a simulated worker in subproblems per second: a fast core counts about as many of a large board.
 const SUBPROBLEMS_PER_SECOND: u64 = 10;
 
-/// A worker that has all subproblems of a lease count one solution and three nodes.
+/// A worker that finds one solution and three nodes in every subproblem.
 #[derive(Debug)]
 pub(crate) struct Worker {
     number: u64,
     n_threads: u32,
-    /// How often it was told last to report. It does not go by it.
+    /// The last assigned report interval, which it ignores.
     pub(crate) interval: Option<Duration>,
     session: Option<Session>,
     leases: VecDeque<Lease>,
     next_sequence: u64,
-    /// Sent and not acknowledged, with the time.
+    /// Reports without an acknowledgement, with their time.
     pending: VecDeque<(Instant, Report)>,
     pub(crate) acknowledged: Vec<Span>,
     pub(crate) times: Vec<Duration>,
-    /// When a thread of it had less to count than it could have counted.
+    /// The times at which a thread ran out of work.
     pub(crate) starved: Vec<Instant>,
 }
 
@@ -51,7 +51,7 @@ struct Session {
 #[derive(Debug)]
 pub(crate) struct Lost;
 
-/// Where a worker's connections are to come from: one address has only so many ports.
+/// Chooses the source address of a worker's connections: one address has too few ports.
 pub(crate) fn endpoint_of(number: u64, url: &str) -> Endpoint {
     let address = Ipv4Addr::new(127, 0, 1, u8::try_from(number % 8).expect("small"));
     endpoint(url).expect("a URL").local_address(Some(IpAddr::V4(address)))
@@ -84,7 +84,7 @@ impl Worker {
         worker
     }
 
-    /// Begins a session: says who it is and what it holds, and repeats what is not acknowledged.
+    /// Opens a session: sends its name and leases, and repeats reports without an acknowledgement.
     pub(crate) async fn open(&mut self, connection: Connection) -> Result<(), Status> {
         let mut client = WorkersClient::new(connection);
         let (to_coordinator, messages) = mpsc::channel(16);
@@ -121,7 +121,7 @@ impl Worker {
         held.into_iter().map(|((lease, job), spans)| Held { lease, job, spans }).collect()
     }
 
-    /// Reports once a period until the end, and returns what came of it.
+    /// Reports once a period until the end, and returns the results.
     pub(crate) async fn work(
         mut self,
         first: Instant,
@@ -142,7 +142,7 @@ impl Worker {
         }
     }
 
-    /// What the coordinator says next.
+    /// Returns the coordinator's next message.
     pub(crate) async fn next(&mut self) -> Result<ToWorker, Lost> {
         let session = self.session.as_mut().ok_or(Lost)?;
         match session.from_coordinator.next().await {
@@ -151,7 +151,7 @@ impl Worker {
         }
     }
 
-    /// Takes in a message; gives back one that only comes where something is short or breaks.
+    /// Handles a message; returns it if it only occurs in a shortage or a failure.
     pub(crate) fn hear(
         &mut self,
         message: ToWorker,
@@ -176,7 +176,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Gives up what a coordinator takes off its leases, or has never heard of.
+    /// Drops leases that the coordinator takes back, or does not know.
     pub(crate) fn give_up(&mut self, message: ToWorker) {
         match message {
             ToWorker::Shorten { lease, spans } => {
@@ -193,19 +193,19 @@ impl Worker {
         }
     }
 
-    /// Whether it has something to count, and waits for no acknowledgement.
+    /// Whether it has leases, and awaits no acknowledgement.
     pub(crate) fn has_only_leases(&self) -> bool {
         self.pending.is_empty() && !self.leases.is_empty()
     }
 
-    /// How long it will count what is left of the lease in hand, if it has one thread and a lease.
+    /// Returns the time to finish its current lease with one thread, if it has a lease.
     pub(crate) fn ends_in(&self) -> Option<Duration> {
         let lease = self.leases.front()?;
         let n_left: u64 = lease.spans.iter().map(|leased| leased.span.n_subproblems()).sum();
         Some(Duration::from_millis(n_left * 1000 / SUBPROBLEMS_PER_SECOND))
     }
 
-    /// Reports what was counted in a period.
+    /// Reports the work of a period.
     pub(crate) async fn report(&mut self, period: Duration) -> Result<(), Lost> {
         let (mut deltas, mut finished) = (Vec::new(), Vec::new());
         let mut goes_on = Vec::new();

@@ -11,8 +11,7 @@ use queens_tests::{TempDir, skipped};
 use super::with_store;
 use crate::failover::FAKETIME;
 
-/// Neither its lead, nor a worker's leases or its session end by that, and the time that a job has been counted is not that
-/// of the clock.
+/// The jumps end neither its lead, nor a worker's leases or its session, and the job's counting time ignores them.
 #[test]
 fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     if !Path::new(FAKETIME).exists() {
@@ -23,7 +22,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     let scratch = TempDir::new().expect("a temporary directory");
     let (data_dir, clock) = (scratch.path().join("data"), scratch.path().join("clock"));
     let set = |time: &str| {
-        // In one piece: it is read at each look at the clock.
+        // An atomic write: the process reads the file whenever it reads the clock.
         let next = clock.with_extension("next");
         fs::write(&next, time).and_then(|()| fs::rename(&next, &clock)).expect("written");
     };
@@ -56,7 +55,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     assert_eq!(active, "0", "hours");
     let log = coordinator.log();
     assert!(!log.contains("panicked") && !log.contains("nothing was heard of the worker"), "{log}");
-    // Where processors are short, it may stand still for seconds, and be superseded for that; but not for days.
+    // On a busy machine, it may stall for seconds, and lose its lead for that; but not for days.
     let still: Vec<f64> = log
         .lines()
         .filter_map(|line| line.split_once("stood still")?.1.split_once("seconds=")?.1.parse().ok())

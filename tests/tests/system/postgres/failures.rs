@@ -1,5 +1,4 @@
-//! The store in PostgreSQL when the server gives up a statement, warns of something, or can't do what it is told; and who
-//! leads when its clock was wrong.
+//! Errors of the PostgreSQL store: cancelled statements, warnings, impossible writes, and a leader with a wrong clock.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +18,7 @@ use queens_tests::{TempDir, binary};
 use super::steps::{choices, job, record_of};
 use super::try_open;
 
-/// A store with a job of so many crosses.
+/// Returns a store with a job of this many parts.
 fn with_job(address: &str, n_crosses: usize) -> PostgresStore {
     let mut store = try_open(address, "http://first:1").expect("opens");
     let plan = Write::Plan { job: JobId(1), choices: choices(n_crosses) };
@@ -27,7 +26,7 @@ fn with_job(address: &str, n_crosses: usize) -> PostgresStore {
     store
 }
 
-/// A record of each cross of the job.
+/// Returns a record of each part of the job.
 fn records(n_crosses: u32) -> Vec<Write> {
     (0..n_crosses).map(|cross| record_of(1, (cross, 0, 10), (7, 100), "anna")).collect()
 }
@@ -36,8 +35,8 @@ fn n_records(postgres: &Postgres, database: &str) -> String {
     postgres.sql(database, "SELECT count(*) FROM queens.record").expect("is there")
 }
 
-/// Nothing of a transaction that is too large for one statement is sent before the server has begun it and held the lead:
-/// it would be carried out by itself if one of these two were given up.
+/// A transaction too large for one statement sends nothing before the server has begun it and confirmed the lead.
+/// Otherwise, its writes would take effect alone if one of these two were cancelled.
 #[test]
 fn nothing_is_sent_before_a_transaction_has_begun() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -61,7 +60,7 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
     assert_eq!(n_records(&postgres, "begun"), "3000");
 }
 
-/// Whoever leads no more writes nothing, in one statement or in many.
+/// A former leader writes nothing, in one statement or in many.
 #[test]
 fn no_late_record_is_written() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -75,8 +74,8 @@ fn no_late_record_is_written() {
     }
 }
 
-/// Statements of one commit that are given up at random moments leave all of it or nothing: what the store says afterwards
-/// is what the model says, which knows no half commits.
+/// Commits whose statements are cancelled at random moments take effect completely or not at all: the store agrees with
+/// the model, which has no partial commits.
 #[test]
 fn a_commit_that_is_given_up_has_no_effect() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -101,7 +100,7 @@ fn a_commit_that_is_given_up_has_no_effect() {
                 assert!(error.may_heal(), "{error}");
                 n_given_up += 1;
                 let written = n_records(&postgres, "given_up");
-                // Given up, or carried out by a server that could not say so any more.
+                // Cancelled, or executed by a server that could not confirm it any more.
                 let expected = [n_done, n_done + 1].map(|n| (n * 1500).to_string());
                 assert!(expected.contains(&written), "{written} after {n_done}");
             }
@@ -113,7 +112,7 @@ fn a_commit_that_is_given_up_has_no_effect() {
     assert_eq!(n_records(&postgres, "given_up"), "15000");
 }
 
-/// What a server warns of in a transaction, such as that it waits for no standby any more, may not be durable.
+/// A server's warning in a transaction, for example that it no longer waits for a standby, may mean lost durability.
 #[test]
 fn a_warning_is_no_success() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -129,7 +128,7 @@ fn a_warning_is_no_success() {
     assert_eq!(n_records(&postgres, "warns"), "1");
 }
 
-/// A lead that ends later than any could was taken by a clock that was ahead, and keeps nobody from leading.
+/// A lead that ends later than possible comes from a clock that was fast, and blocks no candidate.
 #[test]
 fn a_clock_that_was_ahead_keeps_nobody_from_leading() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -158,7 +157,7 @@ fn a_database_that_has_not_all_characters_is_refused() {
     assert!(!refused.may_heal() && said.contains("LATIN1") && said.contains("--encoding=UTF8"), "{said}");
 }
 
-/// What nobody can mend by waiting ends the coordinator, which says what it is, and not that another leads.
+/// An error that waiting can't solve ends the coordinator with that error, and not with another leader's name.
 #[test]
 fn what_can_not_be_written_is_said() {
     let Some(postgres) = Postgres::start("") else { return };
@@ -179,7 +178,7 @@ fn what_can_not_be_written_is_said() {
     assert!(log.contains("invalid page") && !log.contains("leads no more"), "{log}");
 }
 
-/// What is refused, with what to do, and no password in it.
+/// Checks a refusal's advice, and that it contains no password.
 #[track_caller]
 fn check_refused(arguments: &[&str], expected: &str) {
     let mut command = clean(Command::new(binary("queens-coordinator")));

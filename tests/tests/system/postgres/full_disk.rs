@@ -1,4 +1,4 @@
-//! A database server whose disk is full: nothing is acknowledged that it has not written, and all goes on when there is
+//! A database server with a full disk: no unwritten record is acknowledged, and everything continues when there is
 //! room.
 
 use std::path::Path;
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::with_store;
 
-/// What is published of n = 16 and of n = 17.
+/// The published solutions of n = 16 and n = 17.
 const SOLUTIONS: [&str; 2] = ["14772512", "95815104"];
 
-/// A coordinator, a job that is being counted, and where both are kept.
+/// A coordinator with a running job, and the directory of both.
 struct Scene {
     coordinator: Coordinator,
     address: String,
@@ -34,7 +34,7 @@ impl Scene {
         Self { coordinator, address, job, _worker: worker }
     }
 
-    /// What the coordinator says of the job. It may stand by for a moment.
+    /// Returns the coordinator's status of the job. It may be a standby for a moment.
     fn status(&self) -> Value {
         wait_until("a status", || {
             let asked = self.coordinator.queens(["status", &self.job, "--output", "json"]);
@@ -42,7 +42,7 @@ impl Scene {
         })
     }
 
-    /// How many subproblems the coordinator says are recorded.
+    /// Returns the recorded subproblems that the coordinator reports.
     fn told(&self) -> u64 {
         recorded_as_of(&self.status())
     }
@@ -51,7 +51,7 @@ impl Scene {
         wait_until(text, || self.coordinator.log().contains(text).then_some(()));
     }
 
-    /// All is counted, what was submitted meanwhile too.
+    /// Waits until everything is counted, including jobs submitted meanwhile.
     #[track_caller]
     fn finish(self, postgres: &Postgres) {
         let _fast = fast_worker(&self.coordinator.url());
@@ -73,18 +73,18 @@ impl Scene {
     }
 }
 
-/// How many subproblems a status says are recorded.
+/// Returns the recorded subproblems in a status.
 fn recorded_as_of(status: &Value) -> u64 {
     status["recorded"].as_str().and_then(|told| told.parse().ok()).expect("a number")
 }
 
-/// How many subproblems of a job are recorded in the database.
+/// Returns the recorded subproblems of a job in the database.
 fn recorded(postgres: &Postgres, job: &str) -> u64 {
     let sql = format!("SELECT coalesce(sum(until - first), 0) FROM queens.record WHERE job = {job}");
     postgres.sql("filled", &sql).expect("answers").parse().expect("a number")
 }
 
-/// Tables can't grow any more, and the server goes on: it fails each transaction that needs room.
+/// Tables can't grow any more, and the server continues: each transaction that needs room fails.
 #[test]
 fn a_full_disk_of_tables_stops_acknowledgements_and_loses_nothing() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
@@ -97,7 +97,7 @@ fn a_full_disk_of_tables_stops_acknowledgements_and_loses_nothing() {
     let scratch = TempDir::new().expect("a temporary directory");
     let scene = Scene::start(scratch.path(), &postgres, postgres.address_of("filled"));
     disk.fill();
-    // Its plan takes more room than there is in pages that are there.
+    // Its plan needs more room than the allocated pages have.
     let submitted = scene.coordinator.queens(["submit", "17", "--yes"]);
     scene.wait_for_log("nothing is acknowledged until the store can be written again");
     scene.wait_for_log("No space left on device");
@@ -117,7 +117,7 @@ fn a_full_disk_of_tables_stops_acknowledgements_and_loses_nothing() {
     drop(disk);
 }
 
-/// The server can't write its log, and ends. When there is room, somebody starts it again.
+/// The server can't write its log, and ends. When there is room, an operator restarts it.
 #[test]
 fn a_full_disk_of_the_log_ends_the_server_and_loses_nothing() {
     let Some(mut postgres) = Postgres::start("fsync = off") else { return };
@@ -132,11 +132,11 @@ fn a_full_disk_of_the_log_ends_the_server_and_loses_nothing() {
     let scene = Scene::start(scratch.path(), &postgres, address);
     disk.fill();
     let told = scene.told();
-    // The present piece of it is closed; there is no room for another.
+    // This closes the current log segment; there is no room for another.
     _ = postgres.sql("postgres", "SELECT pg_switch_wal()");
     postgres.wait_for_end();
     scene.wait_for_log("nothing is acknowledged until the store can be written again");
-    // A while after that it leads no more.
+    // A while later, it is no longer the leader.
     let asked = scene.coordinator.queens(["status", &scene.job, "--output", "json"]);
     let told = if asked.status.success() { recorded_as_of(&asked.answer()) } else { told };
     assert!(

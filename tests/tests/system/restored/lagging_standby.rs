@@ -1,4 +1,4 @@
-//! A standby that lacks the last transactions takes the place of its server, whose commits did not wait for it.
+//! A standby that lacks the last transactions replaces its primary, which replicated asynchronously.
 
 use queens_tests::TempDir;
 use queens_tests::postgres::Postgres;
@@ -11,8 +11,8 @@ fn n_records(server: &Postgres, job: &str) -> u64 {
     server.sql("pair", &sql).expect("answers").parse().expect("a number")
 }
 
-/// What was acknowledged since the standby heard of its server last is lost, and counted again; the coordinator, which
-/// knows both servers, goes on.
+/// Acknowledged records that the standby had not received are lost, and counted again; the coordinator, which knows
+/// both servers, continues.
 #[test]
 fn a_coordinator_goes_on_with_a_standby_that_lacks_transactions() {
     let Some(mut primary) = Postgres::start("fsync = off") else { return };

@@ -1,5 +1,5 @@
-//! A database server that is recovered to an earlier moment from a base backup and its archived log, under a coordinator
-//! that was stopped and under one that goes on.
+//! Point-in-time recovery of a database server from a base backup and its archived log, under a stopped and a running
+//! coordinator.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use queens_tests::{Port, TempDir};
 
 use super::wait_for_state;
 
-/// A coordinator with a store in a database, and workers that know two ways to it, so that they ask every second or two.
+/// A coordinator with a store in a database, and workers with two URLs of it, so that they retry every second or two.
 pub(super) struct Counting {
     coordinator: Option<Coordinator>,
     port: Port,
     data_dir: PathBuf,
-    /// Of the store.
+    /// The store's address.
     address: String,
     workers: Vec<Running>,
 }
@@ -38,8 +38,8 @@ impl Counting {
         self.coordinator.as_ref().expect("it runs")
     }
 
-    /// Submits a job that goes before those that were submitted earlier, and starts a worker, which counts it; waits until
-    /// that has reported something, so that it holds a lease.
+    /// Submits a job that precedes earlier ones, and starts a worker for it. Waits until the worker has reported
+    /// something, so that it holds a lease.
     pub(super) fn lease(&mut self, n: u8, name: &str, recorded: impl Fn(&str) -> bool) -> String {
         let job = self.submit(n);
         let url = self.coordinator().url();
@@ -55,13 +55,14 @@ impl Counting {
         answer["job"].as_str().expect("a job's id").to_owned()
     }
 
-    /// Has all workers stand still, or go on.
+    /// Stops all workers, or continues them.
     pub(super) fn signal(&mut self, name: &str) {
         self.workers.iter_mut().for_each(|worker| worker.signal(name));
     }
 
-    /// Decides something about a job until the coordinator has noticed that the database has gone back, and leads again
-    /// from there. It notices at a transaction; if the server was away for longer than a term of its lead, before.
+    /// Calls an operator action on a job until the coordinator has noticed the database's earlier state, and leads
+    /// again from there. It notices at a transaction, or earlier if the server was away for longer than a leader's
+    /// term.
     pub(super) fn wait_for_another_state(&self, kept: &str) {
         wait_until("another lead", || {
             _ = self.coordinator().queens(["priority", kept, "-1"]);
@@ -73,16 +74,16 @@ impl Counting {
         wait_for_state(self.coordinator(), kept, "queued");
     }
 
-    /// Gives the numbers of lost jobs out again, for smaller boards; has the workers come back with leases of the lost
-    /// jobs, and counts all.
+    /// Assigns the numbers of lost jobs again, for smaller boards; reconnects the workers with leases of the lost jobs,
+    /// and counts everything.
     #[track_caller]
     pub(super) fn finish(mut self, kept: &str, lost: &[String]) {
-        // Their plans are there before the workers come.
+        // Their plans exist before the workers connect.
         let boards = [(16, "14772512"), (15, "2279184")];
         let again: Vec<String> = boards.iter().take(lost.len()).map(|(n, _)| self.submit(*n)).collect();
         assert_eq!(again, lost);
         again.iter().for_each(|job| wait_for_state(self.coordinator(), job, "queued"));
-        // What was there when a coordinator starts may be held by workers of whom it knows nothing.
+        // Workers unknown to a starting coordinator may hold leases of the existing jobs.
         self.coordinator.take().expect("it runs").stop();
         self.start_coordinator();
         self.signal("CONT");

@@ -1,5 +1,5 @@
-//! Smuggled requests: what a stranger or a viewer sends so that the coordinator and what stands before it disagree where a
-//! request ends. What comes next on a shared connection is an operator's.
+//! Request smuggling: a stranger or a viewer sends requests so that the coordinator and a proxy disagree where a
+//! request ends. The next request on the shared connection is an operator's.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,17 +18,17 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::{Site, coordinator, haproxy, invite, nginx};
 
-/// The head of a request that has no end: it takes the next line of the connection for a header, and with what follows
-/// the token in there.
+/// The head of a request without an end: it takes the connection's next line as a header, and so gets the token that
+/// follows.
 const HALF: &str = "POST /api/v1/jobs/1/pause HTTP/1.1\r\nX-Rest: ";
 
-/// A whole request, whose answer somebody else would get.
+/// A whole request, whose answer another client would get.
 const WHOLE: &str = "GET /api/v1/jobs/1 HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// How long to wait for an answer that need not come.
+/// How long to wait for an optional answer.
 const SOON: Duration = Duration::from_millis(700);
 
-/// Headers and a body in which a request is hidden, for a length that a header has to name.
+/// Headers and a body that hide a request, for a length that a header must name.
 type Trick = (&'static str, fn(usize) -> String, &'static str);
 
 /// The body is the second part and the hidden request.
@@ -72,7 +72,7 @@ const TRICKS: [Trick; 29] = [
     ("a trailer", |_| "Transfer-Encoding: chunked".to_owned(), "0\r\nContent-Length: 9\r\n\r\n"),
 ];
 
-/// All that somebody says who hides a request.
+/// Returns all bytes of a client that hides a request.
 fn smuggled((_, headers, body): &Trick, hidden: &str, token: Option<&str>) -> String {
     let headers = headers(body.len() + hidden.len());
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
@@ -82,7 +82,7 @@ fn smuggled((_, headers, body): &Trick, hidden: &str, token: Option<&str>) -> St
     )
 }
 
-/// A coordinator with a job that nobody counts, and who comes there.
+/// A coordinator with a job that nobody counts, and its callers.
 struct Scene {
     site: Site,
     coordinator: Coordinator,
@@ -102,14 +102,14 @@ impl Scene {
         scene
     }
 
-    /// What the coordinator answers an operator who asks it.
+    /// Returns the coordinator's answer to an operator.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
         let bearer = format!("Bearer {}", self.operator);
         let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
         http::request(&self.coordinator.http(), method, path, &headers, body).json()
     }
 
-    /// An operator's requests, one of which decides something, and the last of which asks who it is.
+    /// Returns an operator's requests: one is an action, and the last asks for the caller's identity.
     fn honest(&self, connection: &str) -> String {
         let head = format!("Host: localhost\r\nAuthorization: Bearer {}\r\n", self.operator);
         format!(
@@ -118,7 +118,7 @@ impl Scene {
         )
     }
 
-    /// All that a viewer and a stranger say, and what it is.
+    /// Yields all attacks of a viewer and a stranger, with their names.
     fn smuggled(&self) -> impl Iterator<Item = (String, String)> {
         TRICKS.iter().flat_map(|trick| {
             [("half", HALF, Some(&*self.viewer)), ("whole", WHOLE, None)].map(|(what, hidden, token)| {
@@ -127,14 +127,14 @@ impl Scene {
         })
     }
 
-    /// Whether the job is as it was. Whoever was smuggled in would have paused or cancelled it.
+    /// Checks that the job is unchanged. A smuggled request would have paused or cancelled it.
     #[track_caller]
     fn check(&self, what: &str) {
         let job = self.ask("GET", "/api/v1/jobs/1", "");
         assert_eq!(job["state"], "queued", "{what}: {job}");
     }
 
-    /// Nobody has decided anything but the operator, and the one smuggled decision would be seen.
+    /// Checks that only the operator has acted, and that one smuggled action would show.
     #[track_caller]
     fn check_in_the_end(&self) {
         let audit = self.ask("GET", "/api/v1/audit", "").to_string();
@@ -145,7 +145,7 @@ impl Scene {
     }
 }
 
-/// What comes until the connection is closed, or nothing comes any more, or that is enough.
+/// Reads until the connection is closed, or no more data arrives, or `is_enough` accepts.
 fn heard(stream: &mut impl Read, is_enough: impl Fn(&str) -> bool) -> String {
     let (mut all, mut buffer) = (String::new(), [0; 4096]);
     while !is_enough(&all)
@@ -157,7 +157,7 @@ fn heard(stream: &mut impl Read, is_enough: impl Fn(&str) -> bool) -> String {
     all
 }
 
-/// Statuses and bodies of answers.
+/// Returns statuses and bodies of answers.
 fn answers(heard: &str) -> Vec<(&str, &str)> {
     let begins: Vec<usize> = heard.match_indices("HTTP/1.1 ").map(|(at, _)| at).collect();
     let ends = begins.iter().copied().skip(1).chain([heard.len()]);
@@ -168,13 +168,13 @@ fn answers(heard: &str) -> Vec<(&str, &str)> {
     begins.iter().copied().zip(ends).map(answer).collect()
 }
 
-/// A proxy that believes what it is told of the length, and passes on the requests of all by one connection: nobody gets
-/// more than one answer before the operator's own.
+/// A proxy trusts the length in headers and forwards everybody's requests on one connection: nobody gets more than one
+/// answer before the operator's own.
 #[test]
 fn what_is_smuggled_to_the_coordinator_takes_nobodys_place() {
     let scene = Scene::new();
     for (what, smuggled) in scene.smuggled() {
-        // Without a length, what follows is a request of its own, as for everybody.
+        // Without a length, the rest is a request of its own, as for everybody.
         if what.starts_with("no length")
             || what.starts_with("a chunk extension")
             || what.starts_with("a trailer")
@@ -183,7 +183,7 @@ fn what_is_smuggled_to_the_coordinator_takes_nobodys_place() {
         }
         let mut stream = TcpStream::connect(scene.coordinator.http()).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
-        // Where the connection is closed already, the rest can't be sent.
+        // The rest can't be sent on a closed connection.
         _ = stream.write_all(smuggled.as_bytes());
         _ = stream.write_all(scene.honest("close").as_bytes());
         let heard = heard(&mut stream, |_| false);
@@ -198,7 +198,7 @@ fn what_is_smuggled_to_the_coordinator_takes_nobodys_place() {
     scene.check_in_the_end();
 }
 
-/// A connection over TLS.
+/// Opens a TLS connection.
 fn connect(address: &str, config: &Arc<ClientConfig>) -> StreamOwned<ClientConnection, TcpStream> {
     let tcp = TcpStream::connect(address).expect("it listens");
     tcp.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
@@ -206,7 +206,7 @@ fn connect(address: &str, config: &Arc<ClientConfig>) -> StreamOwned<ClientConne
     StreamOwned::new(ClientConnection::new(config.clone(), name).expect("a connection"), tcp)
 }
 
-/// Smuggles through a proxy, which has connections to the coordinator that it uses for everybody.
+/// Smuggles through a proxy that shares its connections to the coordinator between clients.
 fn smuggle_through(scene: &Scene, mut proxy: Command) {
     proxy.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let _proxy = Running::start_redirected(&mut proxy);
@@ -243,7 +243,7 @@ fn what_is_smuggled_through_nginx_takes_nobodys_place() {
         return skipped("smuggling through nginx, which is not installed");
     }
     let scene = Scene::new();
-    // As it is documented, it has a connection for each request. Many have it keep some.
+    // The documented configuration opens a connection per request. Many administrators keep some open.
     let servers: PathBuf = scene.site.configuration("nginx", &scene.coordinator);
     let text = std::fs::read_to_string(&servers).expect("it was written");
     let http = scene.coordinator.http();
@@ -262,7 +262,8 @@ fn what_is_smuggled_through_haproxy_takes_nobodys_place() {
     }
     let scene = Scene::new();
     let haproxy = haproxy(&scene.site, &scene.coordinator);
-    // As it is documented, it uses a connection for the first requests of others only where these can be sent again.
+    // The documented configuration reuses a connection for other clients' first requests only if these can be sent
+    // again.
     let configuration = scene.site.path().join("haproxy");
     let text = std::fs::read_to_string(&configuration).expect("it was written");
     let text = text.replace("backend pages\n    server", "backend pages\n    http-reuse always\n    server");

@@ -1,4 +1,5 @@
-//! Slurm on loopback: a controller and two nodes, each node among processes of its own, so that it can be killed whole.
+//! Slurm on loopback: a controller and two nodes. Each node has its own process namespace, so that all of it can be
+//! killed.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +15,7 @@ const CONFIGURATION: &str = include_str!("slurm.conf");
 /// Its nodes.
 pub(crate) const NODES: [&str; 2] = ["n1", "n2"];
 
-/// A running Slurm. Ends with all that it has started when it is dropped.
+/// A running Slurm. Dropping it ends everything that it has started.
 pub(crate) struct Slurm {
     dir: PathBuf,
     nodes: [Option<Running>; 2],
@@ -22,12 +23,12 @@ pub(crate) struct Slurm {
 }
 
 impl Slurm {
-    /// Whether it is installed.
+    /// Whether PostgreSQL is installed.
     pub(crate) fn is_installed() -> bool {
         ["slurmctld", "slurmd", "sbatch", "munged"].into_iter().all(is_installed)
     }
 
-    /// Whether nodes can be made: it takes the right to make namespaces.
+    /// Whether nodes can be created: that needs the right to create namespaces.
     pub(crate) fn can_be_started() -> bool {
         let mut nothing = apart(Path::new("/"), "true", &[]);
         nothing.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -47,7 +48,7 @@ impl Slurm {
             fs::create_dir(dir.join(name)).expect("a directory");
         }
         let key = dir.join("munge.key");
-        // It is a secret, though of a test.
+        // A secret, even in a test.
         let random = run(command(dir, "head", &["--bytes=512", "/dev/urandom"], &key));
         assert!(random.status.success(), "{random:?}");
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("ours");
@@ -79,7 +80,7 @@ impl Slurm {
         *self.node(node) = Some(Running::start_redirected(&mut command));
     }
 
-    /// Waits until there is room on a node.
+    /// Waits until a node has room.
     #[track_caller]
     pub(crate) fn wait_for_node(&self, node: &str) {
         wait_until("a node", || {
@@ -97,7 +98,7 @@ impl Slurm {
         &mut self.nodes[NODES.iter().position(|name| *name == node).expect("a node of ours")]
     }
 
-    /// What one of Slurm's programs prints.
+    /// Returns the output of one of Slurm's programs.
     #[track_caller]
     pub(crate) fn ask(&self, program: &str, arguments: &[&str]) -> String {
         let mut command = environment(Command::new(program), &self.dir);
@@ -107,7 +108,7 @@ impl Slurm {
         ended.stdout
     }
 
-    /// What all services have written, for whoever has to find out why a test fails.
+    /// Returns the output of all services, to explain a failure.
     pub(crate) fn logs(&self) -> String {
         let names = ["munged", "slurmctld"].into_iter().chain(NODES);
         names
@@ -124,7 +125,7 @@ fn started(dir: &Path, program: &str, arguments: &[&str]) -> Running {
     Running::start_redirected(&mut command)
 }
 
-/// A program that writes to a file.
+/// Returns a command whose output goes to a file.
 fn command(dir: &Path, program: &str, arguments: &[&str], output: &Path) -> Command {
     let mut shell = environment(Command::new("sh"), dir);
     shell.args(["-c", "output=$1; shift; umask 077; exec \"$@\" >\"$output\"", "sh"]);
@@ -132,14 +133,14 @@ fn command(dir: &Path, program: &str, arguments: &[&str], output: &Path) -> Comm
     shell
 }
 
-/// A program among processes of its own, which end with it.
+/// Returns a command in its own process namespace; its processes end with it.
 fn apart(dir: &Path, program: &str, arguments: &[&str]) -> Command {
     let mut command = environment(Command::new("unshare"), dir);
     command.args(["--pid", "--fork", "--kill-child", "--mount-proc", program]).args(arguments);
     command
 }
 
-/// With Slurm's configuration, and our programs first on the path.
+/// Sets Slurm's configuration, and puts our programs first on the path.
 fn environment(command: Command, dir: &Path) -> Command {
     let mut command = clean(command);
     let programs = binary("queens-worker").parent().expect("programs lie in a directory").to_owned();
