@@ -1,4 +1,4 @@
-# One image for all three programs, with nothing else in it but empty directories for data and keys: no shell, no root.
+# One image for all three programs. It has nothing else but empty directories for data and keys: no shell, no root.
 #
 #   docker build --tag queens --build-arg QUEENS_COMMIT=$(git rev-parse --short=12 HEAD) .
 #                                                 compiles in a Rust image, or
@@ -7,11 +7,11 @@
 #
 #   docker run --rm queens count 16
 #
-# Docker's older builder builds all stages above the one that is asked for. So what needs a pull comes last, and what is
-# above it needs nothing.
+# Docker's older builder builds all stages above the requested one. So stages that pull come last, and those above need
+# nothing.
 
-# 10001 is nobody in particular. A volume gets the owner of the directory that it is mounted on, and COPY is the only
-# way to give a directory away where there is no chown.
+# 10001 is no user in particular. A volume gets the owner of its mount point. Without chown in the image, only COPY can
+# set that owner.
 FROM scratch AS data
 WORKDIR /image/data
 WORKDIR /image/keys
@@ -21,17 +21,17 @@ COPY --from=data --chown=10001:10001 /image/ /
 USER 10001:10001
 ENTRYPOINT ["/queens"]
 
-# The pattern matches nothing where `cargo static` has not run: then this image is of no use, but can be built, as the
-# older builder does on its way to `compiled`.
+# The pattern matches nothing if `cargo static` has not run. The image is then useless, but builds: the older builder
+# needs that on its way to `compiled`.
 FROM base AS ready
 ARG QUEENS_TARGET=x86_64-unknown-linux-gnu
 COPY LICENSE-* target/${QUEENS_TARGET}/release/queens* /
 
-# The version of rust-toolchain.toml, which stays outside: rustup would add the tools that only developers need.
+# The version of rust-toolchain.toml. That file stays outside: rustup would add tools that only developers need.
 FROM rust:1.95.0-slim-bookworm AS compiler
 WORKDIR /queens
 COPY . .
-# What versions carry; the repository itself stays outside.
+# The commit in version numbers; the repository itself stays outside.
 ARG QUEENS_COMMIT
 ARG QUEENS_COMMIT_DATE
 RUN cargo static

@@ -1,9 +1,9 @@
 //! Authentication and authorisation: roles, tokens, TLS keys and pins.
 //!
 //! A *role* grants permissions. An *invitation* gives a principal a role and one of two credentials. One is a *token*,
-//! a secret of 256 random bits, of which the coordinator stores only a salted hash. The other is the key of a TLS
-//! certificate. Tokens travel over TLS. A client verifies the server by a CA certificate or by a *pin* of its key. The
-//! coordinator stores invitations and authorises requests.
+//! a secret of 256 random bits; the coordinator stores only its salted hash. The other is the key of a TLS certificate.
+//! Tokens travel over TLS. A client verifies the server by a CA certificate or by a *pin* of its key. The coordinator
+//! stores invitations and authorises requests.
 
 mod client;
 mod credentials;

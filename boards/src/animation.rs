@@ -1,4 +1,4 @@
-//! The backtracking search as moving pictures.
+//! Animated pictures of the backtracking search, as SVG.
 
 use std::fmt::Write;
 
@@ -7,37 +7,36 @@ use crate::given::Given;
 use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, Theme, empty_board, is_dark, open, squares};
 use crate::queen::Queen;
 
-/// The most pictures of a search that are shown: all of n = 8, or half an hour at the usual pace.
+/// The most pictures of a search: all of n = 8, or half an hour at the usual pace.
 pub const MOST_FRAMES: usize = 20_000;
 
-/// One picture of the search: what changes on the board since the one before.
+/// One picture of the search: the changes on the board since the previous one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Squares, each at most once, and how they look from now on. The first picture is the empty board and changes
-    /// nothing.
+    /// Squares, each at most once, and their new looks. The first picture is the empty board and changes nothing.
     pub changes: Vec<(Queen, Look)>,
-    /// Whether the board shows a solution, which deserves a longer look.
+    /// Whether the board shows a solution, which stays longer.
     pub solved: bool,
 }
 
-/// The search for the solutions of boards of size `n` picture by picture, to the first solution or through `all`.
+/// Iterates over pictures of the search on boards of size `n`, to the first solution or through `all`.
 ///
-/// A queen that is tried is shown on a green square if she is safe there, on a red one if not. The mark is gone in the
-/// next picture. A solution is shown with all its squares green.
+/// A tried queen stands on a green square if she is safe there, on a red one if not. The next picture removes the mark.
+/// A solution has all its squares green.
 #[derive(Clone, Debug)]
 pub struct Frames {
     search: Backtracking,
     all: bool,
-    /// The queens that stand.
+    /// The queens on the board.
     queens: Vec<Queen>,
-    /// The squares that are marked, and how they look without the mark.
+    /// The marked squares, and their looks without the mark.
     marked: Vec<(Queen, Look)>,
     begun: bool,
     over: bool,
 }
 
 impl Frames {
-    /// Stands before the first picture, the empty board.
+    /// Starts before the first picture, the empty board.
     #[must_use]
     pub fn new(n: u32, all: bool) -> Self {
         let search =
@@ -88,14 +87,14 @@ impl Iterator for Frames {
         if let Some(step) = step {
             return Some(self.frame(step));
         }
-        // The mark of the last square is still there.
+        // The mark of the last square still needs removing.
         self.over = true;
         let changes = std::mem::take(&mut self.marked);
         (!changes.is_empty()).then_some(Frame { changes, solved: false })
     }
 }
 
-/// How long each picture is shown.
+/// The durations of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Milliseconds of a usual picture.
@@ -105,15 +104,15 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Milliseconds that a picture is shown.
+    /// Returns the milliseconds of a picture.
     #[must_use]
     pub const fn of(self, frame: &Frame, is_last: bool) -> u32 {
         if frame.solved || is_last { self.rest_ms } else { self.delay_ms }
     }
 }
 
-/// Draws the pictures as one SVG that moves and begins anew at its end. Where nothing moves, as in print, it shows the
-/// last solution, or the last picture if there is no solution.
+/// Draws the pictures as one animated SVG that repeats. Without animation, as in print, it shows the last solution, or
+/// the last picture if there is no solution.
 #[must_use]
 pub fn svg(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> String {
     if frames.is_empty() {
@@ -145,12 +144,12 @@ pub fn svg(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> String {
 /// Milliseconds from the beginning.
 #[derive(Clone, Copy)]
 struct Times {
-    /// The picture to show where nothing moves.
+    /// The time of the picture to show without animation.
     still_ms: u64,
     end_ms: u64,
 }
 
-/// One square: its mark changes colour and its queen becomes visible, at the times of its timeline.
+/// Draws one square: its mark changes colour and its queen becomes visible, at the times of its timeline.
 fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], times: Times, scale: Scale) {
     let ((x, y), tile) = (scale.corner(queen), scale.tile);
     let dark = usize::from(is_dark(queen));
@@ -174,7 +173,7 @@ fn square(svg: &mut String, queen: Queen, timeline: &[(u64, Look)], times: Times
     svg.push_str("</use>");
 }
 
-/// One attribute over time, told only where it changes.
+/// Writes one attribute over time, with an entry only where it changes.
 fn animate<'a>(
     svg: &mut String,
     attribute: &str,
@@ -206,7 +205,7 @@ mod tests {
     use crate::solutions::Solutions;
     use queens_solver::BoardSize;
 
-    /// The boards that are shown as solved are the solutions. Only they have marks on more than one square.
+    /// The boards shown as solved are the solutions. Only they have marks on more than one square.
     #[test]
     fn the_pictures_tell_the_search() {
         for n in 0..=7_u32 {

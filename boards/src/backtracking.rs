@@ -1,4 +1,4 @@
-//! The backtracking search, step by step.
+//! The backtracking search, as a sequence of steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,21 +10,21 @@ use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 /// One step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The square is tried. If it is `safe` from all queens, the queen now stands there.
+    /// Tries the square. If it is `safe` from all queens, the queen now stands there.
     Try {
         /// The square.
         queen: Queen,
         /// Whether no queen attacks it.
         safe: bool,
     },
-    /// The last queen is taken back, as the rows below can't be filled, or to go on behind a solution.
+    /// Takes the last queen back, as the rows below can't be filled, or to continue after a solution.
     TakeBack(Queen),
-    /// All queens stand.
+    /// All queens are placed.
     Solved,
 }
 
-/// The textbook search as a sequence of steps, through all solutions in lexicographic order: in each row from the top
-/// the columns are tried from the left, and when none is left the queen of the row above moves on.
+/// The textbook search as a sequence of steps, through all solutions in lexicographic order. In each row from the top
+/// it tries the columns from the left. After the last column, the queen of the row above moves on.
 ///
 /// ```
 /// # use queens_boards::{Backtracking, Given, Step};
@@ -40,7 +40,7 @@ pub struct Backtracking {
     open_rows: Vec<u32>,
     /// The columns of the queens in the first of these rows.
     placed: Vec<u32>,
-    /// The column to be tried next in the row after those.
+    /// The column to try next in the row after those.
     next: u32,
     lines: Lines,
     stage: Stage,
@@ -54,7 +54,7 @@ enum Stage {
     Over,
 }
 
-/// Which lines hold a queen.
+/// The lines that hold a queen.
 #[derive(Clone, Debug)]
 struct Lines {
     columns: Vec<bool>,
@@ -63,7 +63,7 @@ struct Lines {
 }
 
 impl Backtracking {
-    /// The search for the solutions with these queens on a board of size `n`, before its first step.
+    /// Starts the search for the solutions with these queens on a board of size `n`, before its first step.
     ///
     /// # Errors
     /// If a given queen is not on the board.
@@ -89,13 +89,13 @@ impl Backtracking {
         })
     }
 
-    /// What was tried so far.
+    /// Returns the numbers of squares and queens tried so far.
     #[must_use]
     pub const fn tried(&self) -> Tried {
         self.tried
     }
 
-    /// Goes on to the next solution.
+    /// Searches for the next solution.
     pub fn solve(&mut self, stop: &AtomicBool) -> SearchEnd {
         while let Some(step) = self.next() {
             if step == Step::Solved {
@@ -120,7 +120,7 @@ impl Backtracking {
         Placement::found(columns)
     }
 
-    /// Tries the next column of the row; whether the queen stands there now.
+    /// Tries the next column of the row, and returns whether the queen now stands there.
     fn try_next(&mut self, row: u32) -> Step {
         let queen = Queen { row, column: self.next };
         let safe = self.lines.is_free(queen);
@@ -138,7 +138,7 @@ impl Backtracking {
         Step::Try { queen, safe }
     }
 
-    /// Takes the last queen back, if there is one.
+    /// Takes the last queen back, if any.
     fn take_back(&mut self) -> Option<Step> {
         let Some(column) = self.placed.pop() else {
             self.stage = Stage::Over;
@@ -159,7 +159,7 @@ impl Iterator for Backtracking {
         match self.stage {
             Stage::Over => None,
             Stage::Solved => {
-                // Behind the solution there is nothing but to take its last queen back.
+                // After a solution, the only step is to take its last queen back.
                 self.stage = Stage::Searching;
                 self.next = self.n;
                 Some(Step::Solved)
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn eight_queens_take_the_known_number_of_tries() {
-        // 876 squares and 113 queens to the first solution of n = 8: what textbooks print for this search.
+        // 876 squares and 113 queens to the first solution of n = 8: the numbers that textbooks print for this search.
         let mut search = Backtracking::new(8, &Given::default()).expect("no queens");
         let SearchEnd::Found(placement) = search.solve(&NEVER) else { panic!("there is a solution") };
         assert_eq!(placement.to_string(), "[0 4 7 5 2 6 1 3]");

@@ -1,4 +1,4 @@
-//! Searches that keep the set of available squares.
+//! Completes given queens by searches that keep the set of available squares.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,21 +8,21 @@ use crate::queen::Queen;
 use crate::search::{SearchEnd, Tried};
 use queens_solver::SplitMix;
 
-/// Queens taken back before [`complete`] begins anew for the first time.
+/// Queens that [`complete`] takes back before its first restart.
 const FIRST_PATIENCE: u64 = 100;
 
-/// The search that keeps account of the available squares: those that no queen attacks.
+/// A search that counts the available squares: those that no queen attacks.
 ///
-/// Each queen makes squares unavailable at once. The row or column with the fewest available squares is filled next.
-/// One without any can never be filled: the search turns back there, many queens before it would meet the conflict
+/// Each queen makes squares unavailable at once. The search fills the row or column with the fewest available squares
+/// next. A line without any can never be filled, so the search turns back there, many queens before the conflict
 /// (forward checking, Haralick and Elliott 1980; the tightest line first, Bitner and Reingold 1975).
 ///
-/// What is kept is the number of available squares of each row and column. To place or take back a queen costs time
-/// in proportion to n, and so does finding the tightest line.
+/// The state is the number of available squares of each row and column. Placing or taking back a queen costs time in
+/// proportion to n, and so does finding the tightest line.
 #[derive(Clone, Debug)]
 pub struct Completion {
     board: Board,
-    /// The lines filled so far, and how far their squares are tried.
+    /// The lines filled so far, with their positions.
     filled: Vec<Filling>,
     random: Option<SplitMix>,
     tried: Tried,
@@ -32,10 +32,10 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug)]
 struct Filling {
     line: Line,
-    /// The first square of the line to look at, and how many have been looked at from there on.
+    /// The first square of the line to try, and the number of squares tried from there on.
     first: u32,
     n_looked_at: u32,
-    /// The queen that stands in the line at the moment.
+    /// The queen that stands in the line now.
     queen: Option<Queen>,
 }
 
@@ -46,8 +46,8 @@ enum Line {
 }
 
 impl Completion {
-    /// The search for a solution with these queens on a board of size `n`. With a seed, ties between lines are broken
-    /// at random and the squares of a line are tried from a random one on; without, both are taken in order.
+    /// Starts the search for a solution with these queens on a board of size `n`. A seed breaks ties between lines at
+    /// random and starts each line at a random square. Without a seed, both are taken in order.
     ///
     /// # Errors
     /// If a given queen is not on the board.
@@ -61,7 +61,7 @@ impl Completion {
         Ok(Self { board, filled: Vec::new(), random: seed.map(SplitMix::new), tried })
     }
 
-    /// What was tried so far.
+    /// Returns the numbers of squares and queens tried so far.
     #[must_use]
     pub const fn tried(&self) -> Tried {
         Tried { pruned: self.board.pruned, ..self.tried }
@@ -72,7 +72,7 @@ impl Completion {
         self.search(u64::MAX, stop).unwrap_or(SearchEnd::Stopped)
     }
 
-    /// Searches until `patience` queens have been taken back, when it returns `None`.
+    /// Searches until `patience` queens have been taken back, and returns `None` then.
     fn search(&mut self, patience: u64, stop: &AtomicBool) -> Option<SearchEnd> {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -95,7 +95,7 @@ impl Completion {
         }
     }
 
-    /// Moves the queen of the last line to the next available square, or takes it away if there is none.
+    /// Moves the queen of the last line to the next available square, or removes it if there is none.
     fn advance(&mut self) -> bool {
         let Some(filling) = self.filled.last_mut() else { return false };
         if let Some(queen) = filling.queen.take() {
@@ -123,13 +123,12 @@ impl Completion {
     }
 }
 
-/// A solution with these queens on a board of size `n`, found by [`Completion`]s with chance, and what they tried.
+/// Finds a solution with these queens on a board of size `n`, by randomised [`Completion`]s, with their statistics.
 ///
-/// Near the root, nobody can see which choices are hopeless. So a search that has taken back many queens begins anew
-/// with other choices, each time with twice the patience (restarts: Gomes, Selman and Kautz 1998). Patience grows
-/// without end, so one search gets to its end at last; if there is no solution, it proves that. This may take longer
-/// than anybody waits: whether there is one is NP-complete (Gent, Jefferson and Nightingale, "Complexity of n-queens
-/// completion", 2017).
+/// Near the root, no rule can tell which choices are hopeless. So a search that has taken back many queens restarts
+/// with other choices, each time with twice the limit (restarts: Gomes, Selman and Kautz 1998). The limit grows without
+/// end, so one search completes in the end; if there is no solution, it proves that. This may take too long in
+/// practice: the decision is NP-complete (Gent, Jefferson and Nightingale, "Complexity of n-queens completion", 2017).
 ///
 /// # Errors
 /// If a given queen is not on the board.
@@ -157,12 +156,12 @@ pub fn complete(
     }
 }
 
-/// A number below `n`.
+/// Returns a random number below `n`.
 fn below(random: &mut SplitMix, n: u32) -> u32 {
     u32::try_from(random.below(n as usize)).unwrap_or(0)
 }
 
-/// The queens placed, and what they leave to the others.
+/// The queens placed, and the squares they leave available.
 #[derive(Clone, Debug)]
 struct Board {
     n: u32,
@@ -172,7 +171,7 @@ struct Board {
     column_filled: Vec<bool>,
     rising_filled: Vec<bool>,
     falling_filled: Vec<bool>,
-    /// The available squares of each row and column without a queen.
+    /// The number of available squares of each row and column without a queen.
     in_row: Vec<u32>,
     in_column: Vec<u32>,
     /// Squares made unavailable so far; taking queens back does not reduce it.
@@ -208,7 +207,7 @@ impl Board {
 
     fn place(&mut self, queen: Queen) {
         self.columns[queen.row as usize] = queen.column;
-        // Each line takes the squares that are available until then; the row takes the queen's own.
+        // Each line takes the squares that are available until then; the row also takes the queen's own.
         self.pruned += u64::from(self.take_squares(row(queen, self.n))) - 1;
         self.row_filled[queen.row as usize] = true;
         self.pruned += u64::from(self.take_squares(column(queen, self.n)));
@@ -220,7 +219,7 @@ impl Board {
         self.falling_filled[(queen.column + queen.row) as usize] = true;
     }
 
-    /// The reverse of [`Board::place`], for the queen placed last.
+    /// Reverts [`Board::place`] for the queen placed last.
     fn take_back(&mut self, queen: Queen) {
         self.falling_filled[(queen.column + queen.row) as usize] = false;
         self.give_squares(falling(queen, self.n));
@@ -254,8 +253,8 @@ impl Board {
         }
     }
 
-    /// The row or column without a queen that has the fewest available squares, `None` if all have queens. Of several
-    /// the first, rows before columns, or a random one.
+    /// Returns the row or column without a queen that has the fewest available squares, `None` if all have queens. Ties
+    /// go to the first, rows before columns, or to a random one.
     fn tightest_line(&self, random: Option<&mut SplitMix>) -> Option<Line> {
         let first = random.map_or(0, |random| below(random, self.n));
         let mut tightest = None;
@@ -363,8 +362,7 @@ mod tests {
             check_agreement(n, &Given::new(queens).expect("peaceful"));
         }
 
-        /// The numbers of available squares are those that a look at every square finds. Taking a queen back restores
-        /// them.
+        /// The counts of available squares agree with a look at every square. Taking a queen back restores them.
         #[test]
         fn the_account_of_available_squares_is_right(
             n in 1..=12_u32,

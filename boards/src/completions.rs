@@ -1,4 +1,4 @@
-//! How many solutions contain given queens.
+//! Counts the solutions that contain given queens.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,25 +8,25 @@ use thiserror::Error;
 use crate::given::{Given, InvalidGiven};
 use queens_solver::{BoardSize, Kernel, Square, Subproblems, ThreadError, parallel};
 
-/// Subproblems to cut the rows into, at least: enough to keep many threads busy to the end.
+/// The least number of subproblems: enough to keep many threads busy to the end.
 const SUBPROBLEMS: u64 = 20_000;
 
-/// Rows that are not cut, but left to the kernel.
+/// Rows below the subproblems, which the kernel fills.
 const LAST_ROWS: usize = 6;
 
 /// Runs of subproblems for each thread.
 const RUNS_PER_THREAD: u64 = 64;
 
-/// How many solutions contain given queens.
+/// The number of solutions that contain given queens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completions {
     /// The solutions.
     pub solutions: u128,
-    /// The queens that the search placed beyond the given ones and the rows it was cut at.
+    /// The queens that the search placed below the given ones and the rows of the subproblems.
     pub nodes: u128,
 }
 
-/// Why completions can't be counted.
+/// The reason why completions can't be counted.
 #[derive(Debug, Error)]
 pub enum CompletionsError {
     /// A given queen is not on the board.
@@ -39,8 +39,8 @@ pub enum CompletionsError {
 
 /// Counts the solutions of boards of size `n` that contain the given queens. `None` if `stop` was set before the end.
 ///
-/// The given queens stand where the queens of a cross stand in a job: what they attack is missing from the allowed
-/// squares of the other rows, and a kernel counts the ways to fill those.
+/// The given queens take the place of a job's cross: the squares that they attack are missing from the allowed squares
+/// of the other rows, and a kernel counts the ways to fill those.
 ///
 /// # Errors
 /// If a given queen is not on the board, or a thread can't be started.
@@ -71,7 +71,7 @@ pub fn completions(
     Ok((counts.len() == n_runs).then_some(total))
 }
 
-/// The subproblems of the least depth that has enough of them. The last rows are left to the kernel.
+/// Returns the subproblems of the least depth that has enough of them. The kernel fills the last rows.
 fn cut(n: BoardSize, queens: &[Square]) -> Subproblems {
     let n_rows = usize::from(n.get()).saturating_sub(queens.len());
     let deepest = u8::try_from(n_rows.saturating_sub(LAST_ROWS)).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! A solution without a search.
+//! Constructs a solution of any board without a search.
 
 use crate::placement::Placement;
 
-/// A solution for boards of size `n` in linear time, or `None` if there is none (n = 2 and 3) or `n` is over
+/// Constructs a solution for boards of size `n` in linear time. `None` if none exists (n = 2, 3) or `n` is over
 /// [`Placement::MAX_SIZE`].
 ///
 /// Two staircases of knight's moves, first on the odd columns (counted from 0), then on the even ones:
@@ -16,9 +16,9 @@ use crate::placement::Placement;
 ///              . . . . Q .
 /// ```
 ///
-/// That is a solution unless n leaves 2 or 3 when divided by 6: then queens of the two staircases meet on diagonals,
-/// and the ends of the staircases are mended. For 2, the second one begins with 2 0, and its 4 moves to its end. For 3,
-/// the first column of the first staircase moves to its end, and the first two of the second to the end of that (E.
+/// That is a solution unless n leaves 2 or 3 when divided by 6. Then queens of the two staircases meet on diagonals,
+/// and the ends of the staircases are repaired. For 2, the second one begins with 2 0, and its 4 moves to its end. For
+/// 3, the first column of the first staircase moves to its end. The first two of the second move to the end of that (E.
 /// Pauls, "Das Maximalproblem der Damen auf dem Schachbrete", Deutsche Schachzeitung 29, 1874; the same with proofs:
 /// Hoffman, Loessl and Moore, "Constructions for the solution of the m queens problem", Mathematics Magazine 42, 1969).
 #[must_use]

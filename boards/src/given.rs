@@ -1,4 +1,4 @@
-//! Queens that a solution has to contain.
+//! Given queens: the queens that a solution must contain.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,26 +8,26 @@ use thiserror::Error;
 use crate::queen::Queen;
 use queens_solver::{BoardSize, Square};
 
-/// Queens that are already there, none attacking another.
+/// Queens on the board from the start, none attacking another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given(Vec<Queen>);
 
-/// What can't be the beginning of a solution.
+/// The reason why queens can't be the beginning of a solution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidGiven {
-    /// Not written as squares.
+    /// The text is not a list of squares.
     #[error("'{0}' is not a square: expected row:column, counted from 0, with commas between squares")]
     NotASquare(String),
-    /// Two queens on one line.
+    /// Two queens attack each other.
     #[error("the given queens {0} and {1} attack each other")]
     Attack(Queen, Queen),
-    /// A queen beside the board.
+    /// A queen is not on the board.
     #[error("the given queen {0} (row:column, from 0) is not on the board: both must be below n = {1}")]
     OffBoard(Queen, u32),
 }
 
 impl Given {
-    /// These queens.
+    /// Checks and stores the queens.
     ///
     /// # Errors
     /// If two attack each other.
@@ -40,7 +40,7 @@ impl Given {
         Ok(Self(queens))
     }
 
-    /// The queens.
+    /// Returns the queens.
     #[must_use]
     pub fn queens(&self) -> &[Queen] {
         &self.0
@@ -57,7 +57,7 @@ impl Given {
         }
     }
 
-    /// The squares of the queens on a board of size `n`.
+    /// Returns the squares of the queens on a board of size `n`.
     ///
     /// # Errors
     /// If one is not on the board.
@@ -76,7 +76,7 @@ impl Given {
 impl FromStr for Given {
     type Err = InvalidGiven;
 
-    /// Reads `r:c,r:c,…`; an empty text gives no queen.
+    /// Parses `r:c,r:c,…`; an empty text gives no queen.
     fn from_str(text: &str) -> Result<Self, InvalidGiven> {
         let queen = |word: &str| {
             let (row, column) = word.split_once(':')?;

@@ -1,6 +1,6 @@
-//! Counts in rows and columns as shades of one colour, as SVG.
+//! A heat map of counts in rows and columns, as SVG.
 //!
-//! Same counts, same text: nothing here depends on the time or the order of the cells.
+//! The same counts give the same text: nothing depends on the time or the order of the cells.
 
 use std::fmt::Write;
 
@@ -11,43 +11,43 @@ const WIDTH: u32 = 760;
 const SIDE: u32 = 480;
 const LEFT: u32 = 56;
 const LINE: u32 = 18;
-/// Between the grid and the legend.
+/// The gap between the grid and the legend.
 const GAP: u32 = 28;
 
 /// The shades from the fewest to the most, by red, green and blue.
 const FEWEST: [u32; 3] = [0xd3, 0xe3, 0xf4];
 const MOST: [u32; 3] = [0x08, 0x30, 0x6b];
 const N_SHADES: u32 = 8;
-/// Of a cell in which nothing is counted.
+/// The colour of a cell with count 0.
 const NOTHING: &str = "#ece8df";
 
-/// What is written around a grid.
+/// The texts around a grid.
 #[derive(Clone, Debug)]
 pub struct Labels<'a> {
-    /// Above all.
+    /// The title above everything.
     pub title: &'a str,
-    /// Below the title, each on a line of its own.
+    /// The lines below the title.
     pub lines: &'a [String],
-    /// What the columns are.
+    /// The name of the column axis.
     pub across: &'a str,
-    /// What the rows are.
+    /// The name of the row axis.
     pub down: &'a str,
-    /// What cells without anything are, of which there may be none.
+    /// The legend's text for cells with count 0, if there are any.
     pub nothing: &'a str,
 }
 
-/// A cell with its count. Where no cell is, nothing is drawn.
+/// A cell with its count. Missing cells stay blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// 0 is the top row.
     pub row: u8,
     /// 0 is the left column.
     pub column: u8,
-    /// What is counted in it.
+    /// The number to show.
     pub count: u128,
 }
 
-/// Draws counts, the darker the more, with a legend that says up to what each shade goes.
+/// Draws counts, darker for more, with a legend of each shade's upper bound.
 ///
 /// ```
 /// # use queens_boards::grid::{Cell, Labels, svg};
@@ -94,7 +94,7 @@ pub fn svg(labels: &Labels<'_>, cells: &[Cell]) -> String {
     svg
 }
 
-/// Where the cells lie.
+/// The position of the cells.
 struct Frame {
     tile: u32,
     n_rows: u32,
@@ -132,7 +132,7 @@ impl Frame {
     }
 }
 
-/// Ranges of counts, all as wide, of which each has a shade. The first shade is that of nothing.
+/// Ranges of counts with equal width, each with its shade. The first shade is that of count 0.
 struct Shades {
     most: u128,
     width: u128,
@@ -144,19 +144,19 @@ impl Shades {
         Self { most, width: if width == 0 { 1 } else { width } }
     }
 
-    /// The number of a count's shade.
+    /// Returns the number of a count's shade.
     fn of(&self, count: u128) -> u32 {
         u32::try_from(count.div_ceil(self.width)).unwrap_or(N_SHADES).min(N_SHADES)
     }
 
-    /// From the fewest, each with the least and the largest count.
+    /// Returns the ranges from the fewest, each with its least and largest count.
     fn ranges(&self) -> impl Iterator<Item = (u128, u128)> + '_ {
         let first =
             (0..u128::from(N_SHADES)).map(|i| i * self.width + 1).take_while(|first| *first <= self.most);
         first.map(|first| (first, self.most.min(first + self.width - 1)))
     }
 
-    /// That of nothing, then from the fewest.
+    /// Returns the colour of count 0, then those of the ranges from the fewest.
     fn colours(&self) -> impl Iterator<Item = String> + '_ {
         let last = u32::try_from(self.ranges().count()).unwrap_or(N_SHADES).max(2) - 1;
         let of = move |i: u32| {
@@ -183,7 +183,7 @@ impl Shades {
     }
 }
 
-/// Digits in thousands.
+/// Formats a number with thousands separators.
 #[must_use]
 pub fn grouped(number: u128) -> String {
     let digits = number.to_string();
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Every count but nothing is in the range of its shade, and no two ranges have one in common.
+    /// Every count above 0 is in the range of its shade, and no two ranges overlap.
     #[test]
     fn every_count_has_the_shade_that_the_legend_says() {
         for most in (0..=40).chain([1_000, u128::from(u64::MAX), u128::MAX / 16]) {

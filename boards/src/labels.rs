@@ -1,11 +1,11 @@
 //! The names of rows and columns beside a board, as on chess boards: a, b, … from the left, 1, 2, … from the bottom.
 //!
-//! They are drawn as lines, so that they look the same wherever the picture is shown, and need no font.
+//! They are drawn as lines, so that they need no font and look the same in every viewer.
 
 use std::fmt::Write;
 
-/// Each letter and digit as lines between points, each with a digit for x and one for y: x from 0 to 4; y from 0, the top
-/// of high letters, over 6, where all stand, to 8, what hangs below.
+/// Each letter and digit as lines between points, each with a digit for x and one for y. x goes from 0 to 4. y goes
+/// from 0, the top of high letters, over 6, the base line, to 8, the bottom of descenders.
 const GLYPHS: [(char, &str); 36] = [
     ('0', "10 30 41 45 36 16 05 01 10"),
     ('1', "11 20 26/16 36"),
@@ -45,14 +45,14 @@ const GLYPHS: [(char, &str); 36] = [
     ('z', "02 42 06 46"),
 ];
 
-/// What a letter takes of a line, in the units of its points: its own width, and a gap.
+/// The advance of a letter in the units of its points: its own width, and a gap.
 const ADVANCE: u32 = 6;
 const WIDTH: u32 = 4;
 
-/// From the top of a high letter to where it stands.
+/// From the top of a high letter to the base line.
 const HEIGHT: u32 = 6;
 
-/// How far letters hang below that.
+/// The depth of descenders below the base line.
 const BELOW: u32 = 2;
 
 /// The sizes of names beside a board, in pixels.
@@ -60,31 +60,31 @@ const BELOW: u32 = 2;
 pub(super) struct Labels {
     n: u32,
     tile: u32,
-    /// The length of a unit.
+    /// The pixels of a unit.
     unit: f64,
 }
 
 impl Labels {
     pub(super) fn new(n: u32, tile: u32) -> Self {
         let longest = u32::try_from(column_name(n.saturating_sub(1)).len()).unwrap_or(1);
-        // Two fifths of a square, or less, so that names of neighbours do not touch.
+        // Two fifths of a square, or less, so that neighbouring names do not touch.
         let unit = f64::from(tile) * 0.4 / f64::from(HEIGHT);
         let unit = unit.min(f64::from(tile) * 0.85 / f64::from(longest * ADVANCE));
         Self { n, tile, unit }
     }
 
-    /// The room left of the board.
+    /// Returns the room left of the board.
     pub(super) fn left(self) -> u32 {
         let longest = u32::try_from(self.n.to_string().len()).unwrap_or(1);
         self.pixels(longest * ADVANCE + HEIGHT)
     }
 
-    /// The room below the board.
+    /// Returns the room below the board.
     pub(super) fn below(self) -> u32 {
         self.pixels(2 * HEIGHT + BELOW)
     }
 
-    /// The room at the other sides.
+    /// Returns the room at the other sides.
     pub(super) fn around(self) -> u32 {
         self.pixels(HEIGHT / 2)
     }
@@ -94,7 +94,7 @@ impl Labels {
         (f64::from(units) * self.unit).ceil() as u32
     }
 
-    /// Draws the names beside a board whose first square has this corner, and whose frame is so wide.
+    /// Draws the names beside a board, given its first square's corner and its frame's width.
     pub(super) fn draw(self, svg: &mut String, (x, y): (u32, u32), frame: u32, colour: &str) {
         let width = 0.9 * self.unit;
         _ = write!(svg, r#"<path class="names" fill="none" stroke="{colour}" stroke-width="{width:.2}" "#);
@@ -119,7 +119,7 @@ impl Labels {
         f64::from((n * ADVANCE).saturating_sub(ADVANCE - WIDTH)) * self.unit
     }
 
-    /// Draws the lines of a name with its upper left corner there.
+    /// Draws the lines of a name from its upper left corner.
     fn name(self, svg: &mut String, name: &str, (left, top): (f64, f64)) {
         let mut left = left;
         for letter in name.chars() {
@@ -137,7 +137,7 @@ impl Labels {
     }
 }
 
-/// The name of a column: a to z, then aa, ab and so on.
+/// Returns the name of a column: a to z, then aa, ab and so on.
 fn column_name(column: u32) -> String {
     let mut letters = Vec::new();
     let mut left = column + 1;

@@ -1,9 +1,9 @@
-//! Boards as people look at them: one solution, all solutions, the search itself, and pictures of all three.
+//! Boards for people: one solution, all solutions, the search itself, and pictures of all three.
 //!
-//! A solution is a [`Placement`]: the column of the queen of every row. There are several ways to one
-//! ([`construction`], [`local_search`], [`Completion`], [`Naive`], [`Backtracking`]); [`Solutions`] walks through all
-//! of them, and [`completions`] counts those that contain given queens. [`picture`] draws placements, [`animation`] the
-//! search for them, [`grid`] how the solutions of a board are spread, [`plot`] how long counting takes.
+//! A solution is a [`Placement`]: the column of the queen of every row. Several algorithms find one ([`construction`],
+//! [`local_search`], [`Completion`], [`Naive`], [`Backtracking`]). [`Solutions`] walks through all of them, and
+//! [`completions`] counts those that contain given queens. [`picture`] draws placements, [`animation`] the search for
+//! them, [`grid`] the distribution of a board's solutions, [`plot`] the time of counting.
 //!
 //! ```
 //! use queens_solver::BoardSize;
@@ -14,7 +14,7 @@
 //! # Ok::<(), queens_solver::InvalidBoardSize>(())
 //! ```
 //!
-//! Whatever may take long is told to stop by a flag: there are no clocks here.
+//! A flag stops every long operation: there are no clocks here.
 
 pub mod animation;
 mod backtracking;

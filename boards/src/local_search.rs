@@ -1,4 +1,4 @@
-//! Random solutions of large boards, by mending a random permutation.
+//! Finds random solutions of large boards, by repairing a random permutation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,18 +6,18 @@ use crate::placement::Placement;
 use crate::search::SearchEnd;
 use queens_solver::SplitMix;
 
-/// Columns a row may draw, while the board is filled, to find one that is not attacked.
+/// Columns that a row may draw, while the board is filled, to find one that is not attacked.
 const DRAWS: usize = 100;
 
-/// A random solution for boards of size `n`. The same seed leads to the same solution; not all solutions are equally
+/// Finds a random solution for boards of size `n`. The same seed leads to the same solution; solutions are not equally
 /// likely.
 ///
 /// The columns are always a permutation, so that only diagonals can hold several queens. Each row draws some of the
-/// columns that are left until one is not attacked, which leaves few conflicts. Then two rows at a time exchange their
-/// columns if that makes conflicts fewer; where nothing helps, everything begins anew (Sosic and Gu, "A polynomial
-/// time algorithm for the n-queens problem", SIGART Bulletin 1, 1990).
+/// remaining columns until one is not attacked, which leaves few conflicts. Then two rows at a time exchange their
+/// columns if that reduces the conflicts. If no exchange helps, the search restarts (Sosic and Gu, "A polynomial time
+/// algorithm for the n-queens problem", SIGART Bulletin 1, 1990).
 ///
-/// Such a search can't see that there is no solution: n = 2 and 3 are known to have none.
+/// Such a search can't prove that there is no solution: n = 2 and 3 are known to have none.
 #[must_use]
 pub fn local_search(n: u32, seed: u64, stop: &AtomicBool) -> SearchEnd {
     if n == 2 || n == 3 {
@@ -34,7 +34,7 @@ pub fn local_search(n: u32, seed: u64, stop: &AtomicBool) -> SearchEnd {
     }
 }
 
-/// A permutation, and how many queens stand on each diagonal.
+/// A permutation, and the number of queens on each diagonal.
 struct Board {
     columns: Vec<u32>,
     on_rising: Vec<u32>,
@@ -62,8 +62,7 @@ impl Board {
         board
     }
 
-    /// Exchanges columns until there is no conflict, or no exchange helps any more (`false`), or it is to stop
-    /// (`None`).
+    /// Exchanges columns until there is no conflict. Returns `false` if no exchange helps any more, `None` if stopped.
     fn mend(&mut self, random: &mut SplitMix, stop: &AtomicBool) -> Option<bool> {
         let n = self.columns.len();
         while self.conflicts > 0 {
@@ -89,7 +88,7 @@ impl Board {
         Some(true)
     }
 
-    /// Exchanges the columns of two rows if that makes conflicts fewer.
+    /// Exchanges the columns of two rows if that reduces the conflicts.
     fn exchange(&mut self, row: usize, other: usize) -> bool {
         if row == other {
             return false;
@@ -146,7 +145,7 @@ mod tests {
         for n in (0..=60).chain([100, 1000, 10_000]) {
             for seed in 0..3 {
                 let found = local_search(n, seed, &never);
-                // That it is a solution was checked when it was made.
+                // `Placement` has checked the solution already.
                 match &found {
                     SearchEnd::Found(placement) => assert_eq!(placement.n(), n),
                     outcome => assert!(n == 2 || n == 3, "{outcome:?} for n = {n}"),
@@ -168,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_stopped_search_says_so() {
-        // The first filling may happen to have no conflict; not for every seed.
+        // For some seeds the first filling may have no conflict, but not for all.
         let stop = AtomicBool::new(true);
         assert!((0..20).any(|seed| local_search(1000, seed, &stop) == SearchEnd::Stopped));
     }

@@ -1,4 +1,4 @@
-//! The naive search: any square for each queen.
+//! The naive search: tries any square for each queen.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,11 +7,10 @@ use crate::placement::Placement;
 use crate::queen::Queen;
 use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 
-/// The search of somebody who knows the rules and nothing else. The others are compared with it. It tries each queen on
-/// every square behind that of the queen before it, row by row, and checks it against each queen that stands. When it
-/// leaves a row empty, it finds out at the end of the board only.
+/// The search by the rules alone, as a baseline for the others. It tries each queen on every square after that of the
+/// previous queen, row by row, and checks it against each queen on the board. It notices an empty row only at the end.
 ///
-/// (Queens are alike. If the squares before were tried as well, each set of squares would be found in every order.)
+/// (Queens are alike. If it also tried earlier squares, it would find each set of squares in every order.)
 #[derive(Clone, Debug)]
 pub struct Naive {
     n: u32,
@@ -19,13 +18,13 @@ pub struct Naive {
 }
 
 impl Naive {
-    /// The search on a board of size `n`.
+    /// Starts the search on a board of size `n`.
     #[must_use]
     pub fn new(n: u32) -> Self {
         Self { n, tried: Tried::default() }
     }
 
-    /// What was tried so far.
+    /// Returns the numbers of squares and queens tried so far.
     #[must_use]
     pub const fn tried(&self) -> Tried {
         self.tried
@@ -64,7 +63,7 @@ impl Naive {
         Ok(SearchEnd::Found(Placement::found(queens.iter().map(|queen| queen.column).collect())))
     }
 
-    /// The square behind this one, `None` at the end of the board.
+    /// Returns the square after this one, `None` at the end of the board.
     fn behind(&self, Queen { row, column }: Queen) -> Option<Queen> {
         if column + 1 < self.n {
             Some(Queen { row, column: column + 1 })
@@ -91,7 +90,7 @@ mod tests {
         }
     }
 
-    /// By hand: on 2 × 2 each queen but the second of each pair stands alone, and is attacked from everywhere.
+    /// By hand: on 2 × 2 each queen except the second of each pair stands alone, and attacks every square.
     #[test]
     fn what_is_tried_is_counted() {
         let mut search = Naive::new(2);

@@ -1,6 +1,6 @@
 //! Pictures of boards, as SVG.
 //!
-//! One unit is one pixel and everything but the queens has whole coordinates, so that edges are sharp at any size.
+//! One unit is one pixel, and everything except the queens has whole coordinates, so that edges are sharp at any size.
 
 use std::fmt::Write;
 
@@ -9,12 +9,12 @@ use crate::placement::Placement;
 use crate::queen::Queen;
 pub use crate::theme::Theme;
 
-/// On light and dark squares.
+/// Colours on light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
 const BLUE: [&str; 2] = ["#bcd6ee", "#7fa8cf"];
 const VIOLET: [&str; 2] = ["#dfc7ef", "#b795d3"];
 pub(super) const ATTACKED: [&str; 2] = ["#f29a86", "#d9614c"];
-/// How opaque a queen is that is tried where she is attacked.
+/// The opacity of a queen tried on an attacked square.
 pub(super) const GHOST: &str = "0.4";
 
 /// A queen on a square of 100 units: a crown with five points, each with a ball, on a foot.
@@ -24,18 +24,18 @@ const QUEEN: &str = concat!(
     r#"<circle cx="71" cy="17" r="6.5"/><circle cx="91" cy="30" r="6.5"/>"#,
     r#"<path d="M24 70Q50 61 76 70L74 79Q50 72 26 79Z"/><path d="M26 79Q50 72 74 79L80 92Q50 96 20 92Z"/>"#,
 );
-/// On squares that are narrower than so many pixels, outlines would be a blur.
+/// On squares narrower than this many pixels, outlines would blur.
 const OUTLINED_FROM: u32 = 24;
 
-/// How a square looks while a search goes on.
+/// The look of a square during a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Look {
-    /// Nothing stands there.
+    /// No queen stands there.
     #[default]
     Empty,
     /// A queen stands there.
     Queen,
-    /// A queen stands there: she has just been placed, or belongs to a solution. Green.
+    /// A queen has just been placed there, or belongs to a solution. Green.
     Safe,
     /// A queen was tried there, but is attacked. Red.
     Attacked,
@@ -46,17 +46,17 @@ impl Look {
     pub const ALL: [Self; 4] = [Self::Empty, Self::Queen, Self::Safe, Self::Attacked];
 }
 
-/// A colour that squares have in common which belong together.
+/// A colour for squares that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
-    /// Of the one kind.
+    /// The first kind.
     Blue,
-    /// Of the other.
+    /// The second kind.
     Violet,
 }
 
 impl Mark {
-    /// Its colours on light and dark squares.
+    /// Returns its colours on light and dark squares.
     const fn colours(self) -> [&'static str; 2] {
         match self {
             Self::Blue => BLUE,
@@ -65,7 +65,7 @@ impl Mark {
     }
 }
 
-/// The lengths of a picture in pixels, all that follows from the width of a square.
+/// The lengths of a picture in pixels, which all follow from the width of a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// Width of a square, at least 1.
@@ -73,53 +73,53 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Width of the frame around a board.
+    /// Returns the width of the frame around a board.
     #[must_use]
     pub const fn frame(self) -> u32 {
         self.tile.div_ceil(4)
     }
 
-    /// Distance of the boards on a contact sheet, also from its edges.
+    /// Returns the distance of the boards on a contact sheet, also from its edges.
     #[must_use]
     pub const fn gap(self) -> u32 {
         self.tile.saturating_mul(3) / 2
     }
 
-    /// Width and height of a board of size `n` with its frame. Saturates.
+    /// Returns the width and height of a board of size `n` with its frame. Saturates.
     #[must_use]
     pub const fn board(self, n: u32) -> u32 {
         n.saturating_mul(self.tile).saturating_add(2 * self.frame())
     }
 
-    /// The upper left corner of a square of a board.
+    /// Returns the upper left corner of a square of a board.
     #[must_use]
     pub const fn corner(self, queen: Queen) -> (u32, u32) {
         (self.frame() + queen.column * self.tile, self.frame() + queen.row * self.tile)
     }
 }
 
-/// How placements are drawn.
+/// The options of drawing placements.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
-    /// How large.
+    /// The size.
     pub scale: Scale,
-    /// In which colours.
+    /// The colours.
     pub theme: Theme,
     /// Whether rows and columns have their names beside each board.
     pub coordinates: bool,
-    /// What stands below all of it, in a font of whoever shows the picture.
+    /// The text below everything, in a font of the viewer.
     pub caption: Option<&'a str>,
 }
 
 impl Style<'_> {
-    /// Width and height of a picture of one board. Saturates.
+    /// Returns the width and height of a picture of one board. Saturates.
     #[must_use]
     pub fn board(&self, n: u32) -> (u32, u32) {
         let (width, height) = self.place(n);
         (width, height.saturating_add(self.below()))
     }
 
-    /// Width and height of a contact sheet of boards of size `n`. Saturates.
+    /// Returns the width and height of a contact sheet of boards of size `n`. Saturates.
     #[must_use]
     pub fn sheet(&self, n: u32, n_boards: usize) -> (u32, u32) {
         let (n_columns, n_rows) = layout(n_boards);
@@ -129,7 +129,7 @@ impl Style<'_> {
         (length(n_columns, width), length(n_rows, height).saturating_add(self.below()))
     }
 
-    /// Width and height of a board with what is beside it.
+    /// Returns the width and height of a board with its names.
     fn place(&self, n: u32) -> (u32, u32) {
         let side = self.scale.board(n);
         let Some(labels) = self.labels(n) else { return (side, side) };
@@ -137,7 +137,7 @@ impl Style<'_> {
         (around(labels.left(), labels.around()), around(labels.below(), labels.around()))
     }
 
-    /// The room for the caption.
+    /// Returns the room for the caption.
     const fn below(&self) -> u32 {
         if self.caption.is_some() { self.scale.gap() } else { 0 }
     }
@@ -146,12 +146,12 @@ impl Style<'_> {
         self.coordinates.then(|| Labels::new(n, self.scale.tile))
     }
 
-    /// Where in its place a board lies.
+    /// Returns the position of a board in its place.
     fn origin(&self, n: u32) -> (u32, u32) {
         self.labels(n).map_or((0, 0), |labels| (labels.left(), labels.around()))
     }
 
-    /// Frame, squares and their names.
+    /// Draws the frame, the squares and their names.
     fn empty(&self, svg: &mut String, n: u32) {
         let (left, top) = self.origin(n);
         let squares = squares(n, self.scale, &self.theme);
@@ -201,13 +201,13 @@ pub fn board(placement: &Placement, style: &Style<'_>) -> String {
     svg
 }
 
-/// Draws some queens or all of a board; their squares look as asked for.
+/// Draws some or all queens of a board, with a look for each square.
 #[must_use]
 pub fn position(n: u32, queens: &[(Queen, Look)], scale: Scale) -> String {
     marked_position(n, &[], queens, scale)
 }
 
-/// The same on a board of which some squares are marked.
+/// Does the same on a board with marked squares.
 #[must_use]
 pub fn marked_position(n: u32, marked: &[(Queen, Mark)], queens: &[(Queen, Look)], scale: Scale) -> String {
     let side = scale.board(n);
@@ -234,7 +234,7 @@ pub fn marked_position(n: u32, marked: &[(Queen, Mark)], queens: &[(Queen, Look)
     svg
 }
 
-/// Draws several placements of one size on one contact sheet, as many in a row as rows.
+/// Draws several placements of one size on one contact sheet, with as many in a row as rows.
 #[must_use]
 pub fn sheet(n: u32, placements: &[Placement], style: &Style<'_>) -> String {
     let (n_columns, _) = layout(placements.len());
@@ -275,7 +275,7 @@ pub fn tile(dark: bool, look: Look, scale: Scale) -> String {
     svg
 }
 
-/// Draws a queen alone, on nothing.
+/// Draws a queen alone, without background.
 #[must_use]
 pub fn queen(scale: Scale) -> String {
     let mut svg = open((scale.tile, scale.tile), Some(scale), &Theme::WOOD);
@@ -293,13 +293,13 @@ pub fn empty_board(n: u32, scale: Scale) -> String {
     svg
 }
 
-/// Whether a square is a dark one; the top left one is light.
+/// Returns whether a square is dark; the top left one is light.
 #[must_use]
 pub const fn is_dark(queen: Queen) -> bool {
     (queen.row + queen.column) % 2 == 1
 }
 
-/// The root of a picture of this width and height, with the definition of a queen if there are queens of some scale.
+/// Returns the start of an SVG of this width and height. It defines a queen if `queens` has a scale.
 pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>, theme: &Theme) -> String {
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">"#
@@ -317,7 +317,7 @@ pub(super) fn open((width, height): (u32, u32), queens: Option<Scale>, theme: &T
     svg
 }
 
-/// Frame and squares of a board.
+/// Draws the frame and the squares of a board.
 pub(super) fn squares(n: u32, scale: Scale, theme: &Theme) -> String {
     let Theme { light, dark, frame: around, .. } = theme;
     let (side, frame, tile) = (scale.board(n), scale.frame(), scale.tile);
@@ -335,7 +335,7 @@ pub(super) fn squares(n: u32, scale: Scale, theme: &Theme) -> String {
     svg
 }
 
-/// The queens of a board that lies there on the picture.
+/// Draws the queens of a board at this position of the picture.
 fn queens(svg: &mut String, placement: &Placement, scale: Scale, (left, top): (u32, u32)) {
     for queen in placement.queens() {
         let (x, y) = scale.corner(queen);
@@ -343,7 +343,7 @@ fn queens(svg: &mut String, placement: &Placement, scale: Scale, (left, top): (u
     }
 }
 
-/// Boards in a row and rows of boards on a contact sheet.
+/// Returns the boards in a row, and the rows of boards, of a contact sheet.
 const fn layout(n_boards: usize) -> (u32, u32) {
     let root = n_boards.isqrt();
     let n_columns = if root * root < n_boards { root + 1 } else { root };

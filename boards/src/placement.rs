@@ -1,4 +1,4 @@
-//! Solutions, and the ways to write them.
+//! Checked solutions, and their notations.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::queen::Queen;
 use crate::terminal;
 
-/// A solution: n queens on an n×n board, none attacking another. It is checked when it is made.
+/// A solution: n queens on an n×n board, none attacking another. Its constructor checks it.
 ///
 /// ```
 /// # use queens_boards::Placement;
@@ -20,16 +20,16 @@ use crate::terminal;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Placement(Vec<u32>);
 
-/// Columns that are no solution.
+/// The reason why columns are not a solution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidPlacement {
-    /// Not whole numbers.
+    /// The text is not whole numbers.
     #[error("'{0}' is not a column: expected the column of the queen of each row, such as \"1 3 0 2\"")]
     NotAColumn(String),
-    /// More rows than are supported.
+    /// There are more rows than supported.
     #[error("a board has at most {} rows", Placement::MAX_SIZE)]
     TooLarge,
-    /// A queen beside the board.
+    /// A queen is not on the board.
     #[error("the queen {queen} (row:column, from 0) is not on a board of {n} rows")]
     OffBoard {
         /// The first such queen.
@@ -37,19 +37,19 @@ pub enum InvalidPlacement {
         /// The size of the board.
         n: usize,
     },
-    /// Two queens on one line.
+    /// Two queens attack each other.
     #[error("the queens {0} and {1} (row:column, from 0) attack each other")]
     Attack(Queen, Queen),
 }
 
 impl Placement {
-    /// The largest board.
+    /// The largest supported board.
     pub const MAX_SIZE: u32 = 10_000_000;
 
-    /// The placement with these columns, one for each row from the top.
+    /// Checks and stores the columns, one for each row from the top.
     ///
-    /// This looks at all four kinds of lines, whatever search made the columns. It shares no code with the searches and
-    /// takes linear time.
+    /// It checks all four kinds of lines, whatever search made the columns. It takes linear time and shares no code
+    /// with searches.
     ///
     /// # Errors
     /// If a queen is not on the board, or two attack each other.
@@ -84,7 +84,7 @@ impl Placement {
         Ok(placement)
     }
 
-    /// The columns of a search that places no queen where another attacks it.
+    /// Wraps the columns of a search that places no queen on an attacked square.
     pub(super) fn found(columns: Vec<u32>) -> Self {
         match Self::new(columns) {
             Ok(placement) => placement,
@@ -92,25 +92,25 @@ impl Placement {
         }
     }
 
-    /// The size of the board.
+    /// Returns the size of the board.
     #[must_use]
     pub fn n(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(Self::MAX_SIZE)
     }
 
-    /// The column of the queen of each row, top to bottom.
+    /// Returns the column of the queen of each row, top to bottom.
     #[must_use]
     pub fn columns(&self) -> &[u32] {
         &self.0
     }
 
-    /// The queens, top to bottom.
+    /// Returns the queens, top to bottom.
     pub fn queens(&self) -> impl Iterator<Item = Queen> + '_ {
         (0..).zip(&self.0).map(|(row, &column)| Queen { row, column })
     }
 
-    /// Whether none of its seven turned and mirrored images comes before it in lexicographic order: exactly one
-    /// solution of each orbit is.
+    /// Returns whether no turned or mirrored image comes before it in lexicographic order. This holds once in each
+    /// orbit.
     #[must_use]
     pub fn is_fundamental(&self) -> bool {
         let mut by_column = vec![0; self.0.len()];
@@ -127,7 +127,7 @@ impl Placement {
         })
     }
 
-    /// The placement in a notation.
+    /// Returns the placement in a notation.
     #[must_use]
     pub const fn written(&self, notation: Notation) -> Written<'_> {
         Written { placement: self, notation }
@@ -137,7 +137,7 @@ impl Placement {
 impl FromStr for Placement {
     type Err = InvalidPlacement;
 
-    /// Reads columns with spaces or commas between them, with or without brackets.
+    /// Parses columns with spaces or commas between them, with or without brackets.
     fn from_str(text: &str) -> Result<Self, InvalidPlacement> {
         let trimmed = text.trim();
         let inner = trimmed.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(trimmed);
@@ -153,25 +153,25 @@ impl fmt::Display for Placement {
     }
 }
 
-/// A way to write a placement.
+/// A notation of placements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// `[1 3 0 2]`: the column of each row.
     Vector,
     /// A line for each row, `Q` for a queen and `.` for an empty square. The last line has no line end.
     Board,
-    /// The same with a frame and the sign of a queen, two characters for each square.
+    /// A drawing with a frame and the sign of a queen, two characters for each square.
     Unicode,
-    /// The same in colours, by the codes of terminals.
+    /// A drawing in colours, by terminal escape codes.
     Colours,
-    /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](crate::Given) reads them.
+    /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](crate::Given) parses them.
     Coordinates,
     /// `[1,3,0,2]`
     Json,
 }
 
 impl Notation {
-    /// Whether it is a line for each row, and not one for all.
+    /// Returns whether the notation has a line for each row.
     #[must_use]
     pub const fn is_drawing(self) -> bool {
         matches!(self, Self::Board | Self::Unicode | Self::Colours)
@@ -266,7 +266,7 @@ mod tests {
         check("3 1 0 2", Err("the queens 1:1 and 2:0 (row:column, from 0) attack each other"));
     }
 
-    /// The check by lines agrees with a look at every pair of queens.
+    /// The check by lines agrees with a check of every pair of queens.
     #[test]
     fn exactly_the_peaceful_are_solutions() {
         for code in 0..5_u32.pow(5) {

@@ -10,19 +10,19 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 58.0;
 
-/// Colours that stay apart for most eyes (Okabe and Ito, "Color universal design", 2008).
+/// Colours that most eyes can tell apart (Okabe and Ito, "Color universal design", 2008).
 const COLOURS: [&str; 7] = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2", "#cc79a7", "#000000"];
 
 /// A line of the plot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What the legend says.
+    /// The text of the legend.
     pub name: String,
-    /// From left to right: a whole number and a positive value.
+    /// Points from left to right: a whole number and a positive value.
     pub points: Vec<(u32, f64)>,
 }
 
-/// What is written around the plot.
+/// The texts around the plot.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
     /// Above the plot.
@@ -31,11 +31,11 @@ pub struct Labels<'a> {
     pub x: &'a str,
     /// Beside the vertical axis.
     pub y: &'a str,
-    /// What the values are counted in.
+    /// The unit of the values.
     pub unit: &'a str,
 }
 
-/// Draws lines over whole numbers, the values on a logarithmic axis. Values that are not positive are left out.
+/// Draws lines over whole numbers, with the values on a logarithmic axis. Skips values that are not positive.
 #[must_use]
 pub fn log_plot(labels: Labels<'_>, lines: &[Line]) -> String {
     let scale = Scale::new(lines);
@@ -53,7 +53,7 @@ pub fn log_plot(labels: Labels<'_>, lines: &[Line]) -> String {
     svg
 }
 
-/// What part of the plane is shown.
+/// The visible part of the plane.
 struct Scale {
     first: u32,
     last: u32,
@@ -86,7 +86,7 @@ impl Scale {
     }
 }
 
-/// A power of ten that a double has.
+/// Returns a power of ten within the range of doubles.
 #[expect(clippy::cast_possible_truncation, reason = "the logarithms of doubles are below 400")]
 fn power(log: f64) -> i32 {
     log as i32
@@ -119,7 +119,7 @@ fn axes(svg: &mut String, labels: Labels<'_>, scale: &Scale) {
             with_prefix(power, labels.unit)
         );
     }
-    // So many numbers have room.
+    // At most 24 steps fit on the axis.
     let step = (scale.last - scale.first).div_ceil(24).max(1);
     for n in (scale.first..=scale.last).step_by(step as usize) {
         let x = scale.x(n);
@@ -146,7 +146,7 @@ fn draw(svg: &mut String, line: &Line, colour: &str, scale: &Scale) {
     }
 }
 
-/// The names with their colours, right of the plot.
+/// Draws the names with their colours, right of the plot.
 fn legend(svg: &mut String, lines: &[Line]) {
     let x = WIDTH - RIGHT + 18.0;
     for (i, line) in lines.iter().enumerate() {
@@ -158,7 +158,7 @@ fn legend(svg: &mut String, lines: &[Line]) {
     }
 }
 
-/// A power of ten of a unit with the prefix of its size: 100 ns, 1 µs, 10 s.
+/// Formats a power of ten of a unit with its SI prefix: 100 ns, 1 µs, 10 s.
 fn with_prefix(power: i32, unit: &str) -> String {
     const PREFIXES: [&str; 7] = ["n", "µ", "m", "", "k", "M", "G"];
     let prefix = usize::try_from(power.div_euclid(3) + 3).ok().and_then(|i| PREFIXES.get(i));
@@ -168,7 +168,7 @@ fn with_prefix(power: i32, unit: &str) -> String {
     }
 }
 
-/// Text as it stands in XML.
+/// Escapes text for XML.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }

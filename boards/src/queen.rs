@@ -12,7 +12,7 @@ pub struct Queen {
 }
 
 impl Queen {
-    /// Whether the two attack each other. Two queens on one square do.
+    /// Returns whether the two attack each other. Two queens on one square do.
     ///
     /// ```
     /// # use queens_boards::Queen;

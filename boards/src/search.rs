@@ -1,19 +1,19 @@
-//! How searches end, and what they tried on the way.
+//! Results and statistics of searches.
 
 use crate::placement::Placement;
 
-/// How a search ended.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchEnd {
-    /// With a solution.
+    /// The search found a solution.
     Found(Placement),
-    /// Everything was looked at, and there is no solution.
+    /// The search is complete, and there is no solution.
     None,
-    /// It was told to stop before its end.
+    /// A flag stopped the search before its end.
     Stopped,
 }
 
-/// What a search tried.
+/// The statistics of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     /// Squares on which a queen was tried.
@@ -22,9 +22,9 @@ pub struct Tried {
     pub placed: u64,
     /// Queens taken back.
     pub taken_back: u64,
-    /// Squares that placed queens made unavailable, in searches that keep account of them; else 0.
+    /// Squares that placed queens made unavailable, in searches that count them; else 0.
     pub pruned: u64,
 }
 
-/// The stop flag is read once for so many squares tried.
+/// Squares tried between two reads of the stop flag.
 pub(super) const SQUARES_BETWEEN_STOP_CHECKS: u64 = 1024;

@@ -1,11 +1,11 @@
-//! All solutions, one after the other.
+//! Iterates over all solutions of a board.
 
 use crate::placement::Placement;
 use queens_solver::BoardSize;
 
 /// All solutions in lexicographic order of their columns, found one by one in constant memory.
 ///
-/// It goes down the rows and holds what the queens above attack in three words (Richards 1997; see
+/// It goes down the rows and holds the squares that the queens above attack in three words (Richards 1997; see
 /// [`classic`](queens_solver::classic) on bitmasks). The lowest free column comes first, hence the order.
 ///
 /// ```
@@ -19,23 +19,23 @@ use queens_solver::BoardSize;
 pub struct Solutions {
     n: usize,
     row_mask: u64,
-    /// The rows begun, from the top. Empty at the end.
+    /// The rows in progress, from the top. Empty at the end.
     rows: Vec<Row>,
     columns: Vec<u32>,
 }
 
-/// A row and what the queens above it attack in it.
+/// A row, and the squares of it that the queens above attack.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     columns: u64,
     rising: u64,
     falling: u64,
-    /// The free squares not tried yet.
+    /// The untried free squares.
     untried: u64,
 }
 
 impl Solutions {
-    /// Stands before the first solution for boards of size `n`.
+    /// Starts before the first solution for boards of size `n`.
     #[must_use]
     pub fn new(n: BoardSize) -> Self {
         let row_mask = u64::from(n.row_mask());
@@ -117,7 +117,7 @@ mod tests {
         );
     }
 
-    /// Each solution was checked when it was made; here, that they are all different and all there.
+    /// `Placement` has checked each solution; this test checks that they are distinct and complete.
     #[test]
     fn all_are_listed_once_in_order() {
         for n in BoardSize::range(0, 11) {

@@ -1,15 +1,15 @@
-//! A placement as a board in a terminal: two characters for each square, which make it about as wide as high.
+//! Draws a placement as a board in a terminal. Two characters for each square make it about as wide as high.
 
 use std::fmt;
 
 const QUEEN: char = '♛';
 
-/// The squares of a row from the left: whether each is dark, as in pictures, and whether the queen is there.
+/// Returns the squares of a row from the left: whether each is dark, as in pictures, and whether the queen is there.
 fn squares(row: usize, queen: u32, n: usize) -> impl Iterator<Item = (bool, bool)> {
     (0..n).zip(0..).map(move |(column, number)| ((row + column) % 2 == 1, number == queen))
 }
 
-/// Draws the queens of these columns with characters that every Unicode font has: a frame, and dark squares dotted.
+/// Draws the queens of these columns with characters that every Unicode font has: a frame, and dotted dark squares.
 pub(super) fn write_unicode(f: &mut fmt::Formatter<'_>, columns: &[u32]) -> fmt::Result {
     let edge = "──".repeat(columns.len());
     writeln!(f, "┌{edge}┐")?;
@@ -25,7 +25,7 @@ pub(super) fn write_unicode(f: &mut fmt::Formatter<'_>, columns: &[u32]) -> fmt:
     write!(f, "└{edge}┘")
 }
 
-/// Draws them with the colours of a terminal that has 256 of them.
+/// Draws them with the colours of a 256-colour terminal.
 pub(super) fn write_colours(f: &mut fmt::Formatter<'_>, columns: &[u32]) -> fmt::Result {
     for (row, &queen) in columns.iter().enumerate() {
         if row > 0 {

@@ -1,18 +1,18 @@
-//! The colours of pictures.
+//! The colour themes of pictures.
 
-/// The colours of a board, its queens, and what is around it.
+/// The colours of a board, its queens, and its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     pub(super) light: &'static str,
     pub(super) dark: &'static str,
     pub(super) frame: &'static str,
-    /// What boards lie on.
+    /// The background around boards.
     pub(super) paper: &'static str,
-    /// Queens.
+    /// The fill of queens.
     pub(super) ink: &'static str,
-    /// Drawn around the parts of a queen.
+    /// The outline of a queen's parts.
     pub(super) outline: &'static str,
-    /// Names of squares, and captions.
+    /// The names of squares, and captions.
     pub(super) text: &'static str,
 }
 

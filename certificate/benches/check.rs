@@ -1,5 +1,5 @@
-//! How long it takes to check a certificate of the size of Q(27)'s, and how much memory: 8 million records, made up so that
-//! all holds but the counts themselves, without a sample.
+//! Measures the time and memory to check a certificate of the size of Q(27)'s: 8 million records, without a sample. The
+//! records are synthetic: everything is consistent except the counts themselves.
 //!
 //! `cargo bench -p queens-certificate --bench check`
 
@@ -31,7 +31,7 @@ fn main() {
     let n_bytes = file.metadata().expect("there").len();
     println!("{n_records} records, {n_bytes} bytes, written in {:.1} s", began.elapsed().as_secs_f64());
     file.rewind().expect("a file");
-    // What was needed to write it does not count.
+    // The memory for writing it does not count.
     fs::write("/proc/self/clear_refs", "5").expect("Linux");
     let (began, stop) = (Instant::now(), AtomicBool::new(false));
     let options =
@@ -43,7 +43,7 @@ fn main() {
     println!("checked in {:.1} s; {peak}", began.elapsed().as_secs_f64());
 }
 
-/// Writes a certificate of about as many records as are asked for; returns how many they are.
+/// Writes a certificate of about this many records, and returns their exact number.
 fn write(plan: &Plan, file: &mut File) -> u64 {
     let key = Key::random().expect("random");
     let known = published(plan.n()).expect("published");
@@ -88,14 +88,14 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
         let mut spans: Vec<(Span, Count)> = Vec::new();
         let mut from = 0;
         while from < choice.n_subproblems {
-            // Spans and counts of many sizes, as they are in life.
+            // Spans and counts of many sizes, as in real certificates.
             let until = (from + 1 + random.next() % (2 * step)).min(choice.n_subproblems);
             let count = Count { solutions: random.next() % (2 * mean), nodes: random.next() % (1 << 40) };
             spans.push((Span::new(number, from, until).expect("not empty"), count));
             from = until;
         }
         let weight = u128::from(planned.weight());
-        // The last crosses of each weight take what is left of the published count.
+        // The last parts of each weight take the rest of the published count.
         let sum: u128 = spans.iter().map(|(_, count)| u128::from(count.solutions)).sum();
         let goes_over = weight * sum > left;
         let is_last = number + 64 > n_crosses;

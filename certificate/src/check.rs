@@ -1,5 +1,4 @@
-//! Whether a certificate holds. Nothing in it is believed: plans are made again, all records are added up, and some
-//! are counted again.
+//! Checks a certificate without trusting it: makes the plans again, sums all records, and recounts some.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -18,10 +17,10 @@ use crate::refusal::Refusal;
 use crate::report::{PartReport, Report};
 use crate::sample::Draw;
 
-/// Parts of a file, at most.
+/// The maximum number of parts of a file.
 const MOST_PARTS: usize = 4096;
 
-/// Checks a certificate. `told` hears now and then what is being done.
+/// Checks a certificate. Calls `told` with its progress from time to time.
 ///
 /// # Errors
 /// If anything in it does not hold.
@@ -86,7 +85,7 @@ pub(crate) fn begin<R: Read>(lines: &mut Lines<R>) -> Result<usize, Refusal> {
     })
 }
 
-/// Whether a part goes on where the one before it ends.
+/// Checks that a part continues where the previous one ends.
 pub(crate) fn follows(before: &Header, after: &Header) -> Result<(), String> {
     let name = |header: &Header| {
         let Range { start, end } = header.crosses;
@@ -109,13 +108,13 @@ pub(crate) fn follows(before: &Header, after: &Header) -> Result<(), String> {
     Ok(())
 }
 
-/// The jobs that parts are of, by their identities.
+/// The jobs of the parts, by their identities.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs(BTreeSet<JobIdentity>);
 
 impl Jobs {
-    /// Adds those of a part. A job counts crosses that follow each other, and all of them are in one part: two parts are of
-    /// two jobs.
+    /// Adds the jobs of a part. All plan parts of a job are adjacent and in one part of the file, so two of these have
+    /// different jobs.
     pub(crate) fn add(&mut self, header: &Header) -> Result<(), String> {
         for identity in header.passes.iter().filter_map(|pass| pass.identity) {
             if !self.0.insert(identity) {
@@ -126,14 +125,14 @@ impl Jobs {
     }
 }
 
-/// Whether the symmetric placements are those of the board.
+/// Checks that the symmetric placements are those of the board.
 fn check_symmetric(
     parts: &[PartReport],
     n: BoardSize,
     stop: &AtomicBool,
     told: &(dyn Fn(Stage) + Sync),
 ) -> Result<(), Refusal> {
-    // Where they are published, each header has been compared with them.
+    // If they are published, each header has been compared with them.
     if published(n).is_some() {
         return Ok(());
     }
@@ -147,7 +146,7 @@ fn check_symmetric(
     Ok(())
 }
 
-/// Whether the sum of a whole board can be right; returns the fundamental number.
+/// Checks that the total of a whole board can be right; returns the fundamental number.
 fn check_whole(n: BoardSize, solutions: u128, header: &Header) -> Result<u128, Refusal> {
     let known = published(n);
     if let Some(known) = known.filter(|known| known.solutions != solutions) {

@@ -1,15 +1,15 @@
-//! Which records were to be counted again.
+//! Decides which records were drawn for a recount.
 
 use queens_solver::Span;
 use siphasher::sip::SipHasher24;
 
 use crate::header::Pass;
 
-/// Whether a record was drawn to be counted again.
+/// Returns whether a record was drawn for a recount.
 ///
-/// The hash is SipHash-2-4 of the job, the cross and the first subproblem as 8, 4 and 8 bytes, with the 16 bytes of the
-/// seed as its key, all of them little-endian. A record is drawn if hash / 2^64 is below the share. The coordinator
-/// draws by code of its own; this is written from the definition.
+/// The hash is SipHash-2-4 of the job, the part and the first subproblem as 8, 4 and 8 bytes. Its key is the 16 bytes
+/// of the seed. All of them are little-endian. A record is drawn if hash / 2^64 is below the share. The coordinator has
+/// its own code for this; this code follows the definition.
 pub(crate) fn is_drawn(pass: &Pass, span: Span) -> bool {
     const MILLION: u128 = 1_000_000;
     let mut bytes = [0; 20];
@@ -26,7 +26,7 @@ mod tests {
 
     use super::*;
 
-    /// The same as a coordinator draws.
+    /// Expects the draw of a coordinator.
     #[test]
     fn what_is_drawn_is_what_coordinators_draw() {
         let seed = 0x0123_4567_89ab_cdef;

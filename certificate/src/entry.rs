@@ -9,10 +9,10 @@ use crate::fields::{Fields, shown};
 use crate::header::identity;
 use crate::who::PartyDigest;
 
-/// Counters of a part, at most.
+/// The maximum number of counters of a part.
 pub(crate) const MOST_COUNTERS: usize = 1 << 18;
 
-/// Who counted, and with what.
+/// A worker that counted, with its build, kernel and party.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// The worker's name.
@@ -21,36 +21,36 @@ pub struct Counter {
     pub build: Name,
     /// Its kernel.
     pub kernel: Name,
-    /// Who runs it; `None` in certificates of format 1.
+    /// The party that runs it; `None` in certificates of format 1.
     pub party: Option<PartyDigest>,
 }
 
 /// A line of the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// Who is meant by a number in the lines that follow.
+    /// Declares a counter, whose number the following lines use.
     Counter {
         /// The number, from 0.
         number: u32,
-        /// Who.
+        /// The counter.
         counter: Counter,
     },
-    /// What the records of a cross add up to.
+    /// A plan part, with the sums of its records.
     Cross(CrossSum),
     /// A counted span.
     Record(Counted),
-    /// Another count of the span of the record before it.
+    /// A recount of the span of the preceding record.
     Again {
         /// The count.
         counted: Counted,
-        /// When it was counted, in milliseconds since 1970.
+        /// The time of the count, in milliseconds since 1970.
         at_ms: u64,
     },
-    /// How a dispute about the record before it ended.
+    /// The outcome of a dispute about the preceding record.
     Verdict(Verdict),
 }
 
-/// A cross, and what its records add up to.
+/// A plan part, with the sums of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrossSum {
     /// The pass, 1 or 2.
@@ -59,15 +59,15 @@ pub struct CrossSum {
     pub number: u32,
     /// The image on which it was counted.
     pub image: u8,
-    /// How many subproblems it has.
+    /// The number of its subproblems.
     pub n_subproblems: u64,
-    /// How many solutions each of its solutions stands for.
+    /// The number of solutions that each of its solutions stands for.
     pub weight: u8,
     /// The solutions of all its records, unweighted.
     pub solutions: u128,
-    /// Their nodes.
+    /// Their work, unweighted.
     pub nodes: u128,
-    /// The job that they are of; `None` in certificates of format 1.
+    /// The identity of their job; `None` in certificates of format 1.
     pub identity: Option<JobIdentity>,
 }
 
@@ -76,39 +76,39 @@ pub struct CrossSum {
 pub struct Counted {
     /// The pass, 1 or 2.
     pub pass: u8,
-    /// What was counted.
+    /// The counted span.
     pub span: Span,
-    /// What it came to.
+    /// The result.
     pub count: Count,
-    /// How long one thread took, in microseconds.
+    /// The time of one thread, in microseconds.
     pub duration_us: u64,
-    /// Who counted it.
+    /// The number of its counter.
     pub counter: u32,
 }
 
-/// The count of a span on which two parties came to agree, and the one that was given up for it.
+/// The count of a span on which two parties agreed, and the count that it replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The pass, 1 or 2.
     pub pass: u8,
-    /// What was counted.
+    /// The counted span.
     pub span: Span,
-    /// Which verdict on this span it is, from 0.
+    /// The index of the verdict on this span, from 0.
     pub number: u32,
-    /// When it fell, in milliseconds since 1970.
+    /// The time of the verdict, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What was agreed on.
+    /// The agreed count.
     pub agreed: Count,
-    /// Who was the second to count that.
+    /// The second counter of the agreed count.
     pub counter: u32,
-    /// What was given up.
+    /// The rejected count.
     pub lost: Count,
-    /// Who had counted that.
+    /// The counter of the rejected count.
     pub loser: u32,
 }
 
 impl Display for Entry {
-    /// The line, without its end.
+    /// Writes the line without its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Counter { number, counter: Counter { worker, build, kernel, party } } => {
@@ -144,7 +144,7 @@ impl Display for Entry {
 }
 
 impl Display for Counted {
-    /// Its fields.
+    /// Writes the fields.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { pass, span, count: Count { solutions, nodes }, duration_us, counter } = self;
         let (cross, from, until) = (span.cross(), span.from(), span.to());

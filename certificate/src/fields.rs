@@ -1,25 +1,25 @@
-//! The fields of a line, which tabs part. A number has one way to be written.
+//! Reads the fields of a line, which tabs separate. A number has one canonical form.
 
 use std::str::{FromStr, Split};
 
 use queens_model::{Name, plain};
 
-/// The fields of a line, one after the other. What is wrong with one is said in words; the caller knows the place.
+/// The fields of a line, in order. Errors are texts; the caller adds the place.
 pub(crate) struct Fields<'a>(Split<'a, char>);
 
 impl<'a> Fields<'a> {
-    /// The kind of a line, and the fields behind it.
+    /// Returns the kind of a line, and the fields after it.
     pub(crate) fn of(line: &'a str) -> (&'a str, Self) {
         let mut fields = line.split('\t');
         (fields.next().unwrap_or_default(), Self(fields))
     }
 
-    /// The next field.
+    /// Returns the next field.
     pub(crate) fn text(&mut self, what: &str) -> Result<&'a str, String> {
         self.0.next().ok_or_else(|| format!("{what} is missing"))
     }
 
-    /// A whole number: digits, of which the first is 0 only if it is the only one.
+    /// Reads a whole number: digits, without leading zeros.
     pub(crate) fn number<T: FromStr>(&mut self, what: &str) -> Result<T, String> {
         let text = self.text(what)?;
         let is_canonical = text.bytes().all(|byte| byte.is_ascii_digit())
@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
         number.ok_or_else(|| format!("{what} '{}' is no number that can stand here", shown(text)))
     }
 
-    /// A whole number below 2^63.
+    /// Reads a whole number below 2^63.
     pub(crate) fn count(&mut self, what: &str) -> Result<u64, String> {
         let count: u64 = self.number(what)?;
         if i64::try_from(count).is_err() {
@@ -38,24 +38,24 @@ impl<'a> Fields<'a> {
         Ok(count)
     }
 
-    /// A name that can be seen.
+    /// Reads a name of visible characters.
     pub(crate) fn name(&mut self, what: &str) -> Result<Name, String> {
         let text = self.text(what)?;
         text.parse().map_err(|error| format!("{what} '{}' is no name: {error}", shown(text)))
     }
 
-    /// Bytes as lower-case hexadecimal digits.
+    /// Reads bytes, written as lower-case hexadecimal digits.
     pub(crate) fn hex<const N: usize>(&mut self, what: &str) -> Result<[u8; N], String> {
         let text = self.text(what)?;
         from_hex(text).ok_or_else(|| format!("{what} '{}' is not {} hexadecimal digits", shown(text), 2 * N))
     }
 
-    /// Whether another field follows.
+    /// Returns whether another field follows.
     pub(crate) fn more(&self) -> bool {
         self.0.clone().next().is_some()
     }
 
-    /// Nothing follows.
+    /// Checks that no field follows.
     pub(crate) fn end(&mut self) -> Result<(), String> {
         match self.0.next() {
             None => Ok(()),
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The beginning of a text from outside, fit to be shown.
+/// Returns the beginning of an untrusted text, fit for display.
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 60;
     let start: String = text.chars().take(MOST).collect();
@@ -72,12 +72,12 @@ pub(crate) fn shown(text: &str) -> String {
     plain::line(&start).into_owned() + more
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub(crate) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that are written like this.
+/// Parses bytes from this format.
 pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.as_bytes();
     if digits.len() != 2 * N {

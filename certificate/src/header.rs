@@ -1,4 +1,4 @@
-//! What is said of a part of a certificate as a whole: before its body, and behind it.
+//! The header and the footer of a certificate's part.
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::ops::Range;
@@ -11,16 +11,16 @@ use crate::key::PublicKey;
 use crate::tree::Hash;
 use crate::who::PartyDigest;
 
-/// The first line of a file, without the number of its parts.
+/// The first field of a file, before the format and the number of parts.
 pub(crate) const MAGIC: &str = "queens certificate";
 
-/// The version of the format that is written.
+/// The format version that is written.
 pub(crate) const FORMAT: u32 = 2;
 
-/// The version whose counters have names and no parties, and whose jobs have numbers alone.
+/// The version whose counters have names but no parties, and whose jobs have only numbers.
 pub(crate) const NAMES_ONLY: u32 = 1;
 
-/// Reads the version of a format that is known.
+/// Reads a format version, which must be known.
 pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<u32, String> {
     match fields.number("the version of the format")? {
         known @ (NAMES_ONLY | FORMAT) => Ok(known),
@@ -28,79 +28,79 @@ pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<u32, String> {
     }
 }
 
-/// What stands where a party would be named that alone counts again.
+/// Stands for any recounting party.
 const ANYBODY: &str = "any";
 
-/// What begins the header of a part.
+/// The first word of a part's header.
 pub(crate) const PART: &str = "part";
 
-/// What begins the first line behind the body of a part.
+/// The first word after a part's body.
 pub(crate) const TOTAL: &str = "total";
 
-/// Lines of a header, at most.
+/// The maximum number of passes.
 pub(crate) const MOST_PASSES: usize = 2;
 
-/// What a job, or the part of one that a site has counted, is.
+/// The description of a job, or of the part of it that a site has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whether its counters have parties, and its passes the identities of their jobs. Those of format 1 have neither.
+    /// Whether counters have parties, and passes the identities of their jobs. Format 1 has neither.
     pub has_parties: bool,
     /// The size of the board.
     pub n: BoardSize,
-    /// The parts of the plan of the first pass that were counted.
+    /// The range of parts of the first pass's plan that were counted.
     pub crosses: Range<u32>,
-    /// How many parts that plan has.
+    /// The number of parts of that plan.
     pub n_crosses: u32,
-    /// When the job was submitted, in milliseconds since 1970.
+    /// The time of submission, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it was done; 0 if nobody has kept it.
+    /// The time of completion; 0 if unknown.
     pub finished_ms: u64,
-    /// The pass, or both.
+    /// One or two passes.
     pub passes: Vec<Pass>,
-    /// Placements that a half turn leaves unchanged.
+    /// The number of placements that a half turn leaves unchanged.
     pub half_turn: u64,
-    /// Placements that a quarter turn leaves unchanged.
+    /// The number of placements that a quarter turn leaves unchanged.
     pub quarter_turn: u64,
-    /// When the certificate was made, in milliseconds since 1970.
+    /// The time of the export, in milliseconds since 1970.
     pub made_ms: u64,
     /// The version of the program that made it.
     pub program: Name,
-    /// Who signs it.
+    /// The key of the signer.
     pub signer: PublicKey,
 }
 
-/// A count of all that a certificate is about.
+/// A count of everything that a certificate covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// How it was counted.
+    /// The counting method.
     pub method: Method,
-    /// The decomposition of the method that its spans mean.
+    /// The version of the method's decomposition that its spans refer to.
     pub decomposition: u32,
-    /// The number of its job where it was counted.
+    /// The number of its job at its coordinator.
     pub job: u64,
-    /// What its job is known by where that number may be another's; `None` in certificates of format 1.
+    /// The identity of its job, because that number is not unique; `None` in certificates of format 1.
     pub identity: Option<JobIdentity>,
-    /// The share of its records that was to be counted again, in parts per million.
+    /// The share of its work to recount, in parts per million.
     pub recount_ppm: u32,
-    /// What they were drawn with.
+    /// The seed that drew the records.
     pub seed: u128,
-    /// The party that was named to count them again: no two parties agree on one of them without it. Any other party than
-    /// had counted them if `None`, and in certificates of format 1.
+    /// The party that was named to recount them and must be one of any two that agree. `None`, as in certificates of
+    /// format 1, means any party that had not counted them.
     pub recount_by: Option<PartyDigest>,
 }
 
-/// What the records of a pass add up to.
+/// The sums over a pass's records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many records there are.
+    /// The number of records.
     pub n_records: u64,
-    /// Their solutions, each record's with the weight of its part.
+    /// Their solutions, each with the weight of its part.
     pub solutions: u128,
     /// Their nodes, unweighted.
     pub nodes: u128,
 }
 
-/// What follows the body.
+/// The lines after the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) totals: Vec<Total>,
@@ -109,7 +109,7 @@ pub(crate) struct Footer {
 }
 
 impl Display for Header {
-    /// Its lines, each with its end.
+    /// Writes the lines, each with its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.crosses;
         writeln!(f, "{PART}\t{}", if self.has_parties { FORMAT } else { NAMES_ONLY })?;
@@ -132,7 +132,7 @@ impl Display for Header {
 }
 
 impl Display for Footer {
-    /// Its lines, each with its end.
+    /// Writes the lines, each with its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for (number, Total { n_records, solutions, nodes }) in (1..).zip(&self.totals) {
             writeln!(f, "{TOTAL}\t{number}\t{n_records}\t{solutions}\t{nodes}")?;
@@ -141,19 +141,19 @@ impl Display for Footer {
     }
 }
 
-/// Where the lines of a header or footer come from.
+/// A source of the lines of a header or footer.
 pub(crate) trait Source {
-    /// Why there is no further line, or why one is wrong.
+    /// Why the next line is missing or wrong.
     type Error;
 
-    /// Reads the fields of the next line, which is of this kind.
+    /// Reads the fields of the next line, which must be of this kind.
     fn line<T>(
         &mut self,
         kind: &str,
         read: impl FnOnce(&mut Fields<'_>) -> Result<T, String>,
     ) -> Result<T, Self::Error>;
 
-    /// The kind of the next line.
+    /// Returns the kind of the next line.
     fn peek(&mut self) -> Result<String, Self::Error>;
 }
 
@@ -168,7 +168,7 @@ impl Header {
         let (crosses, n_crosses) = lines.line("crosses", |fields| {
             let crosses = fields.number("the first cross")?..fields.number("the cross after the last")?;
             let n_crosses = fields.number("the number of crosses")?;
-            // The smallest boards have no crosses at all.
+            // The smallest boards have no parts at all.
             let is_empty = crosses.is_empty() && n_crosses > 0;
             if is_empty || crosses.start > crosses.end || crosses.end > n_crosses {
                 return Err(format!("{}..{} are no crosses of {n_crosses}", crosses.start, crosses.end));
@@ -235,7 +235,7 @@ impl Pass {
     }
 }
 
-/// Reads a job's identity. None is all zeros.
+/// Reads a job's identity, which is never all zeros.
 pub(crate) fn identity(fields: &mut Fields<'_>) -> Result<JobIdentity, String> {
     let identity = JobIdentity(u128::from_be_bytes(fields.hex("the job's identity")?));
     if identity == JobIdentity::default() {
@@ -244,7 +244,7 @@ pub(crate) fn identity(fields: &mut Fields<'_>) -> Result<JobIdentity, String> {
     Ok(identity)
 }
 
-/// Reads which party was named to count again, if one was.
+/// Reads the party that was named to recount, if there is one.
 fn recount_by(fields: &mut Fields<'_>) -> Result<Option<PartyDigest>, String> {
     const WHAT: &str = "the party that counts again";
     let text = fields.text(WHAT)?;
@@ -256,7 +256,7 @@ fn recount_by(fields: &mut Fields<'_>) -> Result<Option<PartyDigest>, String> {
 }
 
 impl Footer {
-    /// Reads the lines of the footer of a part that has so many passes.
+    /// Reads the lines of a footer with this number of passes.
     pub(crate) fn read<S: Source>(lines: &mut S, n_passes: usize) -> Result<Self, S::Error> {
         let mut totals = vec![];
         for expected in 1..=n_passes {
@@ -278,10 +278,10 @@ impl Footer {
     }
 }
 
-/// What is signed: the header and the footer as they stand in the file.
+/// Returns the signed message: header and footer as in the file.
 pub(crate) fn message(header: &Header, footer: &Footer) -> Vec<u8> {
     let mut text = String::new();
-    // Writing to a string does not fail.
+    // Writing to a string can't fail.
     _ = write!(text, "{header}{footer}");
     text.into_bytes()
 }

@@ -1,30 +1,30 @@
-//! What a certificate proves.
+//! The JSON form of a report and of a proof.
 
 use crate::{Agreement, LoserReport, PartReport, PassReport, Proved, Report, SampleReport};
 use serde::Serialize;
 
-/// A certificate that holds.
+/// The report of a valid certificate.
 #[derive(Clone, Debug, Serialize)]
 pub struct Certificate {
-    /// Size of the board.
+    /// The size of the board.
     n: u8,
-    /// First part of the plan that it is about.
+    /// The first part of the plan that it covers.
     crosses_from: u32,
     /// The part after the last.
     crosses_until: u32,
-    /// How many the plan has.
+    /// The number of parts of the plan.
     crosses: u32,
-    /// Whether these are all.
+    /// Whether it covers all of them.
     is_whole: bool,
-    /// Solutions of all of them: Q(n), if they are all.
+    /// The solutions of its parts: Q(n), if it covers all.
     solutions: String,
-    /// Those up to rotation and reflection; null unless they are all.
+    /// Those up to rotation and reflection; null unless it covers all parts.
     fundamental: Option<String>,
     /// Whether the count has been published, and agrees.
     is_published: bool,
     /// Its parts, each counted and signed at one site.
     parts: Vec<Part>,
-    /// What was counted again now; null if nothing was asked for.
+    /// The recounted sample; null if none was requested.
     sample: Option<Sample>,
 }
 
@@ -33,20 +33,20 @@ struct Part {
     crosses_from: u32,
     crosses_until: u32,
     signer: String,
-    /// Whether the signer is one of the keys that were given.
+    /// Whether the signer is one of the given keys.
     is_known: bool,
     program: String,
     created_ms: u64,
     finished_ms: u64,
     made_ms: u64,
     passes: Vec<Pass>,
-    /// "one pass", "each cross" or "whole": what is equal in both passes.
+    /// "one pass", "each cross" or "whole": the equal totals of both passes.
     agreement: &'static str,
-    /// Crosses of which one party counted something in both passes that no other has confirmed.
+    /// The number of parts in which one party has unconfirmed records in both passes.
     crosses_by_one_party: Option<u32>,
-    /// Whether it tells who is one party. If not, as in format 1, two names may be one person's.
+    /// Whether it has parties. If not, as in format 1, one person may have two names.
     tells_parties: bool,
-    losers: Vec<Loser>,
+    losers: Vec<LosingRecord>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -54,10 +54,10 @@ struct Pass {
     method: &'static str,
     decomposition: u32,
     job: String,
-    /// What the job is known by where its number may be another's, 32 hexadecimal digits; null of format 1.
+    /// The identity of the job, because its number is not unique: 32 hexadecimal digits; null in format 1.
     identity: Option<String>,
     recount_ppm: u32,
-    /// The digest of the party without which no two agreed on what was drawn; null if none was named.
+    /// The digest of the party that had to be one of any two that agree on a drawn record; null if none was named.
     recount_by: Option<String>,
     seed: String,
     records: u64,
@@ -66,15 +66,15 @@ struct Pass {
     further_counts: u64,
     confirmed_records: u64,
     confirmed_nodes: String,
-    /// Records that are on the word of one party: no other has confirmed them, nor what that party counted in the other
-    /// pass, if there is one.
+    /// Records that rest on one party. No other party has confirmed them, nor that party's records in the other pass,
+    /// if there is one.
     one_party_records: u64,
     one_party_nodes: String,
     verdicts: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Loser {
+struct LosingRecord {
     worker: String,
     unconfirmed_records: u64,
 }
@@ -87,12 +87,12 @@ struct Sample {
     nodes: String,
     all_nodes: String,
     seconds: f64,
-    /// The smallest share of false records that would have been noticed with 99 %; null if nothing was counted again.
+    /// The smallest share of false records that would be noticed with a probability of 99 %; null without a recount.
     noticed_share: Option<f64>,
 }
 
 impl Certificate {
-    /// What this report says.
+    /// Converts a report.
     #[must_use]
     pub fn of(report: &Report) -> Self {
         Self {
@@ -136,7 +136,7 @@ impl Part {
             one_party_nodes: found.nodes_by_one.to_string(),
             verdicts: found.n_verdicts,
         };
-        let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| Loser {
+        let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| LosingRecord {
             worker: name.to_string(),
             unconfirmed_records: *n_unconfirmed,
         };
@@ -175,13 +175,13 @@ impl Sample {
 /// A proof that a record is in a certificate.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proof {
-    /// Size of the board.
+    /// The size of the board.
     n: u8,
-    /// The job that it is of, by its identity; null of format 1.
+    /// The identity of the record's job; null in format 1.
     identity: Option<String>,
-    /// Who signed the certificate.
+    /// The key that signed the certificate.
     signer: String,
-    /// Whether the signer is one of the keys that were given.
+    /// Whether the signer is one of the given keys.
     is_known: bool,
     pass: u8,
     cross: u32,
@@ -196,7 +196,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// What this proves.
+    /// Converts a checked proof.
     #[must_use]
     pub fn of(proved: &Proved) -> Self {
         let Proved { header, counted, cross, counter, is_known } = proved;

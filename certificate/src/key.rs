@@ -16,43 +16,43 @@ use crate::fields::{from_hex, to_hex};
 /// The file in a data directory that holds its private key.
 const FILE: &str = "signing.key";
 
-/// Bytes that are read of it: more than a key has.
+/// The maximum number of bytes to read from the file: more than a key has.
 const LONGEST: u64 = 100;
 
-/// A private key. It is written to its own file and nowhere else.
+/// A private key. It is written only to its own file.
 pub struct Key(SigningKey);
 
 /// The public half of a key: 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
-/// A text that is no public key.
+/// The text is no public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected a public key: 64 hexadecimal digits, as 'queens-coordinator key' prints them")]
 pub struct InvalidKey;
 
-/// Why there is no key.
+/// Why a key is unavailable.
 #[derive(Debug, Error)]
 pub enum KeyError {
-    /// The file can't be read or made.
+    /// The file can't be read or created.
     #[error("cannot use the key '{}': {reason}", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error message.
         reason: String,
     },
-    /// There is a file, and what is in it is no key.
+    /// The file holds no key.
     #[error(
         "'{}' holds no key: expected 64 hexadecimal digits and nothing else; put the right file back, or remove it: then \
          another key is made, which nobody knows yet",
         .0.display()
     )]
     Damaged(PathBuf),
-    /// There is something that is no file: a link, a pipe, a device.
+    /// The path is a link, a pipe or a device, but no regular file.
     #[error("'{}' is no regular file: put the key itself there, not a link to it", .0.display())]
     NoFile(PathBuf),
-    /// Others than the owner may use the file.
+    /// Other users than the owner may access the file.
     #[error(
         "others than its owner may read or write the key '{}', which has mode {mode:03o}: 'chmod 600' mends that; \
          whoever has read it can sign as this directory: if somebody may have, remove it, and another is made",
@@ -64,13 +64,13 @@ pub enum KeyError {
         /// The permission bits of its mode.
         mode: u32,
     },
-    /// The directory has another key already.
+    /// The directory already has another key.
     #[error("'{}' is another key, with which certificates were signed: nothing is changed", .0.display())]
     Another(PathBuf),
 }
 
 impl Key {
-    /// Whether a directory has a key, which may be damaged.
+    /// Returns whether a directory has a key, which may be damaged.
     #[must_use]
     pub fn is_in(dir: &Path) -> bool {
         dir.join(FILE).symlink_metadata().is_ok()
@@ -79,15 +79,15 @@ impl Key {
     /// [Adopts](Self::adopt) the key of another directory, if that has one.
     ///
     /// # Errors
-    /// As [`adopt`](Self::adopt).
+    /// See [`adopt`](Self::adopt).
     pub fn adopt_of(dir: &Path, other: &Path) -> Result<Option<Self>, KeyError> {
         Self::is_in(other).then(|| Self::adopt(dir, &other.join(FILE))).transpose()
     }
 
-    /// The key of a data directory; makes it if there is none yet. Nobody but the owner may read its file.
+    /// Returns the key of a data directory; creates it if there is none. Only the owner may read its file.
     ///
     /// # Errors
-    /// If it can't be read or made.
+    /// If it can't be read or created.
     pub fn of_directory(dir: &Path) -> Result<Self, KeyError> {
         let path = dir.join(FILE);
         let unusable =
@@ -97,18 +97,18 @@ impl Key {
         }
         let key = Self::random().map_err(unusable)?;
         match key.write(dir, &path) {
-            // Somebody else was faster: there is one key only.
+            // Another process was faster: there is only one key.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::read(&path)?
                 .ok_or_else(|| unusable(io::Error::other("somebody makes and removes it meanwhile"))),
             written => written.map(|()| key).map_err(unusable),
         }
     }
 
-    /// Makes the key in a file that of a data directory, which is made if need be: several coordinators sign with one
-    /// key. The file may be a link and readable by a group, as secrets are that an engine brings along.
+    /// Copies the key in a file to a data directory, so that several coordinators sign with one key. Creates the
+    /// directory if needed. The file may be a link and readable by a group, like a container engine's secrets.
     ///
     /// # Errors
-    /// If the file holds no key or everybody may use it, or if the directory has another key, which stays.
+    /// If the file holds no key, everybody may use it, or the directory has another key, which stays.
     pub fn adopt(dir: &Path, file: &Path) -> Result<Self, KeyError> {
         let unusable =
             |error: io::Error| KeyError::Unusable { path: file.to_owned(), reason: error.to_string() };
@@ -125,8 +125,8 @@ impl Key {
         }
     }
 
-    /// The key in a directory's file, if there is one. Whatever is no file of the owner's alone is refused before it is
-    /// opened.
+    /// Reads the key in a directory's file, if there is one. Anything but a private regular file is refused before it
+    /// is opened.
     fn read(path: &Path) -> Result<Option<Self>, KeyError> {
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -135,7 +135,7 @@ impl Key {
         }
     }
 
-    /// The key in what was found at a path, if nobody may do with it what `nobody` says.
+    /// Reads a key from a file whose mode has none of the bits `nobody`.
     fn of_file(path: &Path, found: &Metadata, nobody: u32) -> Result<Self, KeyError> {
         let unusable =
             |error: io::Error| KeyError::Unusable { path: path.to_owned(), reason: error.to_string() };
@@ -157,7 +157,7 @@ impl Key {
         Ok(Self(SigningKey::from_bytes(&seed)))
     }
 
-    /// A new key, which is kept nowhere.
+    /// Creates a new key, which is not stored.
     ///
     /// # Errors
     /// If the system has no random numbers.
@@ -167,14 +167,14 @@ impl Key {
         Ok(Self(SigningKey::from_bytes(&seed)))
     }
 
-    /// What others know it by.
+    /// Returns the public half.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         PublicKey(self.0.verifying_key())
     }
 
-    /// Signs a list of SHA-256 sums, as sha256sum writes it, and nothing else: nobody is made to sign a certificate that
-    /// way. The signature is plain Ed25519 (RFC 8032) of the list. `None` if it is no such list.
+    /// Signs a list of SHA-256 sums, as sha256sum writes it, and nothing else. So nobody can be made to sign a
+    /// certificate that way. The signature is plain Ed25519 (RFC 8032) of the list. `None` if it is no such list.
     #[must_use]
     pub fn sign_sums(&self, list: &[u8]) -> Option<[u8; 64]> {
         let lines = str::from_utf8(list).ok()?.strip_suffix('\n')?;
@@ -195,7 +195,7 @@ impl Key {
         self.0.sign(message).to_bytes()
     }
 
-    /// Writes the file under another name first, so that it is whole whenever it is there, and links it: that replaces
+    /// Writes the file under another name first, so that it is always complete, and then links it, which replaces
     /// nothing.
     fn write(&self, dir: &Path, path: &Path) -> io::Result<()> {
         let unfinished = dir.join(format!("{FILE}.{}", std::process::id()));
@@ -215,27 +215,27 @@ impl Key {
 }
 
 impl fmt::Debug for Key {
-    /// The public half alone: what is shown may be logged.
+    /// Shows only the public half, because debug output may be logged.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({}, and a private half)", self.public())
     }
 }
 
 impl PublicKey {
-    /// The key as OpenSSL and others read it: SubjectPublicKeyInfo in PEM (RFC 8410).
+    /// Returns the key as OpenSSL and others read it: SubjectPublicKeyInfo in PEM (RFC 8410).
     #[must_use]
     pub fn pem(self) -> String {
-        // What fails is a label that is none, which this is not.
+        // Only an invalid label could fail, and this one is valid.
         self.0.to_public_key_pem(LineEnding::LF).unwrap_or_default()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Result<Self, InvalidKey> {
         let key = VerifyingKey::from_bytes(bytes).map_err(|_| InvalidKey)?;
-        // Such a key accepts signatures of anything.
+        // A weak key accepts signatures of any message.
         if key.is_weak() { Err(InvalidKey) } else { Ok(Self(key)) }
     }
 
-    /// Whether the owner of the private half has signed this.
+    /// Returns whether the owner of the private half has signed this message.
     pub(crate) fn has_signed(self, message: &[u8], signature: &[u8; 64]) -> bool {
         self.0.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
     }
@@ -305,7 +305,7 @@ mod tests {
             let said = refused(&|path| symlink(target, path).expect("a link"));
             assert!(said.contains("no regular file"), "{said}");
         }
-        // Opening a pipe that nobody writes to would wait for ever.
+        // Opening a pipe without a writer would wait for ever.
         let said = refused(&|path| {
             let made = std::process::Command::new("mkfifo").arg(path).status();
             assert!(made.expect("mkfifo runs").success());
@@ -333,7 +333,7 @@ mod tests {
         let [one, other] = ["one", "other"].map(|name| dir.path().join(name));
         fs::create_dir(&one).expect("a directory");
         let key = Key::of_directory(&one).expect("made");
-        // As an engine brings it along.
+        // As a container engine provides it.
         let (file, link) = (one.join(FILE), dir.path().join("link"));
         set_mode(&file, 0o440);
         std::os::unix::fs::symlink(&file, &link).expect("a link");

@@ -1,7 +1,7 @@
 //! Certificates: files that prove a count to a stranger.
 //!
-//! A [`Writer`] makes one of a job's records; [`check()`] believes nothing of it and says what it proves. The format is
-//! explained in `docs/CERTIFICATE.md`.
+//! A [`Writer`] makes one from a job's records. [`check()`] trusts nothing in it, and returns a [`Report`].
+//! `docs/CERTIFICATE.md` explains the format.
 
 mod check;
 mod drawn;
@@ -12,12 +12,12 @@ pub mod json;
 mod key;
 mod lines;
 mod merge;
-mod opinions;
 mod options;
 mod part_check;
 mod pass_check;
 mod plans;
 mod proof;
+mod record_evidence;
 mod refusal;
 mod report;
 mod sample;

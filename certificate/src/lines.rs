@@ -1,4 +1,4 @@
-//! Reading the lines of a file, whatever it is: bounded in memory and in time.
+//! Reads the lines of an untrusted file, with bounds on memory and time.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
@@ -8,10 +8,10 @@ use crate::fields::{Fields, shown};
 use crate::header::Source;
 use crate::refusal::Refusal;
 
-/// Bytes of a line, at most. The longest are those of counters, with three names of 100 characters.
+/// The maximum length of a line in bytes. The longest are those of counters, with three names of 100 characters.
 const LONGEST_LINE: u64 = 2048;
 
-/// A file may unpack to so many bytes, and beyond that to so many times its own size: records are about four times.
+/// The maximum unpacked size: these bytes, plus so many times the file's own size. Records unpack to about four times.
 const UNPACKED: u64 = 16 << 20;
 const UNPACKED_TIMES: u64 = 50;
 
@@ -19,7 +19,7 @@ const UNPACKED_TIMES: u64 = 50;
 pub(crate) struct Lines<R: Read> {
     input: BufReader<GzDecoder<BufReader<Metered<R>>>>,
     line: Vec<u8>,
-    /// Whether `line` has been looked at and not been taken.
+    /// Whether `line` was read by `look` and not yet taken.
     is_ahead: bool,
     number: u64,
     n_unpacked: u64,
@@ -47,12 +47,12 @@ impl<R: Read> Lines<R> {
         Self { input, line: Vec::new(), is_ahead: false, number: 0, n_unpacked: 0 }
     }
 
-    /// Where the line is that was read last.
+    /// Returns the place of the last line.
     pub(crate) fn place(&self) -> String {
         format!("line {}", self.number)
     }
 
-    /// The next line, without its end.
+    /// Returns the next line, without its end.
     pub(crate) fn take(&mut self) -> Result<&str, Refusal> {
         self.look()?;
         self.is_ahead = false;
@@ -78,7 +78,7 @@ impl<R: Read> Lines<R> {
         Ok(&self.line)
     }
 
-    /// Whether nothing follows, neither a line nor anything behind what is compressed.
+    /// Checks that nothing follows: no line, and nothing after the compressed data.
     pub(crate) fn end(&mut self) -> Result<(), Refusal> {
         let place = format!("behind line {}", self.number);
         let more = Refusal::at(&place, "the certificate is at its end, and something follows");
@@ -89,7 +89,7 @@ impl<R: Read> Lines<R> {
         if self.input.get_mut().get_mut().fill_buf()?.is_empty() { Ok(()) } else { Err(more) }
     }
 
-    /// What is small and unpacks to something huge is refused before it is read.
+    /// Refuses a small file that unpacks to a huge one, before it is read.
     fn check_size(&self) -> Result<(), Refusal> {
         let n_read = self.input.get_ref().get_ref().get_ref().n_read;
         if self.n_unpacked <= UNPACKED.saturating_add(n_read.saturating_mul(UNPACKED_TIMES)) {
@@ -101,7 +101,7 @@ impl<R: Read> Lines<R> {
         ))
     }
 
-    /// Damage of what is compressed is no failure of the disk.
+    /// Damaged compressed data are no failure of the disk.
     fn unreadable(&self, error: io::Error) -> Refusal {
         match error.kind() {
             ErrorKind::UnexpectedEof => Refusal::at(self.place(), "the file ends here, too early"),

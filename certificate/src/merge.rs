@@ -1,4 +1,4 @@
-//! Making one certificate of several, each of a part of the same board.
+//! Merges certificates of parts of one board into one.
 
 use std::io::{Read, Seek, Write};
 
@@ -10,20 +10,20 @@ use crate::refusal::Refusal;
 use crate::report::Report;
 use crate::writer::compressed;
 
-/// A certificate to be merged.
+/// A certificate to merge.
 #[derive(Debug)]
 pub struct Part<R> {
-    /// What people call it.
+    /// The name for messages.
     pub name: String,
     /// The file.
     pub file: R,
 }
 
-/// Writes all parts of these certificates, in the order of their crosses, to one. Each part stays as it was signed.
-/// Everything but a sample is checked first. Returns what each certificate proves, in that order.
+/// Writes all parts of these certificates into one, in the order of their plan parts. Each part keeps its signature.
+/// Checks everything first, except samples. Returns the report of each certificate, in that order.
 ///
 /// # Errors
-/// If one of them does not hold, or if together they leave gaps, or overlap.
+/// If one of them does not hold, or they leave gaps or overlap.
 pub fn merge<R: Read + Seek>(
     parts: Vec<Part<R>>,
     out: impl Write,
@@ -50,7 +50,7 @@ pub fn merge<R: Read + Seek>(
         }
     }
     let n_parts = checked.iter().map(|(report, _)| report.parts.len()).sum();
-    // A file has the format of its newest part, so that older programs read what they can.
+    // A file has the format of its newest part, so that older programs can read older parts.
     let mut parts = checked.iter().flat_map(|(report, _)| &report.parts);
     let format = if parts.any(|part| part.header.has_parties) { FORMAT } else { NAMES_ONLY };
     let mut out = compressed(out, format, n_parts)?;
@@ -65,7 +65,7 @@ pub fn merge<R: Read + Seek>(
     Ok(reports)
 }
 
-/// A refusal with the name of the file.
+/// Adds the name of the file to a refusal.
 fn of(name: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Wrong { place, what } => Refusal::at(format!("'{name}', {place}"), what),
@@ -73,7 +73,7 @@ fn of(name: &str, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Copies the parts of a file as they are.
+/// Copies the parts of a file unchanged.
 fn copy(file: impl Read, out: &mut impl Write, report: &Report) -> Result<(), Refusal> {
     let mut lines = Lines::new(file);
     for number in 0..begin(&mut lines)? {

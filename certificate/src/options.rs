@@ -1,4 +1,4 @@
-//! How a certificate is checked, and what is told meanwhile.
+//! Options of a check, and its progress.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -8,27 +8,27 @@ use queens_solver::{BoardSize, Kernel};
 use crate::key::PublicKey;
 use crate::sample::Sample;
 
-/// How a certificate is checked.
+/// Options of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// Keys that may sign it; none if any may.
+    /// The keys that may sign it; empty if any may.
     pub keys: &'a [PublicKey],
-    /// What of it is counted again.
+    /// The sample to recount.
     pub sample: Option<Sample>,
-    /// What with.
+    /// The kernel for recounts.
     pub kernel: Kernel,
-    /// Whether boards are checked that take long: it is the file that says which board it is about.
+    /// Whether to check boards that take long: the file decides which board it is about.
     pub long: bool,
-    /// With how many threads.
+    /// The number of threads.
     pub n_threads: NonZeroUsize,
-    /// Set when nobody wants to know any more.
+    /// Cancels the check when set.
     pub stop: &'a AtomicBool,
 }
 
-/// How long it takes to check a board of which nothing is published, apart from what is counted again, in words, if that
-/// is worth a word; and whether it is long. The plan of each pass is made, and the symmetric placements are counted.
-/// (Measured, in core-seconds: plans by search 1.5 for n = 28, 2 for 29, 40 for 30 and 53 for 31, less than an hour for
-/// 32; by halves less than one; symmetric placements 33 for 28 and 64 for 29, more than 150 for 30.)
+/// Returns the time to check a board without published counts, in words, if it is notable; and whether it is long. It
+/// covers the plan of each pass and the count of symmetric placements, but no recounts. (Measured, in core-seconds:
+/// plans by search 1.5 for n = 28, 2 for 29, 40 for 30 and 53 for 31, less than an hour for 32; by halves less than
+/// one; symmetric placements 33 for 28 and 64 for 29, more than 150 for 30.)
 #[must_use]
 pub fn time_to_check(n: BoardSize) -> Option<(&'static str, bool)> {
     match n.get() {
@@ -39,20 +39,20 @@ pub fn time_to_check(n: BoardSize) -> Option<(&'static str, bool)> {
     }
 }
 
-/// What is being done.
+/// The present stage of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The plan of this board is made again.
     Planning(BoardSize),
-    /// So many records are read.
+    /// The number of records that have been read.
     Reading(u64),
-    /// The symmetric placements of this board are counted, of which nothing is published.
+    /// The symmetric placements of this board are counted, because they are not published.
     Turning(BoardSize),
-    /// Of the records that were drawn, so many are counted again.
+    /// The drawn records are recounted.
     Recounting {
-        /// So many.
+        /// The number of finished ones.
         done: u64,
-        /// Of so many.
+        /// The number of all.
         of: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Whether one part of a certificate holds: header, body, totals, tree and signature.
+//! Checks one part of a certificate: header, body, totals, tree and signature.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,20 +9,20 @@ use queens_solver::{Method, parts_in_counting_order, published};
 use crate::entry::{Counter, Entry, MOST_COUNTERS};
 use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
 use crate::lines::Lines;
-use crate::opinions::Unconfirmed;
 use crate::options::{Options, Stage};
 use crate::pass_check::{Names, PassCheck};
 use crate::plans::{Kind, Plans};
+use crate::record_evidence::Unconfirmed;
 use crate::refusal::Refusal;
 use crate::report::{Agreement, LoserReport, PartReport, PassReport};
 use crate::sample::Draw;
 use crate::tree::{Tree, leaf};
 use crate::who::Who;
 
-/// So many records are read between two times that it is told.
+/// The number of records between two progress reports.
 const TOLD_EVERY: u64 = 1 << 16;
 
-/// How a part is read.
+/// Checks parts.
 pub(crate) struct PartCheck<'a> {
     pub(crate) options: &'a Options<'a>,
     pub(crate) told: &'a (dyn Fn(Stage) + Sync),
@@ -82,7 +82,7 @@ impl PartCheck<'_> {
         Ok(PartReport { header, is_known, passes, agreement, losers })
     }
 
-    /// Makes the plans that a part needs. What is wrong by its header alone is refused first: plans take long.
+    /// Makes the plans that a part needs. Wrong headers are refused first, because plans take long.
     fn plan(&self, header: &Header, plans: &mut Plans<'_>) -> Result<Vec<Kind>, (String, Option<Refusal>)> {
         let wrong = |what: String| (what, None);
         let kinds = kinds(header).map_err(wrong)?;
@@ -101,7 +101,7 @@ impl PartCheck<'_> {
         Ok(kinds)
     }
 
-    /// Reads the body: counters, then pass after pass.
+    /// Reads the body: counters, then one pass after the other.
     fn body<R: Read>(
         &self,
         lines: &mut Lines<R>,
@@ -160,7 +160,7 @@ impl PartCheck<'_> {
     }
 }
 
-/// The plans that a part needs, if there are such for its board.
+/// Returns the plans that a part needs, if they exist for its board.
 fn kinds(header: &Header) -> Result<Vec<Kind>, String> {
     let mut kinds: Vec<Kind> = Vec::new();
     for Pass { method, decomposition, .. } in &header.passes {
@@ -193,7 +193,7 @@ fn kinds(header: &Header) -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
-/// Whether a header has the symmetric placements of the board.
+/// Checks that a header has the symmetric placements of the board.
 pub(crate) fn compare_symmetric(header: &Header, right: (u64, u64)) -> Result<(), String> {
     let Header { half_turn, quarter_turn, .. } = *header;
     if (half_turn, quarter_turn) == right {
@@ -239,7 +239,7 @@ fn add_counter(names: &mut Names, number: u32, counter: Counter, has_parties: bo
     Ok(())
 }
 
-/// Whether the passes agree.
+/// Returns how the passes agree.
 fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, String> {
     let [first, second] = passes else { return Ok(Agreement::OnePass) };
     if header.passes[0].method != header.passes[1].method {
@@ -258,7 +258,7 @@ fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, Str
             ));
         }
     }
-    // Two images of a cross are two trees: they may be of one size, but not all of them.
+    // Two images of a part are different search trees. A few may have equal sizes, but not all.
     const TOO_MANY: usize = 8;
     let counted = first.sums.iter().filter(|(_, nodes)| *nodes > 0).count();
     if counted >= TOO_MANY && first.sums == second.sums {
@@ -269,22 +269,22 @@ fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, Str
     Ok(Agreement::EachCross { n_by_one: u32::try_from(by_one).unwrap_or(u32::MAX) })
 }
 
-/// What of each pass is on the word of one party: nobody else has confirmed it, and what the other pass has to compare it
-/// with has counts of the same party that nobody has confirmed. Of two passes by one method that is the same cross, of two
-/// methods all, as their sums alone are compared.
+/// Returns the records of each pass that rest on one party. No other party has confirmed them, and that party has
+/// unconfirmed records in the parts of the other pass to compare with. For two passes by one method, that is the same
+/// part. For two methods, that is all parts, because only their totals are compared.
 fn on_one_word(agreement: Agreement, passes: &[PassCheck<'_>]) -> Vec<Unconfirmed> {
     type OfEach = BTreeMap<Who, Unconfirmed>;
     let of_both = |one: &OfEach, other: &OfEach| -> Unconfirmed {
         one.iter().filter(|(name, _)| other.contains_key(*name)).map(|(_, it)| *it).sum()
     };
-    let all = |pass: &PassCheck<'_>| pass.opinions().unconfirmed.values().copied().sum();
+    let all = |pass: &PassCheck<'_>| pass.evidence().unconfirmed.values().copied().sum();
     match (agreement, passes) {
         (Agreement::EachCross { .. }, [first, second]) => {
             let both = || first.counted_by.iter().zip(&second.counted_by);
             vec![both().map(|(a, b)| of_both(a, b)).sum(), both().map(|(a, b)| of_both(b, a)).sum()]
         }
         (Agreement::Whole, [first, second]) => {
-            let [first, second] = [first, second].map(|pass| &pass.opinions().unconfirmed);
+            let [first, second] = [first, second].map(|pass| &pass.evidence().unconfirmed);
             vec![of_both(first, second), of_both(second, first)]
         }
         _ => passes.iter().map(all).collect(),
@@ -292,12 +292,12 @@ fn on_one_word(agreement: Agreement, passes: &[PassCheck<'_>]) -> Vec<Unconfirme
 }
 
 fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
-    let all = passes.iter().flat_map(|pass| &pass.opinions().losers);
+    let all = passes.iter().flat_map(|pass| &pass.evidence().losers);
     let mut names: Vec<&Who> = all.collect();
     names.sort_unstable();
     names.dedup();
     let n_unconfirmed = |name: &Who| {
-        let of_name = passes.iter().filter_map(|pass| pass.opinions().unconfirmed.get(name));
+        let of_name = passes.iter().filter_map(|pass| pass.evidence().unconfirmed.get(name));
         of_name.map(|it| it.n_records).sum()
     };
     names
@@ -307,15 +307,15 @@ fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
 }
 
 fn report(pass: &PassCheck<'_>, kind: Kind, alone: Unconfirmed) -> PassReport {
-    let opinions = pass.opinions();
+    let evidence = pass.evidence();
     PassReport {
         method: kind.method,
         total: pass.total,
-        n_again: opinions.n_again,
-        n_confirmed: opinions.n_confirmed,
-        confirmed_nodes: opinions.confirmed_nodes,
+        n_again: evidence.n_again,
+        n_confirmed: evidence.n_confirmed,
+        confirmed_nodes: evidence.confirmed_nodes,
         n_by_one: alone.n_records,
         nodes_by_one: alone.nodes,
-        n_verdicts: opinions.n_verdicts,
+        n_verdicts: evidence.n_verdicts,
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the body of one pass holds: each subproblem counted once, and all of it adds up.
+//! Checks the body of one pass: each subproblem is counted once, and the sums are right.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use queens_solver::{Count, Plan};
 use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
-use crate::opinions::{Opinions, Rule, Unconfirmed};
+use crate::record_evidence::{RecordEvidence, Rule, Unconfirmed};
 use crate::who::Who;
 
-/// Who counted: for each number of a counter, its worker.
+/// The workers, by the numbers of their counters.
 #[derive(Debug, Default)]
 pub(crate) struct Names(Vec<Who>);
 
@@ -30,36 +30,36 @@ impl Names {
     }
 }
 
-/// A pass as far as it is read.
+/// A pass that is being read.
 pub(crate) struct PassCheck<'a> {
     number: u8,
     said: &'a Pass,
     plan: &'a Plan,
     crosses: Range<u32>,
-    /// The cross that is being read, and what its records come to so far.
+    /// The open part, with the sums of its records so far.
     open: Option<(CrossSum, Sum)>,
-    /// What was said of the record that was read last.
-    opinions: Opinions,
+    /// The recounts and verdicts of the last record.
+    evidence: RecordEvidence,
     next: u32,
     pub(crate) total: Total,
-    /// The solutions and nodes of each cross, unweighted, from the first of `crosses` on.
+    /// The solutions and nodes of each part, unweighted, from the first of `crosses` on.
     pub(crate) sums: Vec<(u128, u128)>,
-    /// Who counted some of each of them that nobody has confirmed.
+    /// For each of them, the workers with unconfirmed records.
     pub(crate) counted_by: Vec<BTreeMap<Who, Unconfirmed>>,
 }
 
-/// What the records of a cross come to.
+/// The sums of a part's records.
 #[derive(Debug, Default)]
 struct Sum {
     until: u64,
     solutions: u128,
     nodes: u128,
-    /// Those that counted some of it that nobody has confirmed.
+    /// The workers with unconfirmed records.
     names: BTreeMap<Who, Unconfirmed>,
 }
 
 impl<'a> PassCheck<'a> {
-    /// A pass with this number over these parts of a plan.
+    /// Creates the check of the pass with this number, over these parts of a plan.
     pub(crate) fn of(number: u8, said: &'a Pass, plan: &'a Plan, crosses: Range<u32>) -> Self {
         let next = crosses.start;
         Self {
@@ -68,7 +68,7 @@ impl<'a> PassCheck<'a> {
             plan,
             crosses,
             open: None,
-            opinions: Opinions::default(),
+            evidence: RecordEvidence::default(),
             next,
             total: Total::default(),
             sums: Vec::new(),
@@ -76,7 +76,7 @@ impl<'a> PassCheck<'a> {
         }
     }
 
-    /// A cross begins.
+    /// Begins a part.
     pub(crate) fn cross(&mut self, found: CrossSum) -> Result<(), String> {
         self.close(Some(found.number))?;
         let Some(planned) = self.plan.part(found.number).filter(|_| self.crosses.contains(&found.number))
@@ -103,7 +103,7 @@ impl<'a> PassCheck<'a> {
         Ok(())
     }
 
-    /// A record of the cross that has begun.
+    /// Adds a record of the open part.
     pub(crate) fn record(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
         self.close_record()?;
         let Counted { span, count: Count { solutions, nodes }, counter, .. } = *found;
@@ -127,42 +127,42 @@ impl<'a> PassCheck<'a> {
         sum.nodes += u128::from(nodes);
         self.total.n_records += 1;
         let rule = Rule { is_drawn: is_drawn(self.said, span), recount_by: self.said.recount_by };
-        self.opinions.open(*found, name.clone(), rule);
+        self.evidence.open(*found, name.clone(), rule);
         Ok(())
     }
 
-    /// Another count of the record that was read last.
+    /// Adds a recount of the last record.
     pub(crate) fn again(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
         let name = names.get(found.counter)?;
-        self.opinions.again(found, name)
+        self.evidence.again(found, name)
     }
 
-    /// A verdict about the record that was read last.
+    /// Adds a verdict about the last record.
     pub(crate) fn verdict(&mut self, found: &Verdict, names: &Names) -> Result<(), String> {
         let (winner, loser) = (names.get(found.counter)?, names.get(found.loser)?);
-        self.opinions.verdict(found, winner, loser)
+        self.evidence.verdict(found, winner, loser)
     }
 
-    /// What has been said of records besides what they say themselves.
-    pub(crate) fn opinions(&self) -> &Opinions {
-        &self.opinions
+    /// Returns all recounts and verdicts so far.
+    pub(crate) fn evidence(&self) -> &RecordEvidence {
+        &self.evidence
     }
 
-    /// Nothing of this pass follows.
+    /// Ends the pass.
     pub(crate) fn end(&mut self) -> Result<(), String> {
         self.close(None)
     }
 
-    /// The record that was read last is over.
+    /// Ends the last record.
     fn close_record(&mut self) -> Result<(), String> {
-        let alone = self.opinions.close()?;
+        let alone = self.evidence.close()?;
         if let (Some((name, nodes)), Some((_, sum))) = (alone, &mut self.open) {
             sum.names.entry(name).or_default().add(nodes);
         }
         Ok(())
     }
 
-    /// The cross that was open is over, and this one comes next.
+    /// Ends the open part; `next` is the one that follows.
     fn close(&mut self, next: Option<u32>) -> Result<(), String> {
         self.close_record()?;
         if let Some((cross, sum)) = self.open.take() {
@@ -198,7 +198,7 @@ impl<'a> PassCheck<'a> {
     }
 }
 
-/// Whether a cross is of the job that its pass says it is of.
+/// Checks that a part belongs to the job of its pass.
 pub(crate) fn is_of_job(found: &CrossSum, said: &Pass) -> Result<(), String> {
     let cross = found.number;
     match (found.identity, said.identity) {

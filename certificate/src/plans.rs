@@ -1,4 +1,4 @@
-//! The plans that a certificate has to follow, made again from n and the methods.
+//! Makes the plans that a certificate must follow, from n and the methods.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use queens_solver::{BoardSize, Method, Plan};
 
 use crate::refusal::Refusal;
 
-/// The plans for one board, each made when it is needed.
+/// The plans for one board, each made on demand.
 pub(crate) struct Plans<'a> {
     n: BoardSize,
     n_threads: NonZeroUsize,
@@ -15,11 +15,11 @@ pub(crate) struct Plans<'a> {
     made: Vec<(Kind, Plan)>,
 }
 
-/// Which plan is meant.
+/// The properties that determine a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) method: Method,
-    /// Whether it is that of a second pass by the method of the first.
+    /// Whether it is a second pass by the method of the first.
     pub(crate) is_second: bool,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Plans<'a> {
         Self { n, n_threads, stop, made: Vec::new() }
     }
 
-    /// Makes a plan, unless it is made.
+    /// Makes a plan, unless it exists.
     pub(crate) fn make(&mut self, kind: Kind) -> Result<(), Refusal> {
         if self.get(kind).is_none() {
             let make = if kind.is_second { Plan::second } else { Plan::new };
@@ -38,7 +38,7 @@ impl<'a> Plans<'a> {
         Ok(())
     }
 
-    /// A plan that is made.
+    /// Returns a plan, if it exists.
     pub(crate) fn get(&self, kind: Kind) -> Option<&Plan> {
         self.made.iter().find(|(made, _)| *made == kind).map(|(_, plan)| plan)
     }

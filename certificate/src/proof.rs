@@ -1,4 +1,4 @@
-//! Proofs that one record is in a certificate, for who has counted it.
+//! Makes and checks proofs that one record is in a certificate.
 
 use std::fmt::Write as _;
 use std::io::{Read, Seek};
@@ -17,36 +17,36 @@ use crate::tree::{Followed, Tree, leaf, root_of};
 /// The first line of a proof.
 const PROOF: &str = "queens proof";
 
-/// The longest proof, in bytes: three leaves, and at most 64 hashes to each.
+/// The maximum size of a proof in bytes: three leaves, with at most 64 hashes each.
 const LONGEST: u64 = 64 << 10;
 
-/// A record of which a proof is wanted.
+/// The record to prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The pass, 1 or 2.
     pub pass: u8,
-    /// The number of the cross.
+    /// The number of the part.
     pub cross: u32,
     /// A subproblem of the record.
     pub subproblem: u64,
 }
 
-/// What a proof proves: that its signer says that this was counted.
+/// The content of a valid proof: its signer states that this was counted.
 #[derive(Clone, Debug)]
 pub struct Proved {
-    /// What is said of the certificate's part as a whole.
+    /// The header of the certificate's part.
     pub header: Header,
-    /// What was counted.
+    /// The counted record.
     pub counted: Counted,
-    /// The cross that it is of.
+    /// The plan part of the record.
     pub cross: CrossSum,
-    /// Who counted it, and with what.
+    /// The worker that counted it, with build, kernel and party.
     pub counter: Counter,
-    /// Whether the signer is one of the keys that were given.
+    /// Whether the signer is one of the given keys.
     pub is_known: bool,
 }
 
-/// Makes a proof of a record of a certificate. What the certificate says is not checked.
+/// Makes a proof of a record of a certificate. The certificate is not checked.
 ///
 /// # Errors
 /// If there is no such record, or the file is no certificate.
@@ -67,7 +67,7 @@ pub fn prove(mut input: impl Read + Seek, wanted: Wanted) -> Result<String, Refu
         let mut text = format!("{PROOF}\t{FORMAT}\n{header}{footer}signature\t{}\n", to_hex(&signature));
         for (line, Followed { index, path }) in texts.iter().zip(tree.finish().1) {
             let path: Vec<String> = path.iter().map(|hash| to_hex(hash)).collect();
-            // Writing to a string does not fail.
+            // Writing to a string can't fail.
             _ = writeln!(text, "{line}\nway\t{index}\t{}", path.join(" "));
         }
         return Ok(text);
@@ -75,10 +75,10 @@ pub fn prove(mut input: impl Read + Seek, wanted: Wanted) -> Result<String, Refu
     Err(Refusal::at("the certificate", "it has changed meanwhile"))
 }
 
-/// Where a record stands.
+/// The position of a record.
 struct Found {
     part: usize,
-    /// The numbers of the leaves of its counter, its cross and itself.
+    /// The leaf numbers of its counter, its plan part and itself.
     leaves: [u64; 3],
 }
 
@@ -97,7 +97,7 @@ fn find(input: impl Read, wanted: Wanted) -> Result<Found, Refusal> {
                     let is_it = (pass, span.cross()) == (wanted.pass, wanted.cross)
                         && (span.from()..span.to()).contains(&wanted.subproblem);
                     if is_it && found.is_none() {
-                        // Counters come first, and are numbered from 0.
+                        // Counters come first, and their numbers start at 0.
                         found = Some(Found { part, leaves: [u64::from(counter), cross, index] });
                     }
                 }
@@ -115,7 +115,7 @@ fn find(input: impl Read, wanted: Wanted) -> Result<Found, Refusal> {
     Err(Refusal::at("the certificate", what))
 }
 
-/// Reads a body; follows the leaves with these numbers and returns their lines.
+/// Reads a body, follows the leaves with these numbers, and returns their lines.
 fn follow<R: Read>(lines: &mut Lines<R>, leaves: &[u64]) -> Result<(Tree, Vec<String>), Refusal> {
     let (mut tree, mut texts) = (Tree::default(), Vec::new());
     while !lines.look()?.starts_with(TOTAL.as_bytes()) {
@@ -131,13 +131,13 @@ fn follow<R: Read>(lines: &mut Lines<R>, leaves: &[u64]) -> Result<(Tree, Vec<St
     Ok((tree, texts))
 }
 
-/// Whether a file is a proof, by how it begins.
+/// Returns whether a file with this beginning is a proof.
 #[must_use]
 pub fn is_proof(beginning: &[u8]) -> bool {
     beginning.starts_with(PROOF.as_bytes())
 }
 
-/// Checks a proof: the signature, and that the record, its cross and its counter are in the tree that was signed.
+/// Checks a proof: the signature, and that the record, its part and its counter are in the signed tree.
 ///
 /// # Errors
 /// If it proves nothing.

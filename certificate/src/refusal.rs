@@ -1,4 +1,4 @@
-//! Why a certificate is not accepted.
+//! The errors of checking a certificate.
 
 use std::fmt::Display;
 use std::io;
@@ -6,35 +6,35 @@ use std::io;
 use queens_solver::BoardSize;
 use thiserror::Error;
 
-/// Why a certificate proves nothing.
+/// Why a certificate is refused.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// Something in it does not hold.
+    /// Its content is wrong.
     #[error("{place}: {what}")]
     Wrong {
-        /// Where it stands.
+        /// The place in the file.
         place: String,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
-    /// It can't be read to its end, or what comes of it can't be written.
+    /// Reading it, or writing the result, failed.
     #[error("failed to read it: {0}")]
     Io(#[from] io::Error),
-    /// To check it takes long, and nobody has asked for that.
+    /// The check takes long, and was not explicitly requested.
     #[error("to check n = {n} takes {time}, which is done only if asked for (--yes)")]
     Long {
-        /// The size of the board, as the file says.
+        /// The size of the board, from the file.
         n: BoardSize,
-        /// How long it takes.
+        /// The time that it takes.
         time: &'static str,
     },
-    /// The one who asked doesn't want to know any more.
+    /// The check was cancelled.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl Refusal {
-    /// Something at this place does not hold.
+    /// Returns a refusal of the content at this place.
     pub(crate) fn at(place: impl Display, what: impl Display) -> Self {
         Self::Wrong { place: place.to_string(), what: what.to_string() }
     }

@@ -1,4 +1,4 @@
-//! What a certificate proves.
+//! The results of checking a certificate.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -8,39 +8,39 @@ use queens_solver::{BoardSize, Method};
 
 use crate::header::{Header, Total};
 
-/// What a certificate proves that holds throughout.
+/// The report of a valid certificate.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The size of the board.
     pub n: BoardSize,
-    /// The parts of the plan that it is about.
+    /// The range of plan parts that it covers.
     pub crosses: Range<u32>,
-    /// How many there are.
+    /// The number of parts of the plan.
     pub n_crosses: u32,
-    /// The solutions of all of them, weighted: Q(n) if they are all there are.
+    /// The weighted solutions of its parts: Q(n), if it covers all.
     pub solutions: u128,
-    /// Those up to rotation and reflection, if it is about the whole board.
+    /// Those up to rotation and reflection, if it covers the whole board.
     pub fundamental: Option<u128>,
-    /// Whether they have been published. What contradicts them is no proof.
+    /// Whether the count has been published. A certificate that contradicts a published count is refused.
     pub is_published: bool,
     /// Its parts, each counted and signed at one site.
     pub parts: Vec<PartReport>,
-    /// What was counted again of it now.
+    /// The result of the sample that was recounted.
     pub sample: Option<SampleReport>,
 }
 
-/// What a part proves.
+/// The report of one part.
 #[derive(Clone, Debug)]
 pub struct PartReport {
-    /// What is said of it as a whole.
+    /// Its header.
     pub header: Header,
-    /// Whether its signer is one of the keys that were to be expected.
+    /// Whether its signer is one of the expected keys.
     pub is_known: bool,
     /// Its passes.
     pub passes: Vec<PassReport>,
     /// How the passes agree.
     pub agreement: Agreement,
-    /// Workers that lost a dispute.
+    /// The workers that lost a dispute.
     pub losers: Vec<LoserReport>,
 }
 
@@ -49,67 +49,67 @@ pub struct PartReport {
 pub struct LoserReport {
     /// Its name.
     pub name: Name,
-    /// How many of its records nobody has confirmed.
+    /// The number of its unconfirmed records.
     pub n_unconfirmed: u64,
 }
 
-/// What a pass proves.
+/// The report of one pass.
 #[derive(Clone, Debug)]
 pub struct PassReport {
-    /// How it was counted.
+    /// The counting method.
     pub method: Method,
-    /// What it adds up to.
+    /// The sums of its records.
     pub total: Total,
-    /// Further counts of its records.
+    /// The number of recounts of its records.
     pub n_again: u64,
-    /// Records that another party has confirmed; another name in certificates of format 1.
+    /// The number of records that another party has confirmed; another name in format 1.
     pub n_confirmed: u64,
-    /// The nodes of those.
+    /// The nodes of those records.
     pub confirmed_nodes: u128,
-    /// Records that are on the word of one party (one name in format 1): no other has confirmed them, and if there is
-    /// another pass, that party has unconfirmed records there as well, of the same cross if it is by the same method. It may
-    /// have changed both alike.
+    /// The number of records that rest on one party (one name in format 1). No other party has confirmed them. If there
+    /// is another pass, that party has unconfirmed records there, too, in the same part if the method is the same. It
+    /// may have falsified both alike.
     pub n_by_one: u64,
-    /// The nodes of those.
+    /// The nodes of those records.
     pub nodes_by_one: u128,
-    /// Disputes that were decided.
+    /// The number of decided disputes.
     pub n_verdicts: u64,
 }
 
 /// How the passes of a part agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// There is one pass only.
+    /// There is only one pass.
     OnePass,
-    /// The solutions of every cross are equal.
+    /// Every part has equal solutions in both passes.
     EachCross {
-        /// Crosses in which one party counted something in both passes that no other party confirmed. One party may make
-        /// the same error twice. Certificates of format 1 tell names instead of parties.
+        /// The number of parts in which one party has unconfirmed records in both passes. One party may make the same
+        /// error twice. In format 1, names stand for parties.
         n_by_one: u32,
     },
-    /// The solutions of the whole board are equal, by two methods that have only the board in common.
+    /// The whole board has equal solutions by two methods, which have only the board in common.
     Whole,
 }
 
-/// What a sample showed.
+/// The result of a recounted sample.
 #[derive(Clone, Debug)]
 pub struct SampleReport {
-    /// What it was drawn with.
+    /// The seed that drew it.
     pub seed: u64,
-    /// The records from which it was drawn.
+    /// The number of records that it was drawn from.
     pub n_records: u64,
-    /// How many of them were counted again now.
+    /// The number of recounted records.
     pub n_recounted: u64,
     /// Their nodes.
     pub nodes: u128,
-    /// The nodes of all.
+    /// The nodes of all records.
     pub all_nodes: u128,
-    /// How long that took.
+    /// The duration of the recount.
     pub elapsed: Duration,
 }
 
 impl SampleReport {
-    /// The smallest share of false records that would have been noticed with 99 %.
+    /// Returns the smallest share of false records that would be noticed with a probability of 99 %.
     #[must_use]
     pub fn noticed(&self) -> Option<f64> {
         const UNNOTICED: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! Counting some of a certificate's records again.
+//! Draws a sample of a certificate's records, and recounts it.
 
 use std::collections::BinaryHeap;
 use std::io;
@@ -15,25 +15,25 @@ use crate::plans::{Kind, Plans};
 use crate::refusal::Refusal;
 use crate::report::SampleReport;
 
-/// How much is counted again.
+/// The extent of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// As many records as are begun in this time.
+    /// All records that can be started in this time.
     Time(Duration),
-    /// This share of all records: from 0 to 1. Of anything more than 0, one record at least.
+    /// This share of all records, from 0 to 1. A share above 0 has at least one record.
     Share(f64),
 }
 
-/// What is counted again.
+/// The sample to recount.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// How much.
+    /// The extent.
     pub extent: Extent,
-    /// Which records: nobody who made the file could know it.
+    /// The seed that selects the records. The author of the file could not know it.
     pub seed: u64,
 }
 
-/// A seed for a sample that nobody can know before.
+/// Returns an unpredictable seed for a sample.
 ///
 /// # Errors
 /// If the system has no random numbers.
@@ -43,23 +43,23 @@ pub fn random_seed() -> io::Result<u64> {
     Ok(u64::from_le_bytes(seed))
 }
 
-/// Records kept for a sample that has a time, at most.
+/// The maximum number of records for a sample with a time limit.
 const MOST_TIMED: usize = 1 << 18;
 
-/// Records kept for a share, at most: in memory that is some hundred megabytes.
+/// The maximum number of records for a share: some hundred megabytes of memory.
 const MOST_SHARED: usize = 1 << 22;
 
-/// Draws records while they pass.
+/// Draws records while they are read.
 pub(crate) struct Draw {
     sample: Sample,
     drawn: BinaryHeap<Drawn>,
-    /// The one with the smallest hash of all that were not drawn.
+    /// The record with the smallest hash among those that were not drawn.
     next: Option<Drawn>,
     n_records: u64,
     nodes: u128,
 }
 
-/// A record that was drawn: those with the smallest hash first.
+/// A drawn record. The smallest hashes are drawn first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Drawn {
     hash: u64,
@@ -76,7 +76,7 @@ impl Draw {
         Self { sample, drawn: BinaryHeap::new(), next: None, n_records: 0, nodes: 0 }
     }
 
-    /// A record comes by, of a pass with this plan.
+    /// Considers a record of a pass with this plan.
     pub(crate) fn see(&mut self, counted: &Counted, kind: Kind) -> Result<(), String> {
         self.n_records += 1;
         self.nodes += u128::from(counted.count.nodes);
@@ -108,7 +108,7 @@ impl Draw {
         Ok(())
     }
 
-    /// Counts what was drawn, and compares.
+    /// Recounts the drawn records and compares.
     pub(crate) fn recount(
         self,
         plans: &Plans<'_>,
@@ -164,7 +164,7 @@ impl Draw {
     }
 }
 
-/// Whether a record was counted again and is right; not if that was stopped.
+/// Recounts a record; returns `false` if that was stopped. A wrong record is an error.
 fn recount(drawn: &Drawn, plans: &Plans<'_>, kernel: Kernel, stop: &AtomicBool) -> Result<bool, Refusal> {
     let Drawn { is_second, is_halves, pass, span, solutions, nodes, .. } = *drawn;
     let method = if is_halves { queens_solver::Method::Halves } else { queens_solver::Method::Search };

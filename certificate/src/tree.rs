@@ -1,15 +1,15 @@
 //! The Merkle tree over the lines of a certificate.
 //!
 //! It is that of RFC 6962: a leaf is the SHA-256 of a zero byte and the line, a node that of a one byte and its two
-//! children. Of a number of leaves that is no power of two, the left subtree has the largest power of two that is
-//! smaller: no leaf is ever doubled, and a node can't pass for a leaf. The number of leaves is signed with the root.
+//! children. If the number of leaves is no power of two, the left subtree has the largest power of two below it. No
+//! leaf is ever doubled, and a node can't pass for a leaf. The number of leaves is signed with the root.
 
 use sha2::{Digest, Sha256};
 
-/// A SHA-256.
+/// A SHA-256 hash.
 pub(crate) type Hash = [u8; 32];
 
-/// The hash of a line, without its end.
+/// Returns the hash of a line, without its end.
 pub(crate) fn leaf(line: &[u8]) -> Hash {
     Sha256::new().chain_update([0]).chain_update(line).finalize().into()
 }
@@ -18,11 +18,11 @@ fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new().chain_update([1]).chain_update(left).chain_update(right).finalize().into()
 }
 
-/// A tree that grows leaf by leaf, and keeps the roots of its full subtrees alone. It can follow some of its leaves.
+/// A tree that grows by leaves and keeps only the roots of its full subtrees. It can record the paths of some leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     n_leaves: u64,
-    /// Full subtrees, the largest first.
+    /// The full subtrees, the largest first.
     full: Vec<Subtree>,
     followed: Vec<Followed>,
 }
@@ -31,26 +31,25 @@ pub(crate) struct Tree {
 struct Subtree {
     height: u32,
     root: Hash,
-    /// Which of the followed leaves are in it.
+    /// The followed leaves in it.
     followed: Vec<usize>,
 }
 
-/// A leaf and the way from it to the root.
+/// A leaf with its path to the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Followed {
-    /// Its number, from 0.
+    /// The number of the leaf, from 0.
     pub(crate) index: u64,
-    /// The hashes beside the way, from the leaf up.
+    /// The hashes beside the path, from the leaf up.
     pub(crate) path: Vec<Hash>,
 }
 
 impl Tree {
-    /// Adds a leaf.
     pub(crate) fn push(&mut self, leaf: Hash) {
         self.add(leaf, Vec::new());
     }
 
-    /// Adds a leaf and remembers the way from it to the root.
+    /// Adds a leaf and records its path to the root.
     pub(crate) fn push_and_follow(&mut self, leaf: Hash) {
         self.followed.push(Followed { index: self.n_leaves, path: Vec::new() });
         self.add(leaf, vec![self.followed.len() - 1]);
@@ -66,12 +65,12 @@ impl Tree {
         self.full.push(subtree);
     }
 
-    /// How many leaves there are.
+    /// Returns the number of leaves.
     pub(crate) fn n_leaves(&self) -> u64 {
         self.n_leaves
     }
 
-    /// The root, and the followed leaves with their ways to it, in their order.
+    /// Returns the root, and the followed leaves with their paths, in order.
     pub(crate) fn finish(mut self) -> (Hash, Vec<Followed>) {
         let Some(mut right) = self.full.pop() else { return (Sha256::digest([]).into(), Vec::new()) };
         while let Some(left) = self.full.pop() {
@@ -93,7 +92,7 @@ fn join(left: Subtree, right: Subtree, followed: &mut [Followed]) -> Subtree {
     Subtree { height: left.height + 1, root: node(&left.root, &right.root), followed: both }
 }
 
-/// The root to which a leaf leads on this way in a tree of so many leaves; `None` if the tree has no such way.
+/// Returns the root to which this path leads in a tree of `n_leaves` leaves; `None` if the tree has no such path.
 pub(crate) fn root_of(leaf: Hash, followed: &Followed, n_leaves: u64) -> Option<Hash> {
     let Followed { index, path } = followed;
     let (mut index, mut last) = (*index, n_leaves.checked_sub(1)?);
@@ -107,7 +106,7 @@ pub(crate) fn root_of(leaf: Hash, followed: &Followed, n_leaves: u64) -> Option<
         } else if index < last {
             hash = node(&hash, path.next()?);
         }
-        // The last of an odd number goes up as it is.
+        // The last node of an odd number moves up unchanged.
         index /= 2;
         last /= 2;
     }
@@ -118,7 +117,7 @@ pub(crate) fn root_of(leaf: Hash, followed: &Followed, n_leaves: u64) -> Option<
 mod tests {
     use super::*;
 
-    /// The tree as it is defined.
+    /// Computes the root by the definition.
     fn by_definition(leaves: &[Hash]) -> Hash {
         match leaves {
             [] => Sha256::digest([]).into(),
@@ -141,7 +140,7 @@ mod tests {
             assert_eq!(root, by_definition(&leaves), "{n} leaves");
             for (i, way) in followed.iter().enumerate() {
                 assert_eq!(root_of(leaves[i], way, n), Some(root));
-                // Not for another leaf, another place, another size that has other ways, or a way that is cut.
+                // Fails for another leaf, another place, another size with other paths, and a shortened path.
                 assert_ne!(root_of(leaf(b"x"), way, n), Some(root));
                 for index in (0..n).filter(|&index| index != way.index) {
                     assert_ne!(root_of(leaves[i], &Followed { index, ..way.clone() }, n), Some(root));

@@ -1,4 +1,4 @@
-//! Whom a certificate names, and by what it tells them apart.
+//! The identities of workers in a certificate: their names and the digests of their parties.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
@@ -8,14 +8,14 @@ use sha2::{Digest, Sha256};
 
 use crate::fields::to_hex;
 
-/// What the digest of a party begins with.
+/// The prefix of a party's hash input.
 const PREFIX: &[u8] = b"queens party in a certificate\0";
 
-/// Stands for a party in one certificate: 64 bits of a salted SHA-256 hash of it.
+/// Represents a party in one certificate: 64 bits of its salted SHA-256 hash.
 ///
-/// The salt is the seed of the first pass. A reader of two certificates can't tell which parties they have in common: a
-/// party is 128 random bits, which no certificate has. Two of 2^18 parties have the same digest with a chance below 2^-29.
-/// They are then taken for one, so that a confirmed record looks unconfirmed, and never the other way round.
+/// The salt is the seed of the first pass. So a reader of two certificates can't find their common parties: a party is
+/// 128 random bits, which no certificate contains. Two of 2^18 parties have the same digest with a probability below
+/// 2^-29. They then count as one, so a confirmed record looks unconfirmed, and never the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartyDigest([u8; 8]);
 
@@ -41,8 +41,8 @@ impl Display for PartyDigest {
     }
 }
 
-/// A worker's name with its party. Two of one party are one, whatever their names; in certificates of format 1, which
-/// don't tell parties, two are one if they have the same name.
+/// A worker's name with its party. Workers of one party are equal, whatever their names. Format 1 has no parties:
+/// there, workers with the same name are equal.
 #[derive(Clone, Debug)]
 pub(crate) struct Who {
     pub(crate) name: Name,
@@ -50,7 +50,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    /// What it is that tells them apart.
+    /// Returns the word for what distinguishes workers here.
     pub(crate) const fn noun(&self) -> &'static str {
         if self.party.is_some() { "party" } else { "name" }
     }
@@ -89,7 +89,7 @@ impl Display for Who {
 mod tests {
     use super::*;
 
-    /// Other programs have to come to the same.
+    /// Other programs must compute the same digest.
     #[test]
     fn a_digest_is_of_the_party_and_the_seed() {
         let party = |byte| Party::from_bytes([byte; 16]);

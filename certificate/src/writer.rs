@@ -1,4 +1,4 @@
-//! Writing a certificate.
+//! Writes a certificate.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::header::{FORMAT, Footer, Header, MAGIC, Total, message};
 use crate::key::Key;
 use crate::tree::{Tree, leaf};
 
-/// Writes a certificate of one part, entry by entry. What it is given is believed: whoever reads it checks it.
+/// Writes a certificate of one part, entry by entry. It trusts its input: the reader checks it.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: GzEncoder<W>,
@@ -32,21 +32,21 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, header, tree: Tree::default(), line: String::new() })
     }
 
-    /// Adds an entry: first all counters, then each cross of each pass with its records, each record with its other
-    /// counts and verdicts behind it.
+    /// Adds an entry. The order is: all counters; then each plan part of each pass, with its records; after each record
+    /// its recounts and verdicts.
     ///
     /// # Errors
     /// If it can't be written.
     pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
         self.line.clear();
-        // Writing to a string does not fail.
+        // Writing to a string can't fail.
         _ = write!(self.line, "{entry}");
         self.tree.push(leaf(self.line.as_bytes()));
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())
     }
 
-    /// Adds the totals of the passes, signs all and ends the file.
+    /// Adds the totals of the passes, signs everything, and ends the file.
     ///
     /// # Errors
     /// If it can't be written.
@@ -60,7 +60,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Begins a file of this format and so many parts.
+/// Begins a file of this format and this number of parts.
 pub(crate) fn compressed<W: Write>(out: W, format: u32, n_parts: usize) -> io::Result<GzEncoder<W>> {
     let mut out = GzEncoder::new(out, Compression::default());
     writeln!(out, "{MAGIC}\t{format}\t{n_parts}")?;

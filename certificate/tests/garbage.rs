@@ -1,4 +1,4 @@
-//! Whatever a file is, reading it neither panics nor takes long, and what is changed in it is noticed.
+//! Tests that no file makes the reader panic or take long, and that each change of a file is noticed.
 
 use std::io::{Cursor, Read, Write};
 use std::num::NonZeroUsize;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use queens_certificate::{Options, Part, Refusal, Report, Wanted, check, check_proof, merge, prove};
 use queens_solver::Kernel;
 
-/// The certificate in the repository: packed and as text.
+/// The certificate in the repository, packed and as text.
 static REAL: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/q16.certificate"));
     let packed = fs::read(file).expect("readable");
@@ -23,7 +23,7 @@ static REAL: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     (packed, text)
 });
 
-/// A proof of a record of it.
+/// A proof of one of its records.
 static PROOF: LazyLock<String> = LazyLock::new(|| {
     prove(Cursor::new(&REAL.0), Wanted { pass: 1, cross: 17, subproblem: 0 }).expect("it is there")
 });
@@ -49,7 +49,7 @@ fn checked(file: &[u8]) -> Result<Report, Refusal> {
     check(file, &options(&AtomicBool::new(false)), &|_| {})
 }
 
-/// Does all that can be done with a file.
+/// Runs every operation on a file.
 fn use_all(file: &[u8]) {
     _ = checked(file);
     _ = prove(Cursor::new(file), Wanted { pass: 1, cross: 3, subproblem: 0 });
@@ -58,7 +58,7 @@ fn use_all(file: &[u8]) {
     _ = merge(vec![part("a"), part("b")], Vec::new(), &options(&AtomicBool::new(false)), &|_| {});
 }
 
-/// A line of a kind that there is, with fields that make sense or not.
+/// Generates a line of a known kind, with valid or invalid fields.
 fn line() -> impl Strategy<Value = String> {
     let kind = prop::sample::select(vec![
         "queens certificate",
@@ -113,7 +113,7 @@ proptest! {
         _ = check_proof(format!("queens proof\t1\n{text}").as_bytes(), &[]);
     }
 
-    /// What is packed may be changed without a change of the text; then nothing is lost.
+    /// A change of the packed data may leave the text unchanged, which is harmless.
     #[test]
     fn a_changed_byte_of_the_file_is_noticed_or_changes_nothing(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
         let mut file = REAL.0.clone();
@@ -126,7 +126,7 @@ proptest! {
         }
     }
 
-    /// Every byte of the text is summed up, hashed or signed.
+    /// Every byte of the text is summed, hashed or signed.
     #[test]
     fn a_changed_byte_of_the_text_is_noticed(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
         let mut text = REAL.1.clone();
@@ -145,7 +145,7 @@ proptest! {
 }
 
 proptest! {
-    // Each makes the plan of a real board a dozen times.
+    // Each case makes the plan of a real board a dozen times.
     #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]

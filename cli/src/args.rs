@@ -1,4 +1,4 @@
-//! The command line as a whole. The arguments of a command stand in its file, those of several in `flags`.
+//! The commands of `queens`. Each command's arguments are in its own file, shared ones in `flags`.
 
 use clap::{Parser, Subcommand};
 use queens_runtime::help::{Examples, Group, Program};
@@ -29,7 +29,7 @@ use crate::flags::{CoordinatorArgs, JobArgs};
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 ///
-/// Messages go to stderr; the environment variable QUEENS_LOG chooses how much (warn, info, debug).
+/// Messages go to stderr; the environment variable QUEENS_LOG sets their level (warn, info, debug).
 #[derive(Debug, Parser)]
 #[command(name = "queens", version = VERSION, long_version = version_in_full(&Kernel::list()), arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Args {
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// The commands by who needs them, as the help lists them.
+/// The commands in groups, in the order of the help.
 const GROUPS: [Group; 6] = [
     ("Count", &["count", "estimate", "bench", "table"]),
     ("Boards", &["solve", "list", "render", "animate"]),
@@ -52,7 +52,7 @@ impl Program for Args {
     const EXAMPLES: &'static [Examples] = &EXAMPLES;
 }
 
-/// In the order of the groups, as man pages list them.
+/// The commands, in the order of the groups, which man pages keep.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Count(CountArgs),
@@ -78,52 +78,52 @@ pub(crate) enum Command {
     /// Show one job
     Status(JobArgs),
 
-    /// Follow one job until it is over
+    /// Follow a job until it ends
     ///
-    /// A line for news, at most each second; on a terminal, a bar. Exit status 0 if the job is done, 1 if it ends
-    /// otherwise.
+    /// Prints a line for each change, at most one per second; on a terminal, a bar. The exit status is 0 if the job is
+    /// done, 1 if it ends otherwise.
     Watch(JobArgs),
 
-    /// Say who has counted a job, and how much of it
+    /// Show the contributors of a job, and the share of each
     ///
     /// Worker, kernel, spans, work, core-hours and share.
     Contributions(JobArgs),
 
-    /// Give a job up for good
+    /// Cancel a job for good
     ///
-    /// Its records stay in the database, but it can't be taken up again.
+    /// Its records stay in the database, but it can't be resumed.
     Cancel(JobArgs),
 
-    /// Show jobs and workers on the whole terminal, and act by keys
+    /// Watch and manage jobs and workers on the whole terminal
     ///
-    /// It shows what happens as well; keys pause jobs, and drain or block workers.
+    /// It shows events as well; keys pause jobs, and drain or block workers.
     Top(CoordinatorArgs),
 
-    /// List a coordinator's workers, or drain or block some
+    /// List a coordinator's workers; drain or block some
     Workers(Box<WorkersArgs>),
 
-    /// Stop a job for now
+    /// Pause a job
     ///
-    /// Its workers report what they have in hand and go on with other jobs.
+    /// Its workers report their work in progress and switch to other jobs.
     Pause(JobArgs),
 
-    /// Let a paused job go on, or try again what failed
+    /// Resume a paused job, or retry a failed one
     Resume(JobArgs),
 
-    /// Say how urgent a job is
+    /// Set a job's priority
     ///
-    /// Workers of less urgent ones go over to it at once.
+    /// Workers on jobs of lower priority switch to it at once.
     Priority(PriorityArgs),
 
-    /// Have more of a job counted again, also of one that is done
+    /// Have more of a job recounted, even if it is done
     VerifyMore(VerifyMoreArgs),
 
-    /// Say what was decided about spans whose counts differed
+    /// Show the verdicts on spans whose counts differed
     Verdicts(JobArgs),
 
-    /// Say who has decided what, and who tried to get in
+    /// Show the audit log: operators' actions and refused requests
     ///
-    /// The latest first, for operators.
+    /// The latest entries come first. Only operators may read it.
     Audit(AuditArgs),
 
     Export(ExportArgs),

@@ -1,4 +1,4 @@
-//! Boards of one size or of several that follow each other.
+//! A range of board sizes, as written on the command line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 use queens_solver::{BoardSize, InvalidBoardSize};
 use thiserror::Error;
 
-/// Boards of sizes that follow each other, the last included: written "24" or "24..28".
+/// A range of board sizes, including the last: written "24" or "24..28".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Boards {
     first: BoardSize,
     last: BoardSize,
 }
 
-/// A text that names no boards.
+/// A text that is no range of board sizes.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum InvalidBoards {
     #[error(transparent)]
@@ -27,7 +27,7 @@ impl Boards {
         self.first == self.last
     }
 
-    /// The sizes, the smallest first.
+    /// Returns the sizes, the smallest first.
     pub(crate) fn iter(self) -> impl Iterator<Item = BoardSize> {
         BoardSize::range(self.first.get(), self.last.get())
     }
@@ -52,7 +52,7 @@ impl FromStr for Boards {
     }
 }
 
-/// "24", "24 to 28"
+/// Writes "24" or "24 to 28".
 impl fmt::Display for Boards {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_one() { self.first.fmt(f) } else { write!(f, "{} to {}", self.first, self.last) }

@@ -1,4 +1,4 @@
-//! What has become of a job that was changed.
+//! Shows a job after a change.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use queens_proto::client::Operator;
 
 use crate::present::output::{Output, json_of, print};
 
-/// Says how a job stands after it was changed.
+/// Prints a job's state after a change.
 pub(crate) async fn show_change(operator: &Operator, job: JobId, output: Output) -> anyhow::Result<ExitCode> {
     let job = operator.job(job).await?;
     print(&match output {

@@ -1,4 +1,4 @@
-//! The commands, a file for each: its arguments, and what it does.
+//! The commands, one file for each: its arguments and its implementation.
 
 pub(crate) mod animate;
 pub(crate) mod audit;

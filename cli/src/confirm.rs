@@ -1,4 +1,4 @@
-//! What costs much is asked about first.
+//! Asks for confirmation before expensive commands.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
@@ -9,14 +9,14 @@ use queens_solver::{BoardSize, Kernel, Method};
 use crate::boards::Boards;
 use crate::usage::WrongUsage;
 
-/// Files that are larger are asked about.
+/// The size in bytes above which a file needs confirmation.
 const LARGE: usize = 20_000_000;
 
-/// Whether a count may begin: it takes less than a year of core time by this method with this kernel, or somebody says
-/// so.
+/// Returns whether a count may begin: by this method with this kernel it takes less than a year of core time, or the
+/// user confirms it.
 ///
 /// # Errors
-/// If nobody can be asked.
+/// If confirmation is needed and stdin is no terminal.
 pub(crate) fn confirm_count(
     n: BoardSize,
     method: Method,
@@ -27,19 +27,19 @@ pub(crate) fn confirm_count(
     confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
 }
 
-/// The same of jobs for workers elsewhere, by the rule of the coordinator.
+/// Returns whether jobs may be submitted for remote workers, by the rule of the coordinator.
 ///
 /// # Errors
-/// If nobody can be asked.
+/// If confirmation is needed and stdin is no terminal.
 pub(crate) fn confirm_jobs(boards: Boards, method: Method, yes: bool) -> Result<bool, WrongUsage> {
     let price = price_of_jobs(boards.iter(), &boards.to_string(), method);
     price.map_or(Ok(true), |takes| confirm(&takes, yes))
 }
 
-/// Whether a file of about so many bytes may be written: it is not large, or somebody says so.
+/// Returns whether a file of about this size may be written: it is not large, or the user confirms it.
 ///
 /// # Errors
-/// If nobody can be asked.
+/// If confirmation is needed and stdin is no terminal.
 pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<bool, WrongUsage> {
     if n_bytes <= LARGE {
         return Ok(true);
@@ -47,7 +47,7 @@ pub(crate) fn confirm_file(n_bytes: usize, yes: bool) -> Result<bool, WrongUsage
     confirm(&format!("the file would have some {} MB", n_bytes / 1_000_000), yes)
 }
 
-/// Asks on a terminal; elsewhere it takes `--yes`.
+/// Asks on a terminal; elsewhere requires `--yes`.
 fn confirm(what: &str, yes: bool) -> Result<bool, WrongUsage> {
     if yes {
         return Ok(true);

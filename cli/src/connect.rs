@@ -1,4 +1,4 @@
-//! Following a job across breaks of the connection.
+//! Follows a job across lost connections.
 
 use std::time::Duration;
 
@@ -7,15 +7,14 @@ use queens_proto::client::{ClientError, Operator};
 use tokio::time::MissedTickBehavior;
 use tracing::warn;
 
-/// How long to wait before asking a coordinator again that has gone away.
+/// The pause before retrying a lost coordinator.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How often to ask whether the coordinator can record anything, while a job is watched.
+/// The interval of checks whether the coordinator can write, while a job is watched.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Calls `show` with the job now and at every change, until the job is over; and with the reason if the coordinator
-/// records nothing. When the coordinator goes away, the job does not: says so once and waits for it to come back, or for
-/// another to lead.
+/// Calls `show` with the job now and at each change until it ends, with the reason if the coordinator can't write. A
+/// lost coordinator does not end the job: warns once, and waits for this coordinator or another leader.
 pub(crate) async fn watch_job(
     operator: &Operator,
     job: JobId,
@@ -41,7 +40,7 @@ pub(crate) async fn watch_job(
     }
 }
 
-/// Watches over one connection: the job if it is over, `None` if the coordinator ended the stream before.
+/// Watches over one connection. Returns the job if it has ended, `None` if the coordinator ended the stream before.
 async fn watch_once(
     operator: &Operator,
     job: JobId,
@@ -61,7 +60,7 @@ async fn watch_once(
                 job = Some(change);
             }
             _ = look_again.tick() => {
-                // Whether it is there, the stream of the job says.
+                // The job's stream detects a coordinator that is gone.
                 store_error = operator.store_error().await.unwrap_or(store_error);
             }
         }
@@ -73,7 +72,7 @@ async fn watch_once(
     }
 }
 
-/// Warns that the coordinator can't write: nothing else that is shown means much meanwhile.
+/// Warns that the coordinator can't write, so that other figures are meaningless.
 pub(crate) fn warn_if_nothing_is_recorded(store_error: Option<&str>) {
     if let Some(reason) = store_error {
         warn!("the coordinator records nothing at present: {reason}");

@@ -1,4 +1,4 @@
-//! What `queens count` does: in this process, through a cluster, or from given queens.
+//! The ways in which `queens count` counts: in this process, in a cluster, or from given queens.
 
 pub(crate) mod cluster;
 pub(crate) mod completions;

@@ -1,4 +1,4 @@
-//! The examples that the help of each command ends with. A test has each read by the program.
+//! The examples at the end of each command's help. A test parses each of them.
 
 use queens_runtime::help::Examples;
 

@@ -1,4 +1,4 @@
-//! Arguments that several commands have, each said once.
+//! Arguments that several commands share.
 
 use clap::Args;
 use queens_model::JobId;
@@ -18,7 +18,7 @@ pub(crate) struct BoardArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelArgs {
-    /// What to count with: 'auto' for the fastest kernel of this processor, or one by name: avx512, avx2, portable
+    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     kernel: KernelChoice,
 }
@@ -31,15 +31,15 @@ impl KernelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// How to print the answer
+    /// Format of the answer
     #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
     pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CoordinatorArgs {
-    /// URL of the coordinator; of several on one database, all, given several times or with commas between them: the
-    /// one that leads is asked
+    /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
+    /// commas: the leader is asked
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           default_value = "http://127.0.0.1:50051")]
     coordinator: Vec<Endpoint>,
@@ -49,12 +49,12 @@ pub(crate) struct CoordinatorArgs {
 }
 
 impl CoordinatorArgs {
-    /// The URLs, as they can be given again.
+    /// Returns the URLs in the form of the argument.
     pub(crate) fn urls(&self) -> String {
         urls(&self.coordinator)
     }
 
-    /// What to run where there is no worker.
+    /// Returns advice on how to add a worker.
     pub(crate) fn how_to_add_a_worker(&self) -> String {
         let is_encrypted = |one: &Endpoint| one.uri().scheme_str() == Some("https");
         if self.coordinator.iter().any(is_encrypted) {
@@ -72,7 +72,7 @@ impl CoordinatorArgs {
     }
 }
 
-/// URLs as '--coordinator' takes them.
+/// Formats URLs like the argument '--coordinator'.
 pub(crate) fn urls(coordinators: &[Endpoint]) -> String {
     coordinators.iter().map(|one| one.uri().to_string()).collect::<Vec<_>>().join(",")
 }
@@ -113,7 +113,7 @@ pub(crate) struct LargeFileArgs {
     pub(crate) yes: bool,
 }
 
-/// The width of a square in pixels.
+/// The allowed widths of a square in pixels.
 const TILE_PX: std::ops::RangeInclusive<u32> = 4..=400;
 
 pub(crate) fn tile_px(text: &str) -> Result<u32, String> {

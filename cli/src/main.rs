@@ -1,4 +1,4 @@
-//! `queens`: counts n-queens placements.
+//! `queens`: the command-line program that counts n-queens placements and manages a cluster.
 
 mod args;
 mod boards;

@@ -1,4 +1,4 @@
-//! By which method to count.
+//! Chooses the method of a count.
 
 use std::str::FromStr;
 use std::thread;
@@ -15,25 +15,25 @@ use tracing::info;
 
 use crate::sampling::{Probing, board_nodes, board_time, probe};
 
-/// Below, the search is faster on any machine.
+/// For smaller n, the search is faster on any machine.
 const HALVES_FROM: u8 = 19;
 
-/// From here on halves are faster with any kernel of vectors.
+/// From this n on, halves are faster with any vector kernel.
 const HALVES_ALWAYS_FROM: u8 = 24;
 
-/// The largest board for which halves are taken unasked: of larger ones nobody knows yet what they take.
+/// The largest n for which halves are chosen automatically: nobody has measured them on larger boards.
 const HALVES_TO: u8 = 28;
 
-/// From here on halves are faster by so much that it does not depend on the machine.
+/// From this n on, halves are faster by so much that the machine does not matter.
 const HALVES_IN_CLUSTERS_FROM: u8 = 22;
 
-/// A short look at each method.
+/// The duration of a short measurement of each method.
 const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 };
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
-    /// How to count: 'search' below crosses, join 'halves', or 'auto' for what is faster for this board on this machine
-    /// (the search from n = 29 on, where nobody has measured halves)
+    /// How to count: 'search' below crosses, the join of 'halves', or 'auto' for the faster one for this board on this
+    /// machine. From n = 29 on, 'auto' is the search, because nobody has measured halves there
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "auto")]
     method: MethodChoice,
 }
@@ -44,11 +44,11 @@ impl MethodArgs {
     }
 }
 
-/// What a user asks for: a method by name, or the faster one.
+/// The user's choice: a method by name, or the faster one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MethodChoice(Option<Method>);
 
-/// A name that is no method's.
+/// A text that names no method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected auto, search or halves")]
 pub(crate) struct InvalidMethodChoice;
@@ -65,50 +65,52 @@ impl FromStr for MethodChoice {
 }
 
 impl MethodChoice {
-    /// The method that was asked for by name.
+    /// Returns the method chosen by name.
     pub(crate) fn named(self) -> Option<Method> {
         self.0
     }
 
-    /// The method that was asked for, or the one that counts this board faster with this kernel on this machine.
+    /// Returns the method chosen by name, or the faster one for this board with this kernel on this machine.
     pub(crate) fn method(self, n: BoardSize, kernel: Kernel) -> Method {
         self.0.unwrap_or_else(|| faster(n, kernel))
     }
 
-    /// The method that was asked for, or halves where they are known to be faster without measuring.
+    /// Returns the method chosen by name, or halves where they are known to be faster without a measurement.
     pub(crate) fn unmeasured(self, n: BoardSize, kernel: Kernel) -> Method {
         self.0.or(known(n, kernel)).unwrap_or(Method::Search)
     }
 
-    /// The method that was asked for, or the faster one, found out on a thread of its own: it may take some seconds.
+    /// Returns the method chosen by name, or the faster one. Measures on a separate thread, which may take some
+    /// seconds.
     pub(crate) async fn find_out(self, n: BoardSize, kernel: Kernel) -> anyhow::Result<Method> {
         if let Some(method) = self.0.or(known(n, kernel)) {
             return Ok(method);
         }
         let (sender, found) = oneshot::channel();
-        // If somebody interrupts, the process ends and this with it.
+        // After an interrupt, the process ends with this thread.
         let find_out = move || _ = sender.send(self.method(n, kernel));
         let thread = thread::Builder::new().name("choose".to_owned()).spawn(find_out);
         thread.context("failed to start a thread")?;
         found.await.context("the choice of a method did not end")
     }
 
-    /// The method that was asked for, or the one that should be faster in a cluster of these workers. Nothing is
-    /// measured: they are not this machine.
+    /// Returns the method chosen by name, or the one that should be faster in a cluster of these workers. Does not
+    /// measure, because they are not this machine.
     pub(crate) fn method_of_cluster(self, n: BoardSize, workers: &[WorkerStatus]) -> Method {
         let portable = Kernel::Portable.name();
         let is_fit = |worker: &WorkerStatus| {
             worker.methods.contains(&Method::Halves) && worker.kernel.as_str() != portable
         };
-        // Better a job that all can count than a faster one that keeps some waiting; and who comes, nobody knows.
+        // A job that all workers can count beats a faster one that keeps some idle. Future workers are unknown.
         let are_fit = !workers.is_empty() && workers.iter().all(is_fit);
         let is_faster = (HALVES_IN_CLUSTERS_FROM..=HALVES_TO).contains(&n.get());
         self.0.unwrap_or(if is_faster && are_fit { Method::Halves } else { Method::Search })
     }
 }
 
-/// The method that counts a board faster, where nobody has to measure: below [`HALVES_FROM`] and for the portable
-/// kernel, which is for checking, the search; from [`HALVES_ALWAYS_FROM`] on halves, as far as they are taken unasked.
+/// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], and for the portable kernel,
+/// which is for checking, it is the search. From [`HALVES_ALWAYS_FROM`] on, it is halves, up to the limit of automatic
+/// choice.
 fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     match n.get() {
         _ if kernel == Kernel::Portable => Some(Method::Search),
@@ -119,7 +121,7 @@ fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     }
 }
 
-/// The method that counts a board faster, as is known or as samples of it say.
+/// Returns the faster method for a board, as known or measured with samples.
 fn faster(n: BoardSize, kernel: Kernel) -> Method {
     if let Some(known) = known(n, kernel) {
         return known;
@@ -130,7 +132,7 @@ fn faster(n: BoardSize, kernel: Kernel) -> Method {
     if halves < search { Method::Halves } else { Method::Search }
 }
 
-/// What a count by this method should take; `None` if it can't be measured.
+/// Estimates the core-seconds of a count by this method; `None` if the measurement fails.
 fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> Option<f64> {
     let n_threads = default_threads();
     let (sampler, sample) = probe(n, method, kernel, n_threads, PROBING).ok()?;
@@ -153,7 +155,7 @@ mod tests {
         for wrong in ["", "Search", "half", "halves "] {
             assert_eq!(wrong.parse::<MethodChoice>(), Err(InvalidMethodChoice), "'{wrong}'");
         }
-        // Nobody has to measure for these.
+        // These need no measurement.
         for (n, kernel, method) in [
             (18, Kernel::Avx512, Method::Search),
             (24, Kernel::Avx2, Method::Halves),

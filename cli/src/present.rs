@@ -1,4 +1,4 @@
-//! How answers look: text, JSON, tables, pictures, and progress until they are there.
+//! Output of answers: text, JSON, tables, pictures, and progress.
 
 pub(crate) mod answer;
 pub(crate) mod certificate;

@@ -1,5 +1,4 @@
-//! What `bench`, `estimate` and the choice of a method share: samples on several threads, and what follows from them for
-//! the whole board.
+//! Measures samples of a board on several threads, and extrapolates to the whole board.
 
 use std::num::NonZeroUsize;
 use std::ops::Add;
@@ -8,10 +7,11 @@ use std::time::{Duration, Instant};
 use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, parallel};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Random descents for all parts together: they take a core-second or less and find the nodes within some 1 %.
+/// The number of random descents for all parts together: they take a core-second or less and estimate the nodes within
+/// some 1 %.
 const DESCENTS_OF_ALL: usize = 400_000;
 
-/// What a part counted to, and how long a core worked on it.
+/// The count of a part, and the core time for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timed {
     pub(crate) count: Count,
@@ -27,14 +27,13 @@ impl Timed {
     }
 }
 
-/// How long this thread has been on a processor. Other work on the machine hardly changes it, unlike the time on a
-/// clock.
+/// Returns this thread's processor time. Unlike elapsed time, it hardly depends on other work on the machine.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// A value from a sample with its standard error, relative to the value.
+/// An estimate from a sample, with its standard error relative to the value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) value: f64,
@@ -42,8 +41,8 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Σa / Σb over the pairs (a, b) of a sample, 0 if nothing was measured; the error by linearisation (Cochran,
-    /// "Sampling techniques", 1977).
+    /// Estimates Σa / Σb over the pairs (a, b) of a sample, 0 for an empty one. Computes the error by linearisation
+    /// (Cochran, "Sampling techniques", 1977).
     pub(crate) fn ratio(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
         let n = pairs.clone().count() as f64;
         let (a, b) = pairs.clone().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
@@ -55,18 +54,18 @@ impl Measured {
         Self { value, error: (squares * n / (n - 1.0).max(1.0)).sqrt() / a }
     }
 
-    /// A value that is known, not sampled.
+    /// Returns a known value, without an error.
     pub(crate) const fn exact(value: f64) -> Self {
         Self { value, error: 0.0 }
     }
 
-    /// The product of two values whose errors are independent.
+    /// Returns the product of two values with independent errors.
     pub(crate) fn times(self, other: Self) -> Self {
         Self { value: self.value * other.value, error: self.error.hypot(other.error) }
     }
 }
 
-/// What the samples of a method are called.
+/// Returns the name of a method's samples.
 pub(crate) const fn samples_of(method: Method) -> &'static str {
     match method {
         Method::Search => "crosses",
@@ -74,14 +73,14 @@ pub(crate) const fn samples_of(method: Method) -> &'static str {
     }
 }
 
-/// How long to take samples, and how many to count however long that takes.
+/// The time for sampling, and the minimum number of samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probing {
     pub(crate) time: Duration,
     pub(crate) fewest: usize,
 }
 
-/// Counts samples of a board, the first ones of them, for so long.
+/// Counts the first samples of a board, as many as fit into the time.
 pub(crate) fn probe(
     n: BoardSize,
     method: Method,
@@ -100,7 +99,7 @@ pub(crate) fn probe(
     Ok((sampler, sample))
 }
 
-/// The nodes of the whole board: what the sample counted if that is all of it; otherwise an estimate from random
+/// Returns the nodes of the whole board: the sum if the sample is the whole board, otherwise an estimate from random
 /// descents in all parts.
 pub(crate) fn board_nodes(
     sampler: &Sampler,
@@ -118,7 +117,7 @@ pub(crate) fn board_nodes(
     Ok(mean.times(Measured::exact(n_samples as f64)))
 }
 
-/// The core-seconds of the whole board, if it has `board_nodes`.
+/// Returns the core-seconds of the whole board, if it has `board_nodes`.
 pub(crate) fn board_time(
     sampler: &Sampler,
     sample: &[(SampledPart, Timed)],
@@ -127,7 +126,7 @@ pub(crate) fn board_time(
     per_node(sampler, sample, board_nodes, |_, timed| timed.core_seconds)
 }
 
-/// The solutions of the whole board, if it has `board_nodes`.
+/// Returns the solutions of the whole board, if it has `board_nodes`.
 pub(crate) fn board_solutions(
     sampler: &Sampler,
     sample: &[(SampledPart, Timed)],
@@ -138,7 +137,7 @@ pub(crate) fn board_solutions(
     })
 }
 
-/// The sum of `term` over the whole board, from what it is for each node of the sample.
+/// Extrapolates the sum of `term` from the nodes of the sample to those of the whole board.
 fn per_node(
     sampler: &Sampler,
     sample: &[(SampledPart, Timed)],
@@ -154,7 +153,7 @@ fn per_node(
     Measured::ratio(pairs).times(board_nodes)
 }
 
-/// Whether so many parts are the whole board.
+/// Returns whether this many parts are the whole board.
 pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
     sampler.samples_are_parts() && n_parts == sampler.n_samples()
 }
@@ -181,8 +180,7 @@ mod tests {
         check_ratio(&[(0.0, 1.0), (2.0, 1.0), (4.0, 1.0)], 2.0, 1.0 / 3.0_f64.sqrt());
     }
 
-    /// How far the solutions of a board, estimated from so many samples, are from the published ones, in standard
-    /// errors.
+    /// Returns the difference between the estimated and the published solutions of a board, in standard errors.
     fn deviation(n: BoardSize, method: Method, n_samples: usize) -> f64 {
         let sampler = Sampler::new(n, method);
         let sample: Vec<(SampledPart, Timed)> = (0..n_samples)
@@ -196,7 +194,7 @@ mod tests {
         (solutions.value - published) / (solutions.error * published)
     }
 
-    /// Nothing here depends on time: descents and parts are the same each time.
+    /// Descents and parts are the same each time, so the result does not depend on time.
     #[test]
     fn two_standard_errors_are_nearly_always_enough() {
         let deviation = |n| deviation(n, Method::Search, 100);
@@ -204,21 +202,21 @@ mod tests {
         let n_within = deviations.iter().filter(|deviation| deviation.abs() < 2.0).count();
         assert!(n_within + 1 >= deviations.len(), "{deviations:?}");
         assert!(deviations.iter().all(|deviation| deviation.abs() < 3.0), "{deviations:?}");
-        // Nor are they far too wide.
+        // Nor are the errors far too wide.
         assert!(deviations.iter().any(|deviation| deviation.abs() > 0.5), "{deviations:?}");
     }
 
-    /// What estimates say of boards whose solutions are known: each is relative to the published number.
+    /// Estimates for boards with known solutions, each relative to the published number.
     #[derive(Debug, Default)]
     struct Estimates {
-        /// From few samples each, none of which is in two of them.
+        /// Estimates from disjoint small samples.
         small: Vec<Measured>,
-        /// One of each board, from all its samples.
+        /// One estimate for each board, from all its samples.
         large: Vec<Measured>,
     }
 
     impl Estimates {
-        /// Makes so many small estimates of a board, from so many samples each.
+        /// Adds this many small estimates of a board, from this many samples each.
         #[expect(clippy::print_stdout, reason = "the report of a long test")]
         fn add(&mut self, n: BoardSize, n_estimates: usize, n_samples: usize) {
             let sampler = Sampler::new(n, Method::Halves);
@@ -236,8 +234,8 @@ mod tests {
             self.large.push(all);
         }
 
-        /// What is wrong with these estimates, if all of them were so many times as large and stated so many times
-        /// their errors: the published numbers are not where they say they are, or errors are not what they say.
+        /// Returns a fault of these estimates after multiplying their values and their errors: the published numbers
+        /// are too far away, or the stated errors are wrong.
         fn fault(&self, times: f64, errors_times: f64) -> Option<String> {
             let off = |estimate: &Measured| (times * estimate.value - 1.0) / (errors_times * estimate.error);
             let share = |is: fn(f64) -> bool| {
@@ -245,9 +243,9 @@ mod tests {
                 n_such as f64 / self.small.len() as f64
             };
             let within = [share(|off| off.abs() < 1.0), share(|off| off.abs() < 2.0)];
-            // Of a normal distribution 0.68 and 0.95.
+            // A normal distribution has 0.68 and 0.95.
             let holds = (0.5..0.86).contains(&within[0]) && within[1] > 0.84;
-            // The mean of all boards, each counted as much as its error is small.
+            // The mean over all boards, each weighted by the inverse square of its error.
             let weight = |estimate: &Measured| (errors_times * estimate.error).powi(-2);
             let sum: f64 = self.large.iter().map(weight).sum();
             let mean = self.large.iter().map(|large| weight(large) * times * large.value).sum::<f64>() / sum;
@@ -259,8 +257,8 @@ mod tests {
         }
     }
 
-    /// The solutions of boards by samples of halves are the published ones within the errors that go with them. Seconds
-    /// up to n = 20, minutes up to 26, where QUEENS_HALVES can have it go.
+    /// Compares estimates by halves with the published solutions, within the stated errors. Takes seconds up to n = 20,
+    /// and minutes up to 26, which QUEENS_HALVES selects.
     #[test]
     fn estimates_by_halves_are_off_by_their_errors() {
         let largest =
@@ -277,7 +275,7 @@ mod tests {
             estimates.add(n, n_estimates, 32);
         }
         assert_eq!(estimates.fault(1.0, 1.0), None);
-        // A bias would be found, and so would errors that are stated too small or too large.
+        // The check would find a bias, and errors that are stated too small or too large.
         for (times, errors_times) in [(1.1, 1.0), (0.9, 1.0), (1.0, 0.5), (1.0, 2.0)] {
             assert!(estimates.fault(times, errors_times).is_some(), "{times}, {errors_times}");
         }

@@ -1,4 +1,4 @@
-//! What is agreed about a job besides its board.
+//! Terms of a job besides its board: parts, recounts, and a second pass.
 
 use std::str::FromStr;
 
@@ -8,12 +8,12 @@ use queens_solver::{BoardSize, InvalidMethod, Method};
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TermsArgs {
-    /// Count only these crosses of the plan (parts, by halves), such as 0..100, the end left out
+    /// Count only these crosses of the plan (parts, by halves), such as 0..100, without the end
     #[arg(long, env = "QUEENS_CROSSES", value_name = "A..B")]
     crosses: Option<Crosses>,
 
-    /// Have this share of the work counted again by other workers, in per cent: 0 to 100; if not given, 1 from n = 20 on,
-    /// unless all workers that are there came with one invitation, and 1 with --recount-by
+    /// Have this percentage of the work recounted by other workers: 0 to 100. By default 1 from n = 20 on, unless all
+    /// connected workers share one invitation; always 1 with --recount-by
     #[arg(long, env = "QUEENS_RECOUNT", value_name = "P")]
     recount: Option<Share>,
 
@@ -26,8 +26,8 @@ pub(crate) struct TermsArgs {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RecountByArgs {
-    /// Have only this party count again, and believe nobody without it: the number or the label of an invitation, or a
-    /// worker's name where nobody is asked for an invitation
+    /// Have only this party recount, and accept no count without it: an invitation's number or label, or a worker's
+    /// name if no invitation is required
     #[arg(long, value_name = "PARTY")]
     recount_by: Option<Name>,
 }
@@ -40,7 +40,7 @@ impl RecountByArgs {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct SecondPassArgs {
-    /// Have all of it counted a second time: each cross on another image, or by the other METHOD, 'search' or 'halves'
+    /// Count everything a second time: each cross on another image, or by the other METHOD, 'search' or 'halves'
     #[arg(
         long,
         value_name = "METHOD",
@@ -51,10 +51,10 @@ pub(crate) struct SecondPassArgs {
     second_pass: Option<SecondPass>,
 }
 
-/// How something is counted a second time.
+/// How the second pass counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SecondPass {
-    /// By the method of the first time.
+    /// By the method of the first pass.
     Same,
     By(Method),
 }
@@ -68,7 +68,7 @@ impl FromStr for SecondPass {
 }
 
 impl SecondPassArgs {
-    /// The method of the second pass over what is counted by `method`, if there is to be one.
+    /// Returns the method of the second pass over a job by `method`, if there is one.
     pub(crate) fn method(&self, method: Method) -> Option<Method> {
         self.second_pass.map(|second| match second {
             SecondPass::Same => method,
@@ -78,12 +78,12 @@ impl SecondPassArgs {
 }
 
 impl TermsArgs {
-    /// Whether they name parts of a plan: another board has other parts.
+    /// Returns whether the terms name parts of a plan, which differ between boards.
     pub(crate) const fn are_of_one_board(&self) -> bool {
         self.crosses.is_some()
     }
 
-    /// What is asked for on these terms by somebody who was asked before, if need be.
+    /// Returns the submission of a job on these terms. The user has confirmed the cost, if necessary.
     pub(crate) fn submission(&self, n: BoardSize, method: Method, priority: Priority) -> Submission {
         Submission {
             n,
@@ -91,7 +91,7 @@ impl TermsArgs {
             priority,
             crosses: self.crosses,
             recount: self.recount,
-            // The coordinator knows who is meant.
+            // The coordinator resolves the party.
             recount_by: None,
             second_pass: self.second_pass.method(method),
             confirmed: true,

@@ -1,4 +1,4 @@
-//! `queens top`: what is on the screen, how it is drawn, what keys do to it, and what keeps it up to date.
+//! `queens top`: the screen's state, its drawing, its keys, and the poller that updates it.
 
 mod action;
 mod cluster;

@@ -1,8 +1,8 @@
-//! Arguments that are right one by one, and wrong together.
+//! The error of arguments that are valid alone but not together.
 
 use thiserror::Error;
 
-/// What is wrong with the arguments. The command ends as with a single wrong argument: with exit status 2.
+/// Arguments that do not go together. The command ends with exit status 2, as for a single wrong argument.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub(crate) struct WrongUsage(pub(crate) String);

@@ -1,9 +1,9 @@
-//! What operators do to workers.
+//! Operators' actions on workers.
 
 use queens_model::Name;
 use queens_proto::client::{ClientError, Operator};
 
-/// What is done to all workers of a name.
+/// An action on all workers of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorkerAction {
     Drain,
@@ -12,7 +12,7 @@ pub(crate) enum WorkerAction {
 }
 
 impl WorkerAction {
-    /// Does it; returns how many workers have this name.
+    /// Carries out the action; returns the number of workers with this name.
     pub(crate) async fn carry_out(self, operator: &Operator, name: &Name) -> Result<u64, ClientError> {
         match self {
             Self::Drain => operator.drain_workers(name).await,
@@ -21,7 +21,7 @@ impl WorkerAction {
         }
     }
 
-    /// What has become of so many workers of a name.
+    /// Describes the result for this many workers of a name.
     pub(crate) fn describe(self, n_workers: u64, name: &Name) -> String {
         let done = match self {
             Self::Drain => "sent home",

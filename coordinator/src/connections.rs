@@ -16,6 +16,6 @@ mod stream;
 
 pub use self::connection::Connection;
 pub(crate) use self::connection_table::neighbourhood;
-pub(crate) use self::http_requests::{NotYetAtWork, REQUEST, TooLate, Visit, attend};
-pub use self::listener::{Limits, Most, Port};
+pub(crate) use self::http_requests::{NotYetAtWork, REQUEST, RequestGuard, TooLate, attend};
+pub use self::listener::{ConnectionLimits, Limits, Port};
 pub use self::peer::Peer;

@@ -11,4 +11,4 @@ mod standby;
 pub mod store;
 pub mod tls;
 
-pub use standby::{Standby, Standing};
+pub use standby::{LeaderView, Standby};

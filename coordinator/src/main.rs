@@ -20,7 +20,7 @@ use queens_store::sqlite::{RecoveredJob, backup, export_to, note_exported};
 use tracing::warn;
 
 use crate::commands::audit_jobs::check;
-use crate::commands::invite::{BookArgs, InviteArgs, invitations, invite, revoke};
+use crate::commands::invite::{InvitationStoreArgs, InviteArgs, invitations, invite, revoke};
 use crate::commands::restore::{RestoreArgs, restore_copy};
 use crate::commands::serve::{ServeArgs, serve};
 use crate::commands::signing_key::{show_key, sign};
@@ -158,7 +158,7 @@ enum Command {
     Invite(Box<Inviting>),
 
     /// List all invitations, with the worker names that are bound to each
-    Invitations(BookArgs),
+    Invitations(InvitationStoreArgs),
 
     /// Revoke one or all invitations, and disconnect their users
     Revoke {
@@ -172,7 +172,7 @@ enum Command {
         all: bool,
 
         #[command(flatten)]
-        store: BookArgs,
+        store: InvitationStoreArgs,
     },
 
     /// Create a private certificate authority, and a TLS certificate for the coordinator
@@ -209,7 +209,7 @@ struct Inviting {
     invite: InviteArgs,
 
     #[command(flatten)]
-    store: BookArgs,
+    store: InvitationStoreArgs,
 }
 
 #[derive(Debug, clap::Args)]

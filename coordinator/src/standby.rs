@@ -9,14 +9,14 @@ use crate::store::postgres::Contact;
 /// What a standby coordinator knows of the leader. It is sent to unauthenticated clients, so it contains only public
 /// information.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LeaderView {
     /// Another coordinator leads; its address.
     Led(Contact),
     /// No leader is known, for this reason.
     Unled(&'static str),
 }
 
-impl Display for Standing {
+impl Display for LeaderView {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let why: &dyn Display = match self {
             Self::Led(leader) => {
@@ -34,23 +34,23 @@ pub struct Standby(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    standing: Mutex<Standing>,
+    leader: Mutex<LeaderView>,
     has_standby_contact: AtomicBool,
 }
 
 impl Standby {
     /// Creates the state.
     #[must_use]
-    pub fn new(standing: Standing) -> Self {
-        Self(Arc::new(Shared { standing: Mutex::new(standing), has_standby_contact: AtomicBool::new(false) }))
+    pub fn new(leader: LeaderView) -> Self {
+        Self(Arc::new(Shared { leader: Mutex::new(leader), has_standby_contact: AtomicBool::new(false) }))
     }
 
     /// Sets the standing; returns whether it has changed.
-    pub fn tell(&self, standing: Standing) -> bool {
+    pub fn tell(&self, leader: LeaderView) -> bool {
         // A panic leaves no inconsistent state: the value is replaced as a whole.
-        let mut told = self.0.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = *told != standing;
-        *told = standing;
+        let mut told = self.0.leader.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = *told != leader;
+        *told = leader;
         is_news
     }
 
@@ -60,8 +60,8 @@ impl Standby {
         self.0.has_standby_contact.swap(false, Ordering::Relaxed)
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        self.0.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn leader(&self) -> LeaderView {
+        self.0.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes that a worker has asked for a session.

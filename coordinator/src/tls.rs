@@ -17,11 +17,12 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// The protocol above TLS on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Above {
+pub(crate) enum AppProtocol {
     Grpc,
     Pages,
 }
 
+/// The present TLS configuration of the ports, which follows its files.
 pub struct Tls {
     files: ServerFiles,
     now: RwLock<Now>,
@@ -59,10 +60,10 @@ impl Tls {
         self.now(|now| now.loaded.pin())
     }
 
-    pub(crate) fn acceptor(&self, above: Above) -> TlsAcceptor {
-        self.now(|now| match above {
-            Above::Grpc => now.grpc.clone(),
-            Above::Pages => now.pages.clone(),
+    pub(crate) fn acceptor(&self, app_protocol: AppProtocol) -> TlsAcceptor {
+        self.now(|now| match app_protocol {
+            AppProtocol::Grpc => now.grpc.clone(),
+            AppProtocol::Pages => now.pages.clone(),
         })
     }
 

@@ -332,7 +332,7 @@ async fn handle_ends(handle: &mut Handle) {
 async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
     let (handle, worker, lease) = coordinator_and_worker(disk).await;
     let (span, counted) = report(&lease);
-    // The lease expires, another worker counts the same span, and the first one returns.
+    // The first worker times out, another counts the same span, and the first one returns.
     once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;
     drop(worker);
     once(&mut handle.snapshots(), |snapshot| snapshot.workers.is_empty()).await;

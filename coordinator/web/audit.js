@@ -20,7 +20,7 @@ function show({ audit_entries: entries }) {
   }));
 }
 
-// Whoever may not read them is told so, and has nothing to turn over.
+// A caller without permission gets an error message and no page buttons.
 const load = repeat(5, async () => {
   try {
     const query = new URLSearchParams({ refusals: $("refusals").checked });

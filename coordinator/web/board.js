@@ -1,10 +1,10 @@
-// A search on a small board: the coordinator searches and says what changes, this page shows it.
+// Animates the search on a small board. The coordinator searches and sends the changes.
 
 import { $, follow, get, grouped, h, say } from "./page.js";
 
-/** Pictures that are asked for before they are needed. */
+/** Pictures that are loaded ahead. */
 const AHEAD = 400;
-/** A solution is shown as long as so many other pictures. */
+/** A solution is shown as long as this many other pictures. */
 const REST = 10;
 const LARGEST = 12;
 
@@ -12,7 +12,7 @@ const stands = (look) => look === "queen" || look === "safe";
 let n = 0, pictures = [], next = 0, isCut = false, asking = null;
 let at = 0, looks = [], squares = [], counts, isPlaying = false;
 
-/** Another board, or the same from its beginning. */
+/** Shows the empty board. */
 function begin() {
   at = 0;
   looks = Array(n * n).fill("empty");
@@ -21,7 +21,7 @@ function begin() {
   $("squares").style.setProperty("--n", n);
   $("squares").replaceChildren(...squares);
   squares.forEach((square, i) => square.classList.toggle("dark", (Math.floor(i / n) + i % n) % 2 === 1));
-  say($("said"), isPlaying ? "" : "The board is empty. Play, or step on picture by picture.");
+  say($("said"), isPlaying ? "" : "The board is empty. Press Play, or Step for one picture.");
   tell();
 }
 
@@ -33,7 +33,7 @@ function choose(size) {
   more();
 }
 
-/** Asks for the next pictures, if there are some and nobody has asked. */
+/** Loads the next pictures, unless there are none or a request is running. */
 function more() {
   if (asking !== null || next === null) return;
   const asked = asking = (async () => {
@@ -48,14 +48,14 @@ function more() {
       if (asked !== asking) return;
       play(false);
       $("error").hidden = false;
-      say($("error"), `The search can't be shown: ${error.message}. 'Play' tries again.`);
+      say($("error"), `The search can't be shown: ${error.message}. Press Play to try again.`);
       asking = null;
     }
     buttons();
   })();
 }
 
-/** What a picture shows, in words. */
+/** Describes a picture in words. */
 function describe({ changes, solved }) {
   if (solved) return `Solution ${grouped(counts.solutions)}: columns ${changes.map((one) => one.column).join(" ")}, from the top row on.`;
   const place = (one) => `Row ${one.row}, column ${one.column}`;
@@ -65,7 +65,7 @@ function describe({ changes, solved }) {
   return left ? `${place(left)}: ${left.look === "empty" ? "the queen is taken back" : "the queen stands"}.` : "The board is empty.";
 }
 
-/** Shows the next picture; the picture, or `null` if there is none. */
+/** Shows the next picture and returns it; `null` if there is none. */
 function advance() {
   const picture = pictures[at];
   if (!picture) return null;
@@ -94,10 +94,10 @@ function tell() {
   if (!isPlaying) $("squares").setAttribute("aria-label", `a board of ${n} by ${n} with ${queens.length ? `queens at ${queens.join(", ")}` : "no queens"}`);
 }
 
-/** How the search has ended, or that it has not. */
+/** Describes the end of the search, or of its available pictures. */
 function ended() {
   const found = counts.solutions;
-  if (isCut) return `The search goes on, but only its first ${grouped(pictures.length)} pictures are shown: ${grouped(found)} ${found === 1 ? "solution" : "solutions"} so far.`;
+  if (isCut) return `The search continues, but only its first ${grouped(pictures.length)} pictures are available: ${grouped(found)} ${found === 1 ? "solution" : "solutions"} so far.`;
   if (found === 0) return `The search is over: there is no solution. ${n} queens never fit on a board of ${n} by ${n}.`;
   return `The search is over: it has found ${found === 1 ? "the only solution" : `all ${grouped(found)} solutions`}.`;
 }
@@ -122,11 +122,11 @@ function play(now) {
   buttons();
 }
 
-/** Shows as many pictures as are due since the last time; `owed` is what is due already, and below 0 while a solution rests. */
+/** Shows the pictures that are due since the last frame; `owed` is the number due already, negative while a solution rests. */
 function run(before, owed) {
   requestAnimationFrame((now) => {
     if (!isPlaying) return;
-    // Nobody is shown in a hurry what passed while the page was hidden.
+    // A page that was hidden does not catch up.
     let due = owed + Math.min(now - before, 250) / 1000 * Number($("rate").value);
     while (due >= 1) {
       const picture = advance();
@@ -167,7 +167,7 @@ $("n").addEventListener("change", () => {
   history.replaceState(null, "", `/board?n=${$("n").value}`);
   choose(Number($("n").value));
 });
-// The policy of the pages lets no form be sent.
+// The content security policy forbids submitting forms.
 $("controls").addEventListener("submit", (event) => event.preventDefault());
 
 const asked = Number(new URLSearchParams(location.search).get("n"));

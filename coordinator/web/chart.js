@@ -1,4 +1,4 @@
-// Throughput over time as a curve, with gaps where nothing was measured.
+// Draws throughput over time as an SVG curve, with gaps where nothing was measured.
 
 import { prefixed, speed, unitsOf } from "./page.js";
 
@@ -9,16 +9,16 @@ const part = (tag, attributes, text) => {
   return element;
 };
 
-/** Pixels that a text of the chart is wide, about. */
+/** Approximate width of a text in pixels. */
 const wide = (text) => 7 * text.length;
 
-/** A round number that is no less. */
+/** Rounds up to a round number. */
 function ceiling(value) {
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((step) => step * size).find((round) => round >= value);
 }
 
-/** Samples in runs between which there is a step, or more, that nobody measured. Each begins where its first sample does. */
+/** Splits samples into runs at steps that were not measured. A run begins at the beginning of its first sample. */
 function runsOf({ step_seconds, samples }) {
   const runs = [];
   for (const { at_ms, measured_seconds, nodes_per_second } of samples) {
@@ -30,17 +30,17 @@ function runsOf({ step_seconds, samples }) {
   return runs;
 }
 
-/** What a curve is of: the throughput of a job that is counted by a method. */
+/** Describes the curve of a job's throughput by a method. */
 export const throughput = (method) =>
   ({ what: "throughput", unit: `${unitsOf(method)} a second`, mark: prefixed, say: (value) => speed(value, method) });
 
-/** A level of a history as a curve, of what is described as `throughput` is; whether there is enough of it for one. */
+/** Draws a level of a history; the last argument describes the curve, as `throughput` does. Returns whether there are enough samples. */
 export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
   const samples = level?.samples ?? [];
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (samples.length < 2) {
-    svg.replaceChildren(part("text", { x: 8, y: 24 }, "There is no curve to draw."));
+    svg.replaceChildren(part("text", { x: 8, y: 24 }, "There are too few samples for a curve."));
     svg.setAttribute("aria-label", `no ${what} to show yet`);
     return false;
   }
@@ -48,7 +48,7 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
   const latest = samples.at(-1), lastText = latest.nodes_per_second === 0 ? "0" : mark(latest.nodes_per_second);
   const top = 38, bottom = 22, right = 10 + wide(lastText);
   const limit = ceiling(Math.max(most.nodes_per_second, 1));
-  // Half a worker is none.
+  // There is no half worker.
   const shares = isWhole && limit % 2 ? [0, 1] : [0, 0.5, 1];
   const marks = shares.map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
   const left = 10 + Math.max(...marks.map(([, text]) => wide(text)));
@@ -70,9 +70,9 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
     part("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, text),
   ]);
 
-  // The largest value stands above its point, the last one behind the end of the curve.
+  // The largest value is above its point, the last one right of the curve.
   const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.nodes_per_second), r: 3.5, class: "mark" }));
-  const peakText = `most ${mark(most.nodes_per_second)}`;
+  const peakText = `peak ${mark(most.nodes_per_second)}`;
   const peakX = Math.min(Math.max(peak.cx - wide(peakText) / 2, left + 2), width - right - wide(peakText));
   const labels = [
     part("circle", peak), part("text", { class: "label", x: peakX, y: peak.cy - 8 }, peakText),

@@ -1,3 +1,5 @@
+// The page of one part of a plan, with its board and its workers.
+
 import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, spans, subproblems, unitsOf } from "./page.js";
 
 const job = pathPart(2), cross = pathPart(4);
@@ -30,26 +32,26 @@ async function load() {
   say($("title"), `${isCross ? "Cross" : "Part"} ${cross} of job ${job}: ${answer.n} queens`);
   $("columns-part").hidden = isCross;
   $("image-part").hidden = !isCross;
-  if (!isCross) say($("columns"), answer.prefix_upper ? `${columns(answer.prefix_upper, answer.prefix_lower)} (subproblem ${grouped(asked)})` : `${columns(answer.upper, answer.lower)}; the others as each subproblem says`);
+  if (!isCross) say($("columns"), answer.prefix_upper ? `${columns(answer.prefix_upper, answer.prefix_lower)} (subproblem ${grouped(asked)})` : `${columns(answer.upper, answer.lower)}; each subproblem determines the others`);
   const queens = answer.counted.map(square).join(", ");
   const prefix = answer.prefix?.length ? `; the subproblem's queens at ${answer.prefix.map(square).join(", ")}` : "";
   const board = $("board");
-  const marked = isCross ? "" : `; marked are columns of each half: ${columns(answer.prefix_upper ?? answer.upper, answer.prefix_lower ?? answer.lower)}`;
+  const marked = isCross ? "" : `; the columns of each half are marked: ${columns(answer.prefix_upper ?? answer.upper, answer.prefix_lower ?? answer.lower)}`;
   board.alt = `A board of ${answer.n} rows with the ${what}'s queens at ${queens || "no square"}${prefix}${marked}`;
   if (!board.getAttribute("src")) board.src = `/api/v1/${path}/board.svg${subproblem}`;
   if (!isCross) say($("caption"), answer.prefix
-    ? `Blue squares: the columns that the upper half has, one queen on each. Violet squares: those of the lower half.${answer.prefix.length ? ` Green squares: the queens next to the middle that make subproblem ${grouped(asked)}.` : ""} All pairs of an upper and a lower half that fit are what is counted.`
-    : "Blue squares: columns that the upper half has. Violet squares: columns that the lower half has. Which half has the others, each subproblem says.");
+    ? `Blue squares: the columns of the upper half, one queen in each. Violet squares: those of the lower half.${answer.prefix.length ? ` Green squares: the queens next to the middle that define subproblem ${grouped(asked)}.` : ""} The subproblem counts all pairs of an upper and a lower half that fit.`
+    : "Blue squares: known columns of the upper half. Violet squares: known columns of the lower half. Each subproblem determines the others.");
   else say($("caption"), answer.prefix
-    ? `Brown and light squares: the queens of the cross. Green squares: the queens that make subproblem ${grouped(asked)}. Its completions are what one kernel call counts.`
-    : "The queens of the cross, on the image that is counted. All other rows are filled by the kernel.");
+    ? `Brown and light squares: the queens of the cross. Green squares: the queens that define subproblem ${grouped(asked)}. One kernel call counts its completions.`
+    : "The queens of the cross, on the counted image. The kernel fills all other rows.");
   say($("queens"), answer.queens.map(square).join(", ") || (isCross ? "none: the board is too small" : "none: there is no middle row"));
   say($("image"), answer.image);
-  if (!isCross) say($("weight"), `${answer.weight}: each solution that is counted stands for ${answer.weight} that are alike`);
-  else say($("weight"), `${answer.weight}: it stands for ${answer.weight === 1 ? "itself" : `${answer.weight} crosses that are turned or mirrored images of it`}`);
+  if (!isCross) say($("weight"), `${answer.weight}: each counted solution represents ${answer.weight} symmetric ones`);
+  else say($("weight"), `${answer.weight}: it represents ${answer.weight === 1 ? "only itself" : `${answer.weight} crosses, which are rotated or mirrored images of it`}`);
   say($("done"), `${percent(answer.fraction)} (${grouped(answer.recorded)} of ${grouped(answer.subproblems)} subproblems)`);
   $("bar").value = answer.fraction;
-  if (!isCross) say($("depth"), ["no queens: a subproblem is its columns alone", "the queen of the row below the middle", "the queens of the rows on both sides of the middle", "the queens of the row above the middle and of two rows below"][answer.depth] ?? String(answer.depth));
+  if (!isCross) say($("depth"), ["no queens: a subproblem consists of columns only", "the queen of the row below the middle", "the queens of the rows on both sides of the middle", "the queens of the row above the middle and of two rows below"][answer.depth] ?? String(answer.depth));
   else say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
   say($("work"), `${grouped(answer.work)} ${unitsOf(answer.method)}`);
   say($("nodes-title"), isCross ? "Nodes counted" : "Units of work counted");
@@ -58,11 +60,11 @@ async function load() {
   $("number").max = String(Math.max(0, answer.subproblems - 1));
   const { workers } = answer;
   $("workers").replaceChildren(...(workers.length ? workers.slice(0, 20).map((worker) =>
-    h("li", {}, `${worker.name}: ${subproblems(worker)}`)) : [h("li", { className: "quiet" }, answer.fraction === 1 ? "nobody any more: all of it is counted" : "nobody at the moment")]));
+    h("li", {}, `${worker.name}: ${subproblems(worker)}`)) : [h("li", { className: "quiet" }, answer.fraction === 1 ? "none: all of it is counted" : "none now")]));
   const { counted_by: countedBy } = answer;
   if (countedBy === null) return;
   $("counted-by").replaceChildren(...(countedBy.length ? countedBy.slice(0, 20).map((one) =>
-    h("li", {}, `${one.worker} (${one.kernel}): ${spans(one)}, ${percent(one.share)} of the work`)) : [h("li", { className: "quiet" }, "nobody yet")]));
+    h("li", {}, `${one.worker} (${one.kernel}): ${spans(one)}, ${percent(one.share)} of the work`)) : [h("li", { className: "quiet" }, "none yet")]));
 }
 
 const isThere = reveal("part");

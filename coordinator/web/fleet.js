@@ -1,8 +1,8 @@
-// What is said of a worker, and what operators can do about all of a name.
+// Texts about a worker, and the operators' actions on all workers of a name.
 
 import { ask, attempt, duration, h, post } from "./page.js";
 
-/** The page of a name. */
+/** The path of the page of a name. */
 export const workerPage = (name) => `/workers/${encodeURIComponent(name)}`;
 
 export const stateOf = (worker) => (worker.connected ? worker.state : `${worker.state}, not connected`);
@@ -11,7 +11,7 @@ export const isTroubled = (worker) => worker.state !== "ready" || !worker.connec
 
 export const heardOf = (worker) => (worker.seconds_silent < 2 ? "now" : `${duration(worker.seconds_silent)} ago`);
 
-/** What it is counting, in words and where that is shown; nothing if it counts nothing. */
+/** The part that a worker is counting, as a text and a link; `null` if it is idle. */
 export function countingOf({ counting }) {
   if (!counting) return null;
   const { job, method, cross, from } = counting;
@@ -21,13 +21,13 @@ export function countingOf({ counting }) {
   };
 }
 
-/** Decides something about all workers of a name, and says how it went on a line. */
+/** Executes an action on all workers of a name, and shows the result. */
 export async function change(line, name, what, then) {
   await attempt(line, () => post(`workers/${what}`, { name }), `Workers named ${name}: ${what} is done.`);
   then();
 }
 
-/** The buttons for all workers of a name; `then` is called after each decision. */
+/** The buttons for all workers of a name; calls `then` after each action. */
 export function workerActions(line, then) {
   let name;
   const button = (text, what, question, className) => h("button", {
@@ -35,8 +35,8 @@ export function workerActions(line, then) {
       if (!question || await ask(question(name), text)) change(line, name, what, then);
     },
   }, text);
-  const drain = button("Drain", "drain", (name) => `Send all workers named ${name} home? They report what they have counted and end.`);
-  const block = button("Block", "block", (name) => `Give workers named ${name} no work, now and whenever they come back?`, "danger");
+  const drain = button("Drain", "drain", (name) => `Drain all workers named ${name}? They report what they have counted and end.`);
+  const block = button("Block", "block", (name) => `Block the name ${name}? Its workers get no leases, now and after reconnecting.`, "danger");
   const unblock = button("Unblock", "unblock");
   const element = h("div", { className: "actions" }, drain, block, unblock);
   return {
@@ -47,7 +47,7 @@ export function workerActions(line, then) {
       unblock.hidden = !isBlocked;
       for (const [one, what] of [[drain, "Drain"], [block, "Block"], [unblock, "Unblock"]]) one.setAttribute("aria-label", `${what} ${name}`);
     },
-    /** Nobody can be sent home. */
+    /** Hides the drain button if no worker has the name. */
     drainable(is) { drain.hidden = !is; },
   };
 }

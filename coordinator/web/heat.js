@@ -1,11 +1,11 @@
-// The map of a job's parts, crosses or halves: a table of buttons, which has its names for rows and columns of its own.
+// The map of a job's parts as a table of buttons, whose rows and columns depend on the method.
 
 import { $, get, grouped, h, percent, say } from "./page.js";
 
 export function makeHeat(job) {
   const buttons = new Map();
   let cells = new Map(), chosen, map, nRows = 0, nColumns = 0;
-  /** What the rows and columns of the table are. */
+  /** Describes the rows and columns of the table. */
   const axes = () => {
     if (map.method === "search") return { down: `the column of the queen on row ${map.lines[0]}`, across: `the column of the queen on row ${map.lines[1]}` };
     const across = "parts in the order of their columns, first those whose upper half has the central ones";
@@ -21,7 +21,7 @@ export function makeHeat(job) {
     const end = (numbers) => 1 + Math.max(...numbers);
     [nRows, nColumns] = map.method === "search" ? [map.n, map.n] : [end(answer.cells.map((cell) => cell.first)), end(answer.cells.map((cell) => cell.second))];
     const used = new Set(answer.cells.map((cell) => key(cell.first, cell.second)));
-    // Numbers of two digits need the room of two columns where there are many.
+    // With many columns, a number of two digits takes the width of two.
     const label = (column) => (nColumns > 24 && column % 2 ? "" : String(column));
     const head = h("tr", {}, h("td"), ...[...Array(nColumns).keys()].map((column) => h("th", { scope: "col", "aria-label": String(column) }, label(column))));
     const rows = [...Array(nRows).keys()].map((first) => h("tr", {}, h("th", { scope: "row" }, String(first)), ...[...Array(nColumns).keys()].map((second) => {
@@ -47,7 +47,7 @@ export function makeHeat(job) {
     if (cell) say($("heat-cell"), `${map.method === "search" ? "Queens in " : ""}${describe(cell)}`);
   }
 
-  /** Arrow keys go to the next cell that there is; only one cell is in the order of tabs. */
+  /** Arrow keys skip to the next existing cell; only one cell is in the tab order. */
   function move(event, first, second) {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!step) return;
@@ -80,7 +80,7 @@ export function makeHeat(job) {
 
   return function show(answer) {
     map = answer;
-    if (answer.cells.length === 0) return say($("heat-rows"), "So small a board has no parts to show.");
+    if (answer.cells.length === 0) return say($("heat-rows"), "This board is too small to have parts.");
     if (buttons.size === 0) build(answer);
     cells = new Map(answer.cells.map((cell) => [key(cell.first, cell.second), cell]));
     for (const [at, cell] of cells) {

@@ -1,3 +1,5 @@
+// The page of one job.
+
 import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, stateText, subproblems, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeHeat } from "./heat.js";
@@ -13,19 +15,19 @@ const isThere = reveal("job", "map", "events", "counters", "curve");
 let method = "search", isDisputed = false, hasEnded = false, hasMap = false;
 const unitsTitle = () => (method === "halves" ? "Units of work" : "Nodes");
 
-/** What matters of a job that is counted, or of one that still is. */
+/** Hides the elements that do not apply to a finished or to an open job. */
 function leaveOut(job) {
   const isDone = job.state === "done";
   document.body.classList.toggle("is-done", isDone);
   for (const element of document.querySelectorAll("[data-when]")) {
     element.hidden = !{ done: isDone, open: !isDone, over: isOver(job) }[element.dataset.when];
   }
-  // Of a damaged job nothing is known but why.
+  // Nothing else is known of a damaged job.
   $("share-part").hidden = isDone || job.state === "damaged";
   $("map").hidden = job.state === "damaged";
-  const others = job.crosses === null ? "" : ", or only other parts of the board are asked for";
+  const others = job.crosses === null ? "" : ", or the job excludes the part";
   say($("heat-blank"), job.method === "search"
-    ? `blank: such queens attack each other, or it is counted as a turned or mirrored image${others}` : `blank: no part${others}`);
+    ? `blank: such queens attack each other, or a rotated or mirrored image is counted instead${others}` : `blank: no part${others}`);
   $("actions").hidden = isDone;
 }
 
@@ -38,7 +40,7 @@ function show(job) {
   say($("state"), stateText(job));
   say($("method"), job.method);
   $("waits").hidden = job.waits_for === null;
-  say($("waits"), job.waits_for === null ? "" : `It waits for ${job.waits_for}.`);
+  say($("waits"), job.waits_for === null ? "" : `The job waits for ${job.waits_for}.`);
   say($("count-title"), countTitle(job));
   say($("count"), grouped(job.solutions));
   $("fundamental-part").hidden = job.state !== "done" || job.crosses !== null;
@@ -54,7 +56,7 @@ function show(job) {
   $("bar").value = job.fraction;
   say($("now"), speed(job.nodes_per_second, job.method));
   say($("hour"), speed(job.nodes_per_second_hour, job.method));
-  say($("left-title"), job.unchecked === null ? "Time left" : "Left to be checked");
+  say($("left-title"), job.unchecked === null ? "Time left" : "Left to verify");
   say($("left"), timeLeft(job));
   say($("counted-for"), duration(job.seconds));
   say($("workers"), grouped(job.workers));
@@ -67,18 +69,18 @@ function show(job) {
   const date = (ms) => ms === null ? "–" : new Date(ms).toLocaleString();
   say($("submitted"), date(job.created_ms));
   say($("begun"), date(job.started_ms));
-  say($("end"), job.state === "cancelled" ? "Given up" : "Finished");
+  say($("end"), job.state === "cancelled" ? "Cancelled" : "Finished");
   say($("finished"), date(job.finished_ms));
   hasEnded = isOver(job);
-  const worth = job.bound ? `; ${job.state === "done" ? "" : "when it is done: "}${job.bound}` : "";
-  const by = job.recount_by === null ? "" : `; only ${job.recount_by} counts again`;
+  const worth = job.bound ? `; ${job.state === "done" ? "" : "when the job is done: "}${job.bound}` : "";
+  const by = job.recount_by === null ? "" : `; only ${job.recount_by} recounts`;
   say($("checked"), `${grouped(job.verified)} ${job.verified === 1 ? "span" : "spans"} confirmed by a second party${by}${worth}`);
   say($("identity"), job.identity);
   $("disputes").hidden = job.disputes === null;
   $("disputes").className = job.cases ? "bad" : "warn";
   say($("disputes"), job.disputes === null ? "" : `Disputes: ${job.disputes}.`);
   isDisputed = job.disputed > 0;
-  // A job has no map before it has a plan.
+  // Without a plan, there is no map to wait for.
   const hadMap = hasMap;
   hasMap = Number(job.subproblems) > 0;
   if (!hasMap) isThere("map");
@@ -92,7 +94,7 @@ function show(job) {
   $("doubt").hidden = job.doubt === null;
   say($("doubt"), job.doubt === null ? "" : `In doubt: ${job.doubt}.`);
   $("failure").hidden = !job.failure;
-  say($("failure"), job.state === "damaged" ? `What is stored of it contradicts itself: ${job.failure}` : job.failure ? `${job.failed} spans failed, ${job.given_up} of them on all that are here to try; last, ${job.failure}` : "");
+  say($("failure"), job.state === "damaged" ? `Its stored data are inconsistent: ${job.failure}` : job.failure ? `${job.failed} spans failed, ${job.given_up} of them on all connected workers that may try them; last failure: ${job.failure}` : "");
   actions.show(job);
 }
 
@@ -106,17 +108,17 @@ const coreHours = (seconds) => {
   return hours >= 100 ? grouped(Math.round(hours)) : hours >= 0.01 ? hours.toPrecision(3) : "under 0.01";
 };
 
-/** Points of a curve of the whole run. */
+/** The most points in the curve of a whole run. */
 const MOST_POINTS = 300;
 let levels = [];
 function redraw() {
   const step = $("range").value;
   const [level] = levels;
   const isDrawn = drawChart($("chart"), level, throughput(method));
-  // What is over gets no curve any more.
+  // A job that was too short never gets a curve.
   $("range-part").hidden = $("chart").parentElement.hidden = hasEnded && !isDrawn && step === "";
-  say($("chart-said"), isDrawn ? "Nothing is drawn for times at which nobody counted it, or no coordinator ran."
-    : hasEnded ? "It was over too soon: a curve has a point for each second." : "A curve begins when it has been counted for some seconds.");
+  say($("chart-said"), isDrawn ? "Gaps are times without counting, or without a coordinator."
+    : hasEnded ? "The job was too short for a curve, which has a point for each second." : "The curve appears after some seconds of counting.");
 }
 addEventListener("resize", redraw);
 
@@ -137,7 +139,7 @@ repeat(5, async () => {
   say($("counters"), `${grouped(total)} ${total === 1 ? "worker" : "workers"}`);
   isThere("counters");
   $("contributions-more").hidden = total === contributions.length;
-  say($("contributions-more"), `The ${contributions.length} with the most work, of ${grouped(total)}: 'queens contributions ${id}' shows all.`);
+  say($("contributions-more"), `These ${contributions.length} of ${grouped(total)} workers have the most work. 'queens contributions ${id}' shows all.`);
 });
 repeat(2, async () => {
   if (!isDisputed) return;
@@ -147,15 +149,15 @@ repeat(2, async () => {
   const by = (nodes, worker, kernel) => h("small", {}, `${grouped(nodes)} ${unitsTitle().toLowerCase()}, by ${worker} (${kernel})`);
   $("verdicts").replaceChildren(...verdicts.map((one) => h("tr", {},
     h("td", { "data-label": "Span" }, `part ${grouped(one.cross)}, ${subproblems(one)}`),
-    h("td", { "data-label": "Two names agree on" }, h("div", {}, count(one.solutions), by(one.nodes, one.worker, one.kernel))),
-    h("td", { "data-label": "What lost" }, h("div", {}, count(one.lost_solutions), by(one.lost_nodes, one.lost_worker, one.lost_kernel))),
+    h("td", { "data-label": "Count of two names" }, h("div", {}, count(one.solutions), by(one.nodes, one.worker, one.kernel))),
+    h("td", { "data-label": "Rejected count" }, h("div", {}, count(one.lost_solutions), by(one.lost_nodes, one.lost_worker, one.lost_kernel))),
     h("td", { "data-label": "Decided" }, new Date(one.at_ms).toLocaleString()))));
-  say($("verdicts-more"), verdicts.length < 100 ? "" : `The first 100: 'queens verdicts ${id}' shows more.`);
+  say($("verdicts-more"), verdicts.length < 100 ? "" : `These are the first 100. 'queens verdicts ${id}' shows more.`);
 });
 const loadCurve = repeat(2, async () => {
   const step = $("range").value;
   const found = await get(`jobs/${id}/history?${step === "" ? `most=${MOST_POINTS}` : `step_seconds=${step}`}`);
-  // Something else may have been chosen meanwhile.
+  // The selection may have changed meanwhile.
   if (step !== $("range").value) return;
   ({ levels } = found);
   redraw();

@@ -1,3 +1,5 @@
+// The page of all jobs, with the form that submits one.
+
 import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
@@ -13,7 +15,7 @@ $("submit").addEventListener("submit", (event) => {
     crosses: form.get("crosses") || null, recount: form.get("recount") || null,
     recount_by: form.get("recount_by").trim() || null, second_pass: form.get("second_pass") || null,
   };
-  // The coordinator says what has to be confirmed: the same as to 'queens submit'.
+  // As for 'queens submit', the coordinator decides which jobs must be confirmed.
   const submit = () => post("jobs", job).catch(async (error) => {
     if (!error.confirm) throw error;
     if (!await ask(`${error.confirm}. Submit it?`, "Submit the job")) throw new Error("you went back");
@@ -22,7 +24,7 @@ $("submit").addEventListener("submit", (event) => {
   attempt(said, submit, `The job for n = ${n} is submitted.`).then(load);
 });
 
-/** A row for a job, and a way to show another state of it. */
+/** Makes a row for a job, and a function that updates it. */
 function makeRow(id) {
   const actions = jobActions(said);
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
@@ -85,7 +87,7 @@ function redraw() {
   const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, nodes_per_second: mean })) };
   const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
   drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
-  // A method that nobody counts by has no picture; the search's place says so, if nothing was counted at all.
+  // A method without samples has no chart; if neither has any, the search's chart says so.
   const has = (of) => Boolean(level?.[of].length);
   $("halves-part").hidden = !has("halves");
   $("search-part").hidden = has("halves") && !has("search");

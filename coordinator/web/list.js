@@ -1,18 +1,18 @@
-// What lists share: what is searched for, a state, an order and pages, kept in the page's address.
+// Lists with a search, a filter by state, an order and pages, all kept in the page's address.
 
 import { $, get, grouped, repeat, say } from "./page.js";
 
 /** Entries of a page. */
 const PAGE = 50;
 
-/** The keys of what is asked for, in the page's address as in the API. */
+/** The query's keys, the same in the page's address and in the API. */
 const KEYS = ["search", "state", "sort", "reverse", "offset"];
 
 /**
- * Shows a list of the API again and again, as its controls and the headings of its columns say.
+ * Shows a list of the API, as selected by its controls and column headings, and reloads it regularly.
  *
- * `path` is the list's, `order` the one it has at first, `one` and `many` are what its entries are called, and `show`
- * shows an answer. Returns what loads it at once.
+ * `path` is the list's path, `order` its default order, `one` and `many` are the name of an entry, and `show` shows an
+ * answer. Returns a function that reloads at once.
  */
 export function makeList({ path, order, one, many, show }) {
   const given = new URLSearchParams(location.search);
@@ -39,7 +39,7 @@ export function makeList({ path, order, one, many, show }) {
   for (const heading of headings) {
     heading.querySelector("button").addEventListener("click", () => {
       const { sort } = heading.dataset, isNow = sort === (asked.sort || order);
-      // First in its own order, then from the other end, then as at first.
+      // The column's first order, then the reverse, then the default order.
       if (!isNow) ask({ sort: sort === order ? "" : sort, reverse: "", offset: "" });
       else if (asked.reverse !== "true") ask({ reverse: "true", offset: "" });
       else ask({ sort: "", reverse: "", offset: "" });
@@ -79,7 +79,7 @@ export function makeList({ path, order, one, many, show }) {
   load = repeat(1, async () => {
     const refused = $("refused");
     try {
-      // What was asked for meanwhile counts.
+      // A query that changed meanwhile makes the answer obsolete.
       let now;
       do {
         now = String(query());
@@ -98,7 +98,7 @@ export function makeList({ path, order, one, many, show }) {
   return load;
 }
 
-/** Keeps the rows of a table's body as those of `entries`; `make` makes one, which can `show` its entry. */
+/** Synchronizes a table's rows with `entries`; `make` makes a row, whose `show` updates it. */
 export function makeRows(body, key, make) {
   const rows = new Map();
   return (entries, ...more) => {

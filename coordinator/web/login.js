@@ -1,4 +1,4 @@
-// The page that logs in.
+// The log-in page.
 
 import { $, attempt, post } from "./page.js";
 

@@ -1,6 +1,6 @@
-// What all pages share: elements, numbers, questions to the coordinator, and the stream of summaries.
+// Functions for all pages: elements, numbers, requests to the coordinator, and the stream of summaries.
 
-/** An element with properties and children; strings become text. */
+/** Creates an element with properties and children; strings become text. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -15,17 +15,17 @@ export function h(tag, properties = {}, ...children) {
 
 export const $ = (id) => document.getElementById(id);
 
-/** Changes a text only if it is another, so that selections and screen readers are left alone. */
+/** Sets a text only if it differs, so as not to disturb selections and screen readers. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Digits in thousands; takes strings, as counts outgrow numbers. */
+/** Groups digits by thousands; takes strings, since counts may exceed 2^53. */
 export const grouped = (digits) => String(digits).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** A share, "0.0031 %", rounded down so that only all of it is 100 %: the same as the command line shows. */
+/** Formats a share, "0.0031 %", as the command line does. Rounds down, so that only the whole is 100 %. */
 export const percent = (share) => {
-  // A little more, so that 0.07 is 7 %.
+  // Compensates rounding, so that 0.07 is 7 %.
   const percent = share * 100 * (1 + 1e-12);
   if (share >= 1) return "100 %";
   if (percent <= 0) return "0 %";
@@ -35,32 +35,32 @@ export const percent = (share) => {
   return `${Math.min(Math.floor(percent * parts) / parts, 99.9).toFixed(decimals)} %`;
 };
 
-/** What the work of a method is counted in. */
+/** The unit of a method's work. */
 export const unitsOf = (method) => (method === "halves" ? "units" : "nodes");
 
-/** A number with three digits and the prefix of its size: "62.3 M". */
+/** Formats a number with three digits and an SI prefix: "62.3 M". */
 export function prefixed(number) {
   const units = [["", 1], ["k", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]];
   const [unit, size] = units.findLast(([, size]) => number >= size) ?? units[0];
   return `${(number / size).toPrecision(3)}${unit && ` ${unit}`}`;
 }
 
-/** Work per second, by a method. */
+/** Formats work per second, by a method. */
 export const speed = (perSecond, method) =>
   (perSecond === null || perSecond === undefined ? "–" : `${prefixed(perSecond)} ${unitsOf(method)}/s`);
 
-/** The same of who may count by both methods, which can't be added up. */
+/** Formats the speeds by both methods, which can't be added up. */
 export function speeds(by) {
   if (by === null) return "–";
   const used = Object.entries(by).filter(([, perSecond]) => perSecond > 0);
   return used.map(([method, perSecond]) => speed(perSecond, method)).join(" + ") || "0";
 }
 
-/** What all workers count together, and of how many of them that is, if not of all. */
+/** Formats the speed of all workers, and how many of them are measured, if not all. */
 export const fleetSpeed = ({ speed_by: by, counting, measured }) =>
   speeds(by) + (measured < counting ? ` (${grouped(measured)} of ${grouped(counting)} workers measured)` : "");
 
-/** Seconds in the two largest units. */
+/** Formats seconds in the two largest units. */
 export function duration(seconds) {
   const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
   const whole = Math.round(seconds);
@@ -72,13 +72,13 @@ export function duration(seconds) {
   return next ? `${first} ${Math.floor((whole % size) / next[1])} ${next[0]}` : first;
 }
 
-/** How long something took that is done. */
+/** Formats the duration of a finished job. */
 export const took = (seconds) => (seconds < 0.1 ? "under 0.1 s" : duration(seconds));
 
-/** A range of seconds, with no more digits than are known: "45 to 60 min". */
+/** Formats a range of seconds with its significant digits: "45 to 60 min". */
 export function range(low, high) {
   const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
-  // The largest unit that says both ends, or else the upper.
+  // The largest unit that fits both ends, or else the upper one.
   const both = units.find(([name, unit]) => high >= 2 * unit && low >= unit && (name === "y" || high < 1000 * unit));
   const [name, unit] = both ?? units.find(([, unit]) => high >= 2 * unit) ?? ["s", 1];
   // Two digits, and whole numbers.
@@ -91,7 +91,7 @@ export function range(low, high) {
   return least < most ? `${grouped(least)} to ${grouped(most)} ${name}` : `about ${grouped(most)} ${name}`;
 }
 
-/** When what takes so many seconds is done, in local time, if that is worth a date. */
+/** Formats the local time at which a job will be done, unless it is too near or too far for a date. */
 export function doneAt(low, high) {
   const day = 86400, year = 365.25 * day;
   if (high < 3600 || high >= 1000 * year) return "";
@@ -111,19 +111,19 @@ export function timeLeft(job) {
   return typeof low === "number" && typeof high === "number" ? `${range(low, high)}${doneAt(low, high)}` : "unknown";
 }
 
-/** Which part of its board a job counts, in words. */
+/** Describes the parts that a job counts. */
 export const partText = (job) => `crosses ${job.crosses}${job.parts ? ` of ${grouped(job.parts)}` : ""}`;
 
-/** What the number of a job is. */
+/** The title of a job's count. */
 export const countTitle = (job) =>
   job.state === "done" ? "Counted: solutions" : job.provisional ? "Provisional number of solutions" : "Counted so far";
 
-/** How a finished count lies to the published one: words and a class. */
+/** Compares a finished count to the published one; returns a text and a class. */
 export function agreement(job) {
-  if (job.provisional) return ["provisional: not all of it is checked yet", "warn"];
+  if (job.provisional) return ["provisional: not all of it is verified yet", "warn"];
   if (job.state !== "done") return ["", ""];
   if (job.crosses !== null) return [`a part of the board: ${partText(job)}`, "quiet"];
-  if (job.agrees === null) return ["no count has been published to compare with", "quiet"];
+  if (job.agrees === null) return ["there is no published count to compare with", "quiet"];
   return job.agrees
     ? ["agrees with the published count", "good"]
     : [`CONTRADICTS the published count ${grouped(job.published)}`, "bad"];
@@ -137,7 +137,7 @@ export function stateText(job) {
 }
 
 async function answer(response) {
-  // Whoever is not logged in any more can't do more here than to log in.
+  // After the end of a log-in session, every request needs a new log-in.
   if (response.status === 401 && location.pathname !== "/login") location.assign("/login");
   const body = await response.json().catch(() => ({}));
   if (!response.ok) {
@@ -155,7 +155,7 @@ export const post = async (path, body = {}) => answer(await fetch(`/api/v1/${pat
   method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
 }).catch(unreachable));
 
-/** Finds out what the user may do: the style shows nothing else. Whoever has logged in can log out. */
+/** Loads the user's role, by which the style hides actions, and adds the log-out button. */
 async function meet() {
   const { who, role } = await get("me").catch(() => ({ role: null }));
   if (!role || document.body.dataset.role) return;
@@ -171,7 +171,7 @@ async function meet() {
   $("connection").after(h("button", { type: "button", title: `${who}, ${role}`, onclick: leave }, "Log out"));
 }
 
-/** Does something for the user and says how it went, on the page's line for that. */
+/** Executes an action and shows its result on the page's status line. */
 export async function attempt(line, doing, done) {
   try {
     await doing();
@@ -183,7 +183,7 @@ export async function attempt(line, doing, done) {
   }
 }
 
-/** Asks in a dialog; `false` if the user would rather not, or what the form holds. */
+/** Asks in a dialog; returns the form's values, or `false` if the user goes back. */
 export function ask(question, yes, ...fields) {
   return new Promise((resolve) => {
     const form = h("form", { method: "dialog" }, ...fields,
@@ -194,7 +194,7 @@ export function ask(question, yes, ...fields) {
       dialog.remove();
       resolve(dialog.returnValue === "yes" ? Object.fromEntries(new FormData(form)) : false);
     });
-    // The policy of the pages lets no form be sent.
+    // The content security policy forbids submitting forms.
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       dialog.close(event.submitter?.value ?? "yes");
@@ -204,21 +204,21 @@ export function ask(question, yes, ...fields) {
   });
 }
 
-/** The buttons for a job; `line` says what came of them. */
+/** The buttons for a job; `line` shows their results. */
 export function jobActions(line) {
   const id = (job) => `jobs/${job.job}`;
   const button = (text, action, className) => h("button", { type: "button", className, onclick: action }, text);
   let job;
   const pause = button("Pause", () => attempt(line, () => post(`${id(job)}/pause`), `Job ${job.job} is paused.`));
-  const resume = button("Resume", () => attempt(line, () => post(`${id(job)}/resume`), `Job ${job.job} goes on.`));
+  const resume = button("Resume", () => attempt(line, () => post(`${id(job)}/resume`), `Job ${job.job} is resumed.`));
   const priority = button("Priority", async () => {
     const input = h("input", { name: "priority", type: "number", min: "-1000", max: "1000", step: "1", value: String(job.priority), required: true });
     const label = h("label", {}, "Priority, −1000 to 1000", input);
-    const given = await ask(`How urgent is job ${job.job}? Higher ones are counted first.`, "Set priority", label);
+    const given = await ask(`Which priority for job ${job.job}? Jobs of higher priority are counted first.`, "Set priority", label);
     if (given) attempt(line, () => post(`${id(job)}/priority`, { priority: Number(given.priority) }), `Job ${job.job} has priority ${given.priority}.`);
   });
   const cancel = button("Cancel", async () => {
-    const sure = await ask(`Give up job ${job.job} (n = ${job.n}) for good? What is counted of it stays in the database, but nobody goes on with it.`, "Cancel the job");
+    const sure = await ask(`Cancel job ${job.job} (n = ${job.n}) for good? Its records stay in the database, but no worker continues it.`, "Cancel the job");
     if (sure) attempt(line, () => post(`${id(job)}/cancel`), `Job ${job.job} is cancelled.`);
   }, "danger");
   const element = h("div", { className: "actions" }, pause, resume, priority, cancel);
@@ -237,14 +237,14 @@ export function jobActions(line) {
   };
 }
 
-/** Subproblems of a half-open range. */
+/** Formats a half-open range of subproblems. */
 export const subproblems = ({ from, to }) =>
   to - from === 1 ? `subproblem ${grouped(from)}` : `subproblems ${grouped(from)} to ${grouped(to - 1)}`;
 
-/** How many spans somebody has counted. */
+/** Formats a number of spans. */
 export const spans = ({ spans: count }) => (count === 1 ? "1 span" : `${grouped(count)} spans`);
 
-/** Shows a list of events, the latest first; leaves the list alone if nothing is new. */
+/** Shows events, the latest first; does not touch the list if nothing is new. */
 export function showEvents(list, events) {
   const newest = String(events[0]?.number ?? 0) + events[0]?.at_ms;
   if (list.dataset.newest === newest) return;
@@ -260,20 +260,20 @@ export function showEvents(list, events) {
   }));
 }
 
-/** The number at this place of the page's path. */
+/** Returns the segment at this index of the page's path. */
 export const pathPart = (at) => decodeURIComponent(location.pathname.split("/")[at] ?? "");
 
-/** Silence after which a connection is given up: a summary comes twice a second. */
+/** Silence after which a connection counts as lost; a summary comes twice a second. */
 const SILENCE_MS = 5_000;
 const RETRY_MS = 1000;
 
-/** What keeps the coordinator from its work; empty if nothing does. */
+/** Describes what prevents the coordinator from working; empty if nothing does. */
 function troubles({ store_error: error, refuses }) {
-  const refused = refuses.map((what) => `It refuses ${what}.`);
-  return [...(error ? [`Nothing is recorded at present: ${error}.`] : []), ...refused].join(" ");
+  const refused = refuses.map((what) => `The coordinator refuses ${what}.`);
+  return [...(error ? [`Nothing can be recorded now: ${error}.`] : []), ...refused].join(" ");
 }
 
-/** Calls `show` with each summary; connects again for ever when the connection is lost. */
+/** Calls `show` with each summary; reconnects forever when the connection is lost. */
 export function follow(show) {
   const line = $("connection");
   const isThere = isAwaited ? () => {} : reveal("summary");
@@ -296,7 +296,7 @@ export function follow(show) {
     source.addEventListener("summary", (event) => {
       watch();
       const summary = JSON.parse(event.data);
-      // Another program answers than the one that this page is of.
+      // The coordinator has another version than this page.
       if (version && version !== summary.version) return location.reload();
       version = summary.version;
       line.classList.remove("lost");
@@ -314,11 +314,11 @@ export function follow(show) {
   connect();
 }
 
-/** Milliseconds after which a page is shown, whatever of it is there. */
+/** Milliseconds after which a page is shown, complete or not. */
 const LATEST_MS = 2_000;
 let isAwaited = false;
 
-/** Shows the page when all of this has been there once; what is returned is told what is. */
+/** Shows the page when all awaited content is there. Returns a function that reports content as there. */
 export function reveal(...awaited) {
   isAwaited = true;
   const left = new Set(awaited);
@@ -330,7 +330,7 @@ export function reveal(...awaited) {
   };
 }
 
-/** Calls `load` again and again, `seconds` apart, one call at a time, and only while somebody looks. */
+/** Calls `load` every `seconds`, one call at a time, and only while the page is visible. */
 export function repeat(seconds, load) {
   let running = false;
   const run = async () => {

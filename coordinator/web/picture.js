@@ -1,10 +1,10 @@
-// The picture of where the solutions are: drawn by the coordinator, asked for anew while a job is counted.
+// The picture of the solutions' distribution. The coordinator draws it; the page reloads it while a job is counted.
 
 import { $, say } from "./page.js";
 
-/** Milliseconds between two pictures of a job that goes on. */
+/** Milliseconds between two pictures of an open job. */
 const ANEW_MS = 30_000;
-/** Milliseconds after which a picture that did not come is asked for again. */
+/** Milliseconds after which a failed picture is loaded again. */
 const AGAIN_MS = 2_000;
 
 export function makePicture(id) {
@@ -13,23 +13,23 @@ export function makePicture(id) {
   $("picture-link").href = address;
   image.addEventListener("error", () => { due = Math.min(due, Date.now() + AGAIN_MS); });
   const why = {
-    done: "So small a board has no parts to show.",
-    cancelled: "Nothing of it was counted.",
-    damaged: "What is stored of it contradicts itself.",
+    done: "This board is too small to have parts.",
+    cancelled: "Nothing was counted.",
+    damaged: "Its stored data are inconsistent.",
   };
   return function show(job) {
-    // So small a board has no parts, and another has none until its plan is made.
+    // A small board has no parts, and others have none until the plan is ready.
     const hasParts = job.subproblems !== "0";
     image.hidden = !hasParts;
     $("picture-link").hidden = !hasParts;
     $("picture-none").hidden = hasParts;
-    say($("picture-none"), why[job.state] ?? "It is drawn when the plan is made.");
+    say($("picture-none"), why[job.state] ?? "It appears when the plan is ready.");
     const isDone = job.state === "done";
-    say($("picture-said"), isDone || !hasParts ? "" : "It says how much is counted so far.");
+    say($("picture-said"), isDone || !hasParts ? "" : "It names the share that is counted so far.");
     if (!hasParts || document.hidden || (state === job.state && Date.now() < due)) return;
     state = job.state;
     due = isDone ? Infinity : Date.now() + ANEW_MS;
-    // The same address shows what the browser has already.
+    // An unchanged address would come from the browser's cache.
     image.src = `${address}?${isDone ? "done" : Date.now()}`;
   };
 }

@@ -1,13 +1,13 @@
-// The page of a name: all workers that have it.
+// The page of all workers of one name.
 
 import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, showEvents, spans, speed, subproblems } from "./page.js";
 import { countingOf, heardOf, isTroubled, stateOf, workerActions } from "./fleet.js";
 import { makeRows } from "./list.js";
 
-/** Workers of one name that are shown. */
+/** The most workers that are shown. */
 const MOST = 50;
 
-/** Who has counted a job is looked up among so many. */
+/** The most contributions that are searched for the name. */
 const MOST_CONTRIBUTIONS = 1000;
 
 const name = pathPart(2);
@@ -17,12 +17,12 @@ $("actions").append(actions.element);
 document.title = `${name} – queens`;
 say($("title"), name);
 
-/** Jobs that workers of the name count now; nothing before it is known. */
+/** The current jobs of the workers; `null` until they are known. */
 let jobs = null;
 
 const isThere = reveal("workers", "jobs", "events");
 
-/** One of them: its facts. */
+/** Makes the section of one worker. */
 function makeWorker(id) {
   const values = new Map();
   const fact = (title, ...children) => {
@@ -31,7 +31,7 @@ function makeWorker(id) {
     return h("div", {}, h("dt", {}, title), value);
   };
   const counting = h("a"), rest = h("small", { className: "quiet" }), failure = h("p", { className: "bad", hidden: true });
-  const titles = ["State", "Speed by search", "Speed by halves", "Last heard", "Leases held", "Spans recorded", "Threads", "Kernel", "Counts by", "Build"];
+  const titles = ["State", "Speed by search", "Speed by halves", "Last heard", "Leases held", "Spans recorded", "Threads", "Kernel", "Methods", "Build"];
   const facts = titles.map((title) => fact(title));
   const element = h("section", { "aria-label": `Worker ${id}` }, h("h2", {}, "Worker ", h("code", {}, id)),
     h("dl", { className: "facts" }, ...facts, h("div", { className: "wide" }, h("dt", {}, "Counting"), h("dd", {}, counting, " ", rest))), failure);
@@ -40,7 +40,7 @@ function makeWorker(id) {
     const words = {
       "State": stateOf(worker), "Last heard": heardOf(worker), "Threads": String(worker.threads), "Kernel": worker.kernel,
       "Leases held": grouped(worker.leases), "Spans recorded": grouped(worker.recorded), "Build": worker.build,
-      "Counts by": worker.methods.join(", ") || "unknown", "Speed by search": by("search"), "Speed by halves": by("halves"),
+      "Methods": worker.methods.join(", ") || "unknown", "Speed by search": by("search"), "Speed by halves": by("halves"),
     };
     for (const [title, text] of Object.entries(words)) say(values.get(title), text);
     values.get("State").className = isTroubled(worker) ? "warn" : "";
@@ -65,14 +65,14 @@ const load = repeat(1, async () => {
   showWorkers(workers);
   $("gone").hidden = total > 0;
   $("blocked").hidden = !isBlocked;
-  say($("number"), total <= 1 ? "" : `${grouped(total)} workers have this name${total > MOST ? `; the first ${MOST} are shown` : ""}. What is decided is decided for all of them.`);
+  say($("number"), total <= 1 ? "" : `${grouped(total)} workers have this name${total > MOST ? `; the first ${MOST} are shown` : ""}. Actions apply to all of them.`);
   const before = jobs?.join();
   jobs = [...new Set(workers.map((worker) => worker.counting?.job).filter(Boolean))];
   if (jobs.join() !== before) loadJobs();
   isThere("workers");
 });
 
-// Of jobs that it does not count now, the pages of those tell.
+// Other jobs list the worker on their own pages.
 const loadJobs = repeat(5, async () => {
   if (jobs === null) return;
   const found = [];
@@ -80,10 +80,10 @@ const loadJobs = repeat(5, async () => {
     const { contributions } = await get(`jobs/${job}/contributions?limit=${MOST_CONTRIBUTIONS}`);
     const own = contributions.filter((one) => one.worker === name);
     const link = h("a", { href: `/jobs/${job}` }, `job ${job}`);
-    const text = own.map((one) => `${spans(one)} with the kernel ${one.kernel}, ${percent(one.share)} of what is recorded`);
-    found.push(h("li", {}, link, ": ", text.join("; ") || "nothing of it is recorded yet"));
+    const text = own.map((one) => `${spans(one)} with the kernel ${one.kernel}, ${percent(one.share)} of the recorded work`);
+    found.push(h("li", {}, link, ": ", text.join("; ") || "nothing is recorded yet"));
   }
-  $("jobs").replaceChildren(...(found.length ? found : [h("li", { className: "quiet" }, "It counts no job now.")]));
+  $("jobs").replaceChildren(...(found.length ? found : [h("li", { className: "quiet" }, "It counts no job.")]));
   isThere("jobs");
 });
 

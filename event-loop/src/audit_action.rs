@@ -1,4 +1,4 @@
-//! What the request that is being answered decides, and what has become of that.
+//! The audited action of a request, and its outcome.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ tokio::task_local! {
     static DEED: AuditAction;
 }
 
-/// What a request decides, in words, as soon as that is known, and its outcome, as soon as there is one.
+/// The action that a request takes, once it is known, and its outcome, once there is one.
 #[derive(Clone, Debug, Default)]
 pub struct AuditAction(Arc<Inner>);
 
@@ -16,30 +16,29 @@ struct Inner {
     outcome: OnceLock<Outcome>,
 }
 
-/// What has become of what a request decides.
+/// The outcome of an action.
 #[derive(Debug)]
 enum Outcome {
-    /// It is carried out, and durable.
+    /// The action is carried out, and durable.
     Done,
-    /// Nothing was changed, and why.
+    /// Nothing was changed, for this reason.
     Refused(String),
 }
 
 impl AuditAction {
-    /// Runs what answers the request.
+    /// Runs the handler of the request.
     pub async fn scope_of<F: Future>(&self, answering: F) -> F::Output {
         DEED.scope(self.clone(), answering).await
     }
 
-    /// The words, if the request has come to where it is decided.
+    /// Returns the description of the action, if the handler has reached it.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         self.0.text.get().map(String::as_str)
     }
 
-    /// What has happened, in words: what has become of the decision; only if nobody has come to decide, what was
-    /// answered: nothing yet, or a refusal with its reason. Of what was being decided without an end, nobody knows: it may
-    /// be carried out yet.
+    /// Returns the outcome as text. If no action was reached, that is the refusal in `answer`, or that nothing was
+    /// done. If an action has no outcome, that is unknown: it may still be carried out.
     #[must_use]
     pub fn outcome(&self, answer: Option<&Result<(), String>>) -> String {
         match (self.0.outcome.get(), self.text(), answer) {
@@ -53,17 +52,17 @@ impl AuditAction {
         }
     }
 
-    /// The deed of the request that is being answered; one that nobody reads where nobody has asked.
+    /// Returns the action of the current request; outside of requests, one without a reader.
     pub(crate) fn current() -> Self {
         DEED.try_with(Self::clone).unwrap_or_default()
     }
 
-    /// Says what the request decides that is being answered. Whatever is decided passes here, by whichever way it comes.
+    /// Records the action of the current request. All actions pass here, whatever their route.
     pub(crate) fn record_action(&self, what: impl FnOnce() -> String) {
         _ = self.0.text.set(what());
     }
 
-    /// Says what has become of it: the answer of whoever has decided, which is durable.
+    /// Records the outcome of the action, which is durable.
     pub(crate) fn record_outcome<T, E: ToString>(&self, answer: &Result<T, E>) {
         _ = self.0.outcome.set(match answer {
             Ok(_) => Outcome::Done,

@@ -1,4 +1,4 @@
-//! What is said to the event loop.
+//! The commands of the event loop.
 
 use queens_ledger::{
     JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
@@ -8,7 +8,7 @@ use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-/// Whether a worker is listened to any more.
+/// Where to send whether the worker's session goes on.
 type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     },
 }
 
-/// The placements of a board that turns of it leave unchanged.
+/// The placements of a board that are symmetric under rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Symmetric {
     pub(crate) half_turn: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Symmetric {
 }
 
 impl Command {
-    /// Whether a worker says no more than that it lives, which is not worth a snapshot of its own.
+    /// Returns whether a worker's report is only a heartbeat, which needs no new snapshot.
     pub(crate) fn is_sign_of_life(&self) -> bool {
         let Self::Report { report, .. } = self else { return false };
         report.deltas.is_empty() && report.finished.is_empty()

@@ -1,7 +1,8 @@
-//! Who has counted a job: read from its records when somebody asks, on a thread that keeps nobody else waiting.
+//! Answers queries about the contributions to a job from its records, in background threads, with a cache.
 //!
-//! All records of a job are read for that, some hundreds of thousands a second. So an answer is kept, the longer the
-//! longer it took: however many ask, a twentieth of the time at most goes into reading. Those of one cross are few.
+//! Each query reads all records of the job, some hundreds of thousands a second. The cache therefore keeps an answer
+//! the longer, the longer it took. At most a twentieth of the time goes into reading, however many queries come. A
+//! single part has few records, so its answers are not cached.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,36 +16,36 @@ use tokio::time::Instant;
 use queens_ledger::store::StoreError;
 use queens_store::Records;
 
-/// How long an answer is kept: at least this, and so many times as long as it took.
+/// An answer stays in the cache for at least `KEPT`, and `KEPT_TIMES` as long as it took.
 const KEPT: Duration = Duration::from_secs(2);
 const KEPT_TIMES: u32 = 19;
 
-/// Jobs of which the answer is kept.
+/// The maximum number of jobs in the cache.
 const MOST_JOBS: usize = 64;
 
-/// The workers of which it is told, those with the most nodes.
+/// The maximum number of contributions in an answer; those with the most work stay.
 const MOST_TOLD: usize = 10_000;
 
-/// The verdicts that are told at a time.
+/// The maximum number of verdicts in an answer.
 const MOST_VERDICTS: usize = 1000;
 
-/// Why nobody can tell who has counted a job.
+/// Why a query about records failed.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// Somebody else is asking.
+    /// Another query is running.
     #[error("the records are being read for somebody else: ask again")]
     Busy,
-    /// They can't be read.
+    /// The records can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The records of a store and what was read of them lately.
+/// The records of a store, with a cache of recent answers.
 #[derive(Debug)]
 pub(crate) struct Contributions {
     records: Option<Arc<dyn Records>>,
     kept: Arc<Mutex<BTreeMap<JobId, Kept>>>,
-    /// One job and one cross at a time are read, also for somebody who has gone away meanwhile.
+    /// One job and one part are read at a time. A read continues if its caller has gone away.
     jobs: Arc<Semaphore>,
     crosses: Arc<Semaphore>,
 }
@@ -61,7 +62,7 @@ impl Contributions {
         Self { records, kept: Arc::default(), jobs: one(), crosses: one() }
     }
 
-    /// Who has counted a job, those with the most nodes first.
+    /// Returns the contributions to a job, most work first.
     pub(crate) async fn of_job(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
         let kept = self.kept.clone();
         let known = |now| {
@@ -89,7 +90,7 @@ impl Contributions {
         .await
     }
 
-    /// Who has counted a cross of a job.
+    /// Returns the contributions to a part of a job.
     pub(crate) async fn of_cross(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
         let permit = self.crosses.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
@@ -102,7 +103,7 @@ impl Contributions {
 }
 
 impl Contributions {
-    /// What was decided about spans of a job, without so many at the beginning.
+    /// Returns verdicts on spans of a job, after the first `offset`.
     pub(crate) async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
         let permit = self.crosses.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
@@ -120,7 +121,7 @@ fn read(records: &dyn Records, job: JobId, cross: Option<u32>) -> Result<Vec<Con
     Ok(contributions)
 }
 
-/// Runs it on a thread that may wait for the disk.
+/// Runs `work` on a thread that may wait for the disk.
 async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
 ) -> Result<T, QueryError> {

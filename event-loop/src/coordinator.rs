@@ -1,4 +1,4 @@
-//! A running coordinator.
+//! Starts and stops a coordinator: its event loop and its history, each on a thread.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -20,7 +20,7 @@ use crate::handle::Handle;
 use crate::history::Historian;
 use crate::metrics::Metrics;
 
-/// Commands that may wait; whoever sends more waits too.
+/// The length of the command queue. Senders wait while it is full.
 const QUEUE: usize = 4096;
 
 /// Why a coordinator could not start.
@@ -29,7 +29,7 @@ pub enum StartError {
     /// Its store can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is stored can't be gone on with.
+    /// The stored data can't be restored.
     #[error(transparent)]
     Restore(#[from] RestoreError),
     /// Its thread could not be started.
@@ -37,21 +37,21 @@ pub enum StartError {
     Thread(#[from] io::Error),
 }
 
-/// A running coordinator. Stops when told to.
+/// A running coordinator.
 #[derive(Debug)]
 pub struct Coordinator {
     handle: Handle,
     stop: CancellationToken,
-    /// The event loop's and the historian's, which ends when that has.
+    /// The threads of the event loop and of the historian. The historian ends after the event loop.
     threads: [JoinHandle<()>; 2],
 }
 
 impl Coordinator {
-    /// Starts a coordinator on what `store` holds. Plans are made with `n_threads` threads; `reporting` decides how often
-    /// workers report.
+    /// Starts a coordinator with the data in `store`. Plans are made with `n_threads` threads; `reporting` decides how
+    /// often workers report.
     ///
     /// # Errors
-    /// If what is stored can't be read or gone on with.
+    /// If the stored data can't be read or restored.
     pub fn start(
         store: Box<dyn Archive>,
         n_threads: NonZeroUsize,
@@ -59,23 +59,23 @@ impl Coordinator {
     ) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
         let (handle, event_loop, historian) = prepare(store, n_threads, reporting, stop.clone())?;
-        // In this order: the historian ends by itself if the other can't be started.
+        // The historian starts first: it ends by itself if the event loop can't start.
         let historian = historian.spawn()?;
         Ok(Self { handle, stop, threads: [event_loop.spawn()?, historian] })
     }
 
-    /// A handle to talk to it.
+    /// Returns a handle to communicate with the coordinator.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Returns when its thread has ended without being told to.
+    /// Waits until the event loop ends without a call of [`stop`](Self::stop).
     pub async fn stopped(&self) {
         self.handle.commands.closed().await;
     }
 
-    /// Lets it end what it is writing and stop. Sessions are closed; what was not acknowledged is not recorded.
+    /// Stops the coordinator after its current write. Sessions are closed; unacknowledged reports are not recorded.
     pub fn stop(self) {
         self.stop.cancel();
         for thread in self.threads {
@@ -86,11 +86,11 @@ impl Coordinator {
     }
 }
 
-/// A coordinator without a thread: it runs while the future is polled, in the time of that runtime, until no handle
-/// is left. So it can be put among simulated machines.
+/// Creates a coordinator without a thread. It runs while the future is polled, with the clock of that runtime, until no
+/// handle is left. So it can run among simulated machines.
 ///
 /// # Errors
-/// If what is stored can't be read or gone on with.
+/// If the stored data can't be read or restored.
 pub fn unthreaded(
     store: Box<dyn Archive>,
     n_threads: NonZeroUsize,

@@ -1,4 +1,4 @@
-//! What has happened lately, for people.
+//! The log of recent user-visible events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use queens_model::{Event, EventKind, JobId};
 use queens_store::unix_ms;
 
-/// Events that are kept of those about jobs, and of those about workers: many workers that come and go must not push
-/// out what became of a job.
+/// The maximum number and size of kept events about jobs, and the same about workers. They are separate, because
+/// workers that come and go must not displace events about jobs.
 const MOST_EVENTS: usize = 1000;
 const MOST_BYTES: usize = 100_000;
 
-/// The last events.
+/// The recent events.
 #[derive(Debug, Default)]
 pub(crate) struct EventLog {
     /// The number of the last event.
@@ -23,14 +23,13 @@ pub(crate) struct EventLog {
 }
 
 impl EventLog {
-    /// Goes on after these events, which are in the order of their numbers.
+    /// Continues after these events, which are in the order of their numbers.
     pub(crate) fn after(past: &[Arc<Event>]) -> Self {
         let mut event_log = Self::default();
         past.iter().for_each(|event| event_log.keep(event.clone()));
         event_log
     }
 
-    /// Adds an event.
     pub(crate) fn add(&mut self, kind: EventKind, job: Option<JobId>, text: String) {
         let event = Event { number: self.last + 1, at_ms: unix_ms(), kind, job, text };
         self.keep(Arc::new(event));
@@ -44,7 +43,7 @@ impl EventLog {
         events.push(event);
     }
 
-    /// The last events, the oldest first.
+    /// Returns the recent events, the oldest first.
     pub(crate) fn events(&mut self) -> Arc<[Arc<Event>]> {
         if std::mem::take(&mut self.changed) {
             let mut all: Vec<_> =
@@ -56,7 +55,7 @@ impl EventLog {
     }
 }
 
-/// The newest events, no more than a number of them and of their bytes.
+/// The newest events, limited in number and bytes.
 #[derive(Debug, Default)]
 struct Newest {
     events: VecDeque<Arc<Event>>,

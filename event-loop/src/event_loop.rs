@@ -1,8 +1,8 @@
-//! The thread that runs the core and its store.
+//! The event loop: the thread that runs the core and its store.
 //!
-//! Commands come in through a bounded queue. The thread takes all that wait, plays them to the core, makes the
-//! resulting writes durable in one transaction and only then sends messages and answers. Everybody else sees
-//! [`Snapshot`]s and never waits for the core.
+//! Commands arrive in a bounded queue. The thread takes all that wait, applies them to the core, and makes the
+//! resulting writes durable in one transaction. Only then it sends messages and answers. All other threads see
+//! [`Snapshot`]s and never wait for the core.
 
 mod lookups;
 
@@ -35,17 +35,17 @@ use crate::snapshot_publisher::{Publisher, Sources};
 use crate::symmetric_counts::SymmetricCounts;
 use crate::traces::Traces;
 
-/// Commands made durable in one transaction, at most.
+/// The maximum number of commands in one transaction.
 const BATCH: usize = 1024;
 
-/// How long a step goes on taking commands that wait.
+/// The time for which a step keeps taking commands from the queue.
 const STEP: Duration = Duration::from_millis(50);
 
-/// How long to wait before writing again what could not be written, and how often to say so for the same reason.
+/// The delay before a failed write is retried, and the interval at which the same reason is logged again.
 const RETRY: Duration = Duration::from_secs(1);
 const COMPLAIN: Duration = Duration::from_secs(60);
 
-/// An answer that waits until what it says is durable.
+/// An answer that waits until its content is durable.
 type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
 
 /// The state of the coordinator's thread.
@@ -55,14 +55,14 @@ pub(crate) struct EventLoop {
     queue: mpsc::Receiver<Command>,
     planners: Planners,
     turns: SymmetricCounts,
-    /// Where to send what is to be sent in a session.
+    /// The senders of messages, by session.
     to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
     answers: Vec<WaitingAnswer>,
-    /// Whether reports are about to be acknowledged of which nothing is written.
+    /// Whether reports that cause no write are about to be acknowledged.
     drops: bool,
     counters: Counters,
     traces: Traces,
-    /// When the reports came that are not durable yet.
+    /// The arrival times of the reports that are not durable yet.
     reports: Vec<Instant>,
     started: Instant,
     loop_monitor: LoopMonitor,
@@ -73,7 +73,7 @@ pub(crate) struct EventLoop {
 }
 
 impl EventLoop {
-    /// Goes on with what `core` has of `store`. Whoever writes history down follows the snapshots.
+    /// Continues with the state of `core` from `store`. The historian follows the snapshots.
     pub(crate) fn new(
         core: Core,
         store: Box<dyn Archive>,
@@ -126,12 +126,12 @@ impl EventLoop {
         self.publisher.subscribe()
     }
 
-    /// What it has counted of its own doings.
+    /// Returns the counters of its own work.
     pub(crate) fn counters(&self) -> Counters {
         self.counters.clone()
     }
 
-    /// Whether it keeps up.
+    /// Returns the monitor of its timing.
     pub(crate) fn loop_monitor(&self) -> LoopMonitor {
         self.loop_monitor.clone()
     }
@@ -150,7 +150,7 @@ impl EventLoop {
             self.turns.stop();
             return self.publish(true);
         };
-        // If another leads, or an earlier state was put back, nothing is wrong with what is stored.
+        // If another coordinator leads, or an earlier state was restored, the stored data are intact.
         if matches!(damage, StoreError::Fenced(_)) {
             warn!(%damage, "the lead is lost");
         } else {
@@ -160,7 +160,7 @@ impl EventLoop {
         }
     }
 
-    /// Serves until it is to stop, or the store is found to be damaged.
+    /// Serves until it must stop, or the store is damaged.
     async fn go_on(&mut self) -> Result<(), StoreError> {
         self.carry_out().await?;
         while self.step().await {
@@ -174,7 +174,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Waits for something to happen and plays it to the core; `false` if the coordinator is to stop.
+    /// Waits for the next command or timeout and applies it to the core; returns `false` to stop.
     async fn step(&mut self) -> bool {
         let is_busy = self.publisher.has_news() || self.planners.is_making();
         let next_tick = self.core.next_tick(is_busy);
@@ -205,7 +205,7 @@ impl EventLoop {
             let goes_on = n_taken < BATCH && self.time().saturating_sub(woke) < STEP;
             command = if goes_on { self.queue.try_recv().ok() } else { None };
         }
-        // However much there is to do, time passes; and who has said something by then was not silent.
+        // Time passes under any load. The tick follows the commands, so that workers in the queue count as heard.
         if next_tick.is_some_and(|next_tick| woke >= next_tick) {
             self.core.tick();
         }
@@ -213,7 +213,7 @@ impl EventLoop {
         true
     }
 
-    /// Has people told if everybody had to wait for a step.
+    /// Reports the step if it was slow.
     fn end_step(&mut self) {
         let took = self.loop_monitor.end();
         self.counters.stepped_in(took);
@@ -224,15 +224,15 @@ impl EventLoop {
         }
     }
 
-    /// Gives a job its plan, if there is one that waits for it. One at a time: there may be many jobs, and the plan of
-    /// each is written.
+    /// Gives a waiting job its plan, if one is ready. One at a time: there may be many jobs, and the plan of each is
+    /// written.
     fn take_plan(&mut self) {
         let Some((job, plan)) = self.planners.take() else { return };
         self.publisher.note_news();
         self.core.planned(job, plan);
     }
 
-    /// How long it has run.
+    /// Returns the time since the start.
     fn time(&self) -> Duration {
         self.started.elapsed()
     }
@@ -300,7 +300,7 @@ impl EventLoop {
                     n_again += 1;
                     continue;
                 }
-                // What becomes of it is known when it is compared.
+                // The comparison with the record decides its fate.
                 SpanOutcome::Repeated => {}
                 SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
                 SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
@@ -313,7 +313,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Does what the core wants done: first makes it durable, then tells. An error does not heal.
+    /// Carries out the core's requests: first makes the writes durable, then sends. Errors are permanent.
     async fn carry_out(&mut self) -> Result<(), StoreError> {
         loop {
             let batch = self.core.take_batch();
@@ -324,7 +324,7 @@ impl EventLoop {
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
             if !self.answers.is_empty() {
-                // Whoever gets an answer finds what it is about in the snapshot.
+                // A client that gets an answer finds its effect in the snapshot.
                 self.publish(true);
             }
             for answer in self.answers.drain(..) {
@@ -345,7 +345,7 @@ impl EventLoop {
         }
     }
 
-    /// Forgets the sessions that are closed, and tells people what has happened.
+    /// Forgets closed sessions, and reports the core's notes.
     fn take_notes(&mut self) {
         for session in self.core.take_closed() {
             self.to_workers.remove(&session);
@@ -360,8 +360,8 @@ impl EventLoop {
         }
     }
 
-    /// Writes until it works, and returns what is to be done then; nothing if the coordinator is told to stop before.
-    /// Meanwhile no report is acknowledged, workers wait, and what they hold is not lost. An error does not heal.
+    /// Writes until it succeeds, and returns the work that waits for it; `None` if the coordinator stops before.
+    /// Meanwhile no report is acknowledged, workers wait, and their work is not lost. Errors are permanent.
     async fn write(&mut self, batch: Batch) -> Result<Option<Due>, StoreError> {
         let mut error = match self.commit(batch.writes()) {
             Ok(()) => return Ok(Some(batch.written())),
@@ -372,7 +372,7 @@ impl EventLoop {
         let mut complained: Option<(Instant, String)> = None;
         self.event_log.add(EventKind::Store, None, error.to_string());
         loop {
-            // Another reason may be the one that helps.
+            // A new reason is logged at once, because it may be the one that helps.
             let reason = error.to_string();
             if complained.as_ref().is_none_or(|(at, told)| at.elapsed() >= COMPLAIN || *told != reason) {
                 complained = Some((Instant::now(), reason));
@@ -411,21 +411,21 @@ impl EventLoop {
             self.store.commit(writes)?;
             self.counters.committed_in(began.elapsed());
         } else if self.drops || !self.answers.is_empty() {
-            // An old leader knows nothing of what the next one has granted or decided.
+            // A deposed leader does not know the grants and decisions of its successor.
             self.store.confirm()?;
         }
         self.drops = false;
         Ok(())
     }
 
-    /// Never waits: a worker that doesn't read what it is sent loses its session.
+    /// Never waits: a worker that does not read its messages loses its session.
     fn send(&mut self, worker: WorkerId, message: ToWorker) {
         self.traces.sent(worker, &message, |identity| self.core.ledger().job_of(identity));
         let Some(session) = self.core.session(worker) else { return };
         let Some(to_worker) = self.to_workers.get(&session) else { return };
         match to_worker.try_send(message) {
             Ok(()) => {}
-            // The end of a session, which whoever serves it will say, if there is anything to say.
+            // The session ends. Its handler reports the reason, if there is one.
             Err(TrySendError::Closed(_)) => _ = self.core.hang_up(session),
             Err(TrySendError::Full(_)) => {
                 warn!(%worker, "worker does not read what it is sent");
@@ -434,7 +434,7 @@ impl EventLoop {
         }
     }
 
-    /// Publishes how things stand; with the workers as they are now, or as they were within the last second.
+    /// Publishes the state. Without `with_workers`, the list of workers may be up to a second old.
     fn publish(&mut self, with_workers: bool) {
         let ledger = self.core.ledger();
         self.traces.keep(|job| ledger.is_open(job), |lease| ledger.is_held(lease));

@@ -1,4 +1,4 @@
-//! Puts into words what has happened: for the log, and for the journal that people read on pages and terminals.
+//! Writes the texts of events, for the log and for the event log that users see.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::event_log::EventLog;
 
-/// Tells what the core has noted.
+/// Reports a note of the core.
 pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
     match note {
         Note::Submitted { job, asked: Submission { n, method, priority, crosses, .. } } => {
@@ -90,12 +90,12 @@ pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
     }
 }
 
-/// What is stored of a job contradicts itself. At a start, whoever starts the coordinator logs it.
+/// Reports a damaged job. At a start, the program that starts the coordinator logs it.
 pub(crate) fn damaged(job: JobId, reason: &str, event_log: &mut EventLog) {
     event_log.add(EventKind::Failure, Some(job), format!("is damaged and set aside: {reason}"));
 }
 
-/// Tells what came out when records were counted again.
+/// Reports the finding of a recount.
 fn found(finding: &Finding, event_log: &mut EventLog) {
     match finding {
         Finding::Disputed { job, second, recorded } => {
@@ -109,7 +109,7 @@ fn found(finding: &Finding, event_log: &mut EventLog) {
             );
             event_log.add(EventKind::Failure, Some(*job), text);
         }
-        // One line for a name is enough: all that it recorded may follow.
+        // One line per name is enough: all its records may follow.
         Finding::Decided { job, verdict, is_blocked: false } => {
             debug!(%job, span = %verdict.span, loser = %verdict.lost_source.name, "a count has lost a dispute");
         }
@@ -127,7 +127,7 @@ fn found(finding: &Finding, event_log: &mut EventLog) {
     }
 }
 
-/// What the parts of a plan are called.
+/// Returns the name of a method's parts.
 const fn parts(method: Method) -> &'static str {
     match method {
         Method::Search => "crosses",
@@ -135,7 +135,7 @@ const fn parts(method: Method) -> &'static str {
     }
 }
 
-/// A job is done or given up.
+/// Reports a finished or cancelled job.
 pub(crate) fn over(job: &JobStatus, event_log: &mut EventLog) {
     let (id, n, state, solutions) = (job.id, job.n, job.state.name(), job.progress.solutions);
     info!(job = %id, %n, state, %solutions, "job over");
@@ -144,14 +144,14 @@ pub(crate) fn over(job: &JobStatus, event_log: &mut EventLog) {
     about(id, format!("n = {n}{part} is {state}: {solutions} solutions{counted}"), event_log);
 }
 
-/// The number of a job's solutions can't be, for it does not go with that of symmetric ones.
+/// Reports a job whose number of solutions contradicts that of symmetric ones.
 pub(crate) fn contradicted(job: JobId, event_log: &mut EventLog) {
     error!(%job, "the number of solutions contradicts that of symmetric ones");
     let text = "its number of solutions contradicts that of symmetric ones: one of the two is wrong";
     event_log.add(EventKind::Failure, Some(job), text.to_owned());
 }
 
-/// Everybody had to wait for one step of the event loop.
+/// Reports a slow step of the event loop, during which all others waited.
 pub(crate) fn was_slow(took: Duration, left_out: u64, event_log: &mut EventLog) {
     let seconds = took.as_secs_f64();
     info!(seconds, left_out, "a step of the event loop was slow");
@@ -159,7 +159,7 @@ pub(crate) fn was_slow(took: Duration, left_out: u64, event_log: &mut EventLog) 
     event_log.add(EventKind::Store, None, text);
 }
 
-/// A worker has lost leases through no decision of anybody.
+/// Reports that a worker has lost its leases by a timeout.
 fn lost(loss: &Loss, event_log: &mut EventLog) {
     let Loss { name, is_there, n_leases } = loss;
     let why = if *is_there { "took too long for what it held" } else { "was not heard of any more" };
@@ -179,7 +179,7 @@ fn about(job: JobId, text: String, event_log: &mut EventLog) {
     event_log.add(EventKind::Job, Some(job), text);
 }
 
-/// What people call a worker.
+/// Returns the name of a worker for messages.
 fn called(worker: WorkerId, name: Option<&Name>) -> String {
     name.map_or_else(|| format!("worker {worker}"), Name::to_string)
 }

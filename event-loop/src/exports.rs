@@ -1,5 +1,4 @@
-//! Certificates for who asks from afar: made on a thread that keeps nobody else waiting, one at a time, and sent as fast
-//! as they are read.
+//! Streams certificates to remote clients. A background thread makes one at a time, as fast as the client reads.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,35 +14,35 @@ use tokio::time::Instant;
 use queens_store::Records;
 use queens_store::certificate::ExportError;
 
-/// Bytes of a piece.
+/// The size of a piece in bytes.
 const PIECE: usize = 1 << 16;
 
-/// Pieces that may wait to be sent.
+/// The maximum number of pieces that wait to be sent.
 const WAITING: usize = 4;
 
-/// How long whoever asks may not read, and how long all of it may take: meanwhile the database keeps what it was when the
-/// export began.
+/// The time after which a client that does not read is dropped, and the limit for a whole export. Meanwhile the
+/// database must keep the state of the export's start.
 const UNREAD: Duration = Duration::from_secs(20);
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Why nobody gets a certificate.
+/// Why a client gets no certificate.
 #[derive(Debug, Error)]
 pub enum NoExport {
-    /// Somebody else is getting one.
+    /// Another client is getting one.
     #[error("a certificate is being sent to somebody else: ask again")]
     Busy,
-    /// Nothing is kept that one could be made of.
+    /// The coordinator keeps no records.
     #[error("this coordinator keeps no records")]
     Unkept,
-    /// It can't be made.
+    /// The export failed.
     #[error(transparent)]
     Failed(#[from] ExportError),
 }
 
-/// The pieces of a certificate, in order. Behind the last comes nothing, or why it is not whole.
+/// The pieces of a certificate, in order. An incomplete certificate ends with the reason.
 pub type Pieces = mpsc::Receiver<Result<Vec<u8>, NoExport>>;
 
-/// The records of a store, for certificates.
+/// The export of certificates from the records of a store.
 #[derive(Debug)]
 pub(crate) struct Exports {
     records: Option<Arc<dyn Records>>,
@@ -55,7 +54,7 @@ impl Exports {
         Self { records, one: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Begins to make one. When all of it is sent, or it can't be made, `ended` is called.
+    /// Starts an export. `ended` is called after everything is sent, or the export has failed.
     pub(crate) fn begin(
         &self,
         job: JobId,
@@ -73,7 +72,7 @@ impl Exports {
             let sent = exported.and_then(|()| Ok(out.send()?)).map_err(NoExport::from);
             runtime.block_on(ended(&sent));
             if let Err(error) = sent {
-                // If nobody listens any more, that was why.
+                // If the client has gone away, that is why it failed.
                 _ = runtime.block_on(out.sender.send_timeout(Err(error), UNREAD));
             }
         });
@@ -81,7 +80,7 @@ impl Exports {
     }
 }
 
-/// Cuts what is written into pieces.
+/// Cuts its input into pieces and sends them.
 struct PieceWriter {
     piece: Vec<u8>,
     sender: mpsc::Sender<Result<Vec<u8>, NoExport>>,
@@ -90,7 +89,7 @@ struct PieceWriter {
 }
 
 impl PieceWriter {
-    /// Sends what there is.
+    /// Sends the present piece.
     fn send(&mut self) -> io::Result<()> {
         if self.piece.is_empty() {
             return Ok(());
@@ -114,7 +113,7 @@ impl Write for PieceWriter {
         Ok(n)
     }
 
-    /// Nothing waits for a piece that is not full but the end.
+    /// Does nothing: only the last piece may be smaller than the others.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! How everybody talks to a running coordinator.
+//! The handle: the interface to a running coordinator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,15 +26,15 @@ use crate::snapshot::{Details, Snapshot};
 use crate::snapshot_publisher::DETAILS_AGE;
 use crate::status;
 
-/// How long to wait for the details of a job that nobody has looked at lately.
+/// The maximum wait for the details of a job that nobody has viewed recently.
 const LOOK_PATIENCE: Duration = Duration::from_secs(3);
 
-/// The coordinator has stopped; nothing more will come of it.
+/// The coordinator has stopped, and answers no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the coordinator has stopped")]
 pub struct Stopped;
 
-/// A way to talk to a running coordinator; cheap to clone.
+/// A handle to communicate with a running coordinator; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(crate) commands: mpsc::Sender<Command>,
@@ -44,7 +44,7 @@ pub struct Handle {
     pub(crate) contributions: Arc<Contributions>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) curves: SharedCurves,
-    /// What its store is called.
+    /// The kind of its store.
     pub(crate) store: &'static str,
 }
 
@@ -58,7 +58,7 @@ impl Handle {
         self.decide(what, |reply| Command::Submit { asked, reply }).await
     }
 
-    /// Changes how a job is served; the change is durable when this returns.
+    /// Changes the scheduling of a job; the change is durable when this returns.
     ///
     /// # Errors
     /// If the coordinator has stopped; inside, if there is no such job or it is over.
@@ -72,7 +72,7 @@ impl Handle {
         self.decide(what, |reply| Command::ChangeJob { job, change, reply }).await
     }
 
-    /// Drains, blocks or unblocks all workers of a name; returns how many there are. Blocks are durable then.
+    /// Drains, blocks or unblocks all workers of a name, and returns their number. Blocks are durable then.
     ///
     /// # Errors
     /// If the coordinator has stopped; inside, if there is no such worker.
@@ -90,7 +90,7 @@ impl Handle {
         self.decide(|| what, |reply| Command::ChangeWorkers { name, change, reply }).await
     }
 
-    /// Gives a job up.
+    /// Cancels a job.
     ///
     /// # Errors
     /// If the coordinator has stopped; inside, if there is no such job or it is done.
@@ -98,7 +98,7 @@ impl Handle {
         self.decide(|| format!("cancel job {job}"), |reply| Command::Cancel { job, reply }).await
     }
 
-    /// Has something decided, and says for the records what it was and what has become of it.
+    /// Sends a command, and records the action and its outcome for the audit log.
     async fn decide<T, E: ToString>(
         &self,
         what: impl FnOnce() -> String,
@@ -111,59 +111,59 @@ impl Handle {
             audit_action.record_outcome(&sent);
         }
         sent?;
-        // Whoever stops in between may have carried it out: then there is no outcome.
+        // If the coordinator stops meanwhile, the command may be carried out: then the outcome is unknown.
         let answer = answer.await.map_err(|_| Stopped)?;
         audit_action.record_outcome(&answer);
         Ok(answer)
     }
 
-    /// The present state, and a way to wait for changes.
+    /// Returns a receiver of snapshots, with the present one.
     #[must_use]
     pub fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
         self.snapshots.clone()
     }
 
-    /// The present state.
+    /// Returns the present snapshot.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshots.borrow().clone()
     }
 
-    /// How the coordinator itself stands.
+    /// Returns the coordinator's own status.
     #[must_use]
     pub fn status(&self) -> CoordinatorStatus {
         status::of_coordinator(&self.snapshot(), self.store, &self.loop_monitor)
     }
 
-    /// Its numbers for Prometheus.
+    /// Returns the metrics for Prometheus.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// How fast jobs were counted.
+    /// Returns the progress curves of jobs.
     pub fn curves(&self) -> &SharedCurves {
         &self.curves
     }
 
-    /// For how long the coordinator has been busy with one step, if that is so long that others notice.
+    /// Returns the duration of the present step, if it is noticeably long.
     pub fn busy(&self) -> Option<Duration> {
         self.loop_monitor.busy()
     }
 
-    /// For how long no worker has said anything, or the coordinator has run.
+    /// Returns the time since the last contact with a worker, or else since the start.
     #[must_use]
     pub fn since_worker_contact(&self) -> Duration {
         self.loop_monitor.since_worker_contact()
     }
 
-    /// Whether the coordinator has stopped.
+    /// Returns whether the coordinator has stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.commands.is_closed()
     }
 
-    /// The details of a job: those of a second or so ago, if somebody has looked lately, or else as soon as they are
-    /// made. `None` if there is no such job, or its plan is not made, or if they take long.
+    /// Returns the details of a job. They are about a second old if somebody has viewed them recently; otherwise this
+    /// waits until they are made. `None` if there is no such job, it has no plan yet, or the wait is too long.
     pub async fn details(&self, job: JobId) -> Option<Arc<Details>> {
         let mut snapshots = self.snapshots();
         let known = |snapshot: &Snapshot| snapshot.details.get(&job).cloned();
@@ -172,7 +172,7 @@ impl Handle {
         }
         let details = known(&snapshots.borrow());
         if details.as_ref().is_none_or(|details| details.made.elapsed() >= DETAILS_AGE) {
-            // If the queue is full there is much to do, and somebody looks again.
+            // A full queue means much work; the next request tries again.
             _ = self.commands.try_send(Command::Look { job });
         }
         if details.is_some() {
@@ -183,7 +183,7 @@ impl Handle {
         known(&*made.ok()?.ok()?)
     }
 
-    /// How a job has gone so far, in so many rates and so many groups of its parts at most; 0 for none.
+    /// Returns a job's progress history, with at most this many rates and groups of parts; 0 for none.
     pub async fn progress_history(&self, job: &JobStatus, rates: usize, groups: usize) -> ProgressHistory {
         let progress_history = match rates {
             0 => ProgressHistory::default(),
@@ -194,17 +194,17 @@ impl Handle {
         ProgressHistory { groups: groups.unwrap_or_default(), ..progress_history }
     }
 
-    /// What was decided about spans of a job of which there were different counts, in the order of the spans: 1000 at
-    /// most, without so many at the beginning.
+    /// Returns verdicts on spans of a job with different counts, in the order of the spans: at most 1000, after the
+    /// first `offset`.
     ///
     /// # Errors
-    /// As with [`contributions`](Self::contributions).
+    /// See [`contributions`](Self::contributions).
     pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
         self.contributions.verdicts(job, offset).await
     }
 
-    /// Who has counted a job, those with the most nodes first: as of some seconds ago, or longer if it takes long.
-    /// Nobody of a count that is not kept.
+    /// Returns the contributions to a job, most work first. They are some seconds old, or older if reading takes long.
+    /// Empty if the coordinator keeps no records.
     ///
     /// # Errors
     /// If the records can't be read, or not now.
@@ -212,16 +212,16 @@ impl Handle {
         self.contributions.of_job(job).await
     }
 
-    /// Who has counted a cross of a job.
+    /// Returns the contributions to a part of a job.
     ///
     /// # Errors
-    /// As with [`contributions`](Self::contributions).
+    /// See [`contributions`](Self::contributions).
     pub async fn contributions_to(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, QueryError> {
         self.contributions.of_cross(job, cross).await
     }
 
-    /// A certificate of a job that is done, piece by piece. When all of it is sent to somebody who `decides`, the job
-    /// counts as exported: nothing of it is doubted any more.
+    /// Streams a certificate of a finished job. With `record_action`, the job counts as exported after everything is
+    /// sent: no later finding changes its records.
     pub fn export(&self, job: JobId, record_action: bool) -> Result<Pieces, NoExport> {
         let audit_action = if record_action { AuditAction::current() } else { AuditAction::default() };
         audit_action.record_action(|| format!("export job {job}"));
@@ -242,9 +242,8 @@ impl Handle {
         begun
     }
 
-    /// Serves one session of a worker to its end, which is when the worker says goodbye or its link breaks, or when
-    /// the coordinator stops or closes it. `party` is who has opened it, where people are asked; where they are not,
-    /// each name is a party.
+    /// Serves one session of a worker to its end: the worker's goodbye, a broken link, or a stop or close by the
+    /// coordinator. `party` is the authenticated party of the session; without authentication, each name is a party.
     ///
     /// # Errors
     /// If the worker is refused.
@@ -274,7 +273,7 @@ impl Handle {
                 }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { session, failure, reply },
                 Some(ToCoordinator::Goodbye) => {
-                    // The answer comes by the link, which is closed then.
+                    // The answer comes by the link, which is then closed.
                     self.send(Command::Goodbye { session }).await.unwrap_or(());
                     return Ok(());
                 }

@@ -1,7 +1,7 @@
-//! What has happened, for people, also after a restart: how fast jobs were counted and by how many workers, and events.
+//! Records history for people, which survives a restart: the speeds of jobs, the number of workers, and events.
 //!
-//! The `Historian` follows snapshots, beside the event loop and without ever being waited for. Once in ten seconds,
-//! if there is anything new, it has that stored; a crash costs what is newer.
+//! The `Historian` follows snapshots beside the event loop, which never waits for it. It stores new data at most every
+//! ten seconds; a crash loses newer data.
 
 mod curves;
 mod resolution;
@@ -30,11 +30,11 @@ use queens_store::history::{Change, History, NotKept, Past, Subject};
 pub use self::curves::{Curves, Speeds, mean};
 pub use self::resolution::{begins, whole};
 
-/// For how long what is new may wait to be stored.
+/// The maximum time before new data are stored.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// What `store` has of history, and where it keeps it, as far as it is of these jobs: a database that was put in the
-/// place of another may have others with the same numbers.
+/// Opens the history of `store` and loads it, as far as it belongs to these jobs. A replaced database may have other
+/// jobs with the same numbers.
 pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn History>>, Past) {
     let mut history = store.history();
     let mut past = history.as_mut().map(|history| history.load()).unwrap_or_default();
@@ -48,34 +48,34 @@ pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn H
     (history, past)
 }
 
-/// The curves, for everybody to look at.
+/// The curves, shared between threads.
 #[derive(Clone, Debug, Default)]
 pub struct SharedCurves(Arc<Mutex<Curves>>);
 
 impl SharedCurves {
-    /// Looks at them, or changes them.
+    /// Locks the curves for reading or changing.
     pub fn lock(&self) -> MutexGuard<'_, Curves> {
-        // Nothing is left half done in there.
+        // Holders of the lock leave no inconsistent state, even if they panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Measures how fast jobs are counted and by how many workers, and has that and events stored.
+/// Measures the speeds of jobs and the number of workers, and stores them with events.
 #[derive(Debug)]
 pub(crate) struct Historian {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     store: Option<Box<dyn History>>,
     curves: SharedCurves,
     started: Instant,
-    /// The last event that is stored.
+    /// The number of the last stored event.
     last_event: u64,
-    /// Since when there is something that is not stored.
+    /// The time since when there are unstored data.
     changed: Option<Instant>,
     is_failing: bool,
 }
 
 impl Historian {
-    /// Goes on with what is known of the past.
+    /// Continues with the stored past.
     pub(crate) fn new(
         store: Option<Box<dyn History>>,
         past: Past,
@@ -100,7 +100,7 @@ impl Historian {
         self.curves.clone()
     }
 
-    /// Runs it on a thread of its own.
+    /// Runs the historian on a thread of its own.
     pub(crate) fn spawn(self) -> io::Result<JoinHandle<()>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let thread = thread::Builder::new().name("history".into());
@@ -128,7 +128,7 @@ impl Historian {
         self.look_at(self.started.elapsed(), unix_ms());
     }
 
-    /// Looks at the last snapshot at a time of a clock that never goes back, and of the calendar.
+    /// Samples the last snapshot. `now` is a monotonic clock, `at_ms` the calendar.
     fn look_at(&mut self, now: Duration, at_ms: u64) {
         let snapshot = self.snapshots.borrow_and_update().clone();
         let mut curves = self.curves.lock();
@@ -185,7 +185,7 @@ impl Historian {
                 reason
             }
         };
-        // What is in memory is tried again.
+        // The data in memory are stored at the next attempt.
         self.changed = Some(Instant::now());
         if !std::mem::replace(&mut self.is_failing, true) {
             warn!(

@@ -1,7 +1,7 @@
-//! A coordinator without servers: what decides, what keeps, and how everybody talks to the two.
+//! A coordinator without servers: the event loop that connects the ledger, its store, workers and users.
 //!
-//! The [`Ledger`](queens_ledger::Ledger) decides and a store keeps; [`Coordinator`] runs the two on a thread of their own
-//! and connects them to workers and users, who are in this process or speak through its servers.
+//! The [`Ledger`](queens_ledger::Ledger) decides, and a store makes its decisions durable. [`Coordinator`] runs both on
+//! a thread of their own. Workers and users are in this process, or connect through the program's servers.
 
 mod audit_action;
 mod command;

@@ -1,30 +1,30 @@
-//! Logging that whoever connects can cause, but not flood.
+//! Limits the rate of log lines that any client can cause.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Lines in a period, and how long that is.
+/// The maximum number of lines in a period, and its length.
 const MOST_LINES: u64 = 10;
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Says of one kind of line whether it may be logged: ten in ten seconds.
+/// Decides whether one kind of line may be logged: ten in ten seconds.
 #[derive(Debug, Default)]
 pub struct LogThrottle(Mutex<Lines>);
 
 #[derive(Debug, Default)]
 struct Lines {
-    /// When the period began, if one has.
+    /// The start of the period, if one has begun.
     began: Option<Instant>,
     n_logged: u64,
     n_left_out: u64,
 }
 
 impl LogThrottle {
-    /// Whether a line may be logged now; if so, how many were left out before it.
+    /// Returns whether a line may be logged now, and then the number of lines that were left out before it.
     pub fn allows(&self) -> Option<u64> {
-        // Nothing is left half done in there.
+        // Holders of the lock leave no inconsistent state, even if they panic.
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if lines.began.is_none_or(|began| now.duration_since(began) >= PERIOD) {

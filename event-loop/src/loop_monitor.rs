@@ -1,4 +1,4 @@
-//! Whether the event loop keeps up.
+//! Monitors whether the event loop keeps up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,21 +6,21 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A step of the event loop that takes longer is worth telling: whoever has something to say waits for as long.
+/// A step of the event loop that takes longer is reported, because all senders of commands wait that long.
 pub(crate) const SLOW: Duration = Duration::from_millis(250);
 
-/// When the event loop began its present step, for everybody to look at.
+/// The timing of the event loop, shared between threads.
 #[derive(Clone, Debug)]
 pub(crate) struct LoopMonitor {
     started: Instant,
-    /// In microseconds since `started`, and one more; 0 while it listens.
+    /// The start of the present step: microseconds since `started`, plus one; 0 while the loop waits for commands.
     step_began: Arc<AtomicU64>,
-    /// When a worker was last heard of, in microseconds since `started`.
+    /// The last contact with a worker, in microseconds since `started`.
     heard: Arc<AtomicU64>,
     longest: Arc<Mutex<Longest>>,
 }
 
-/// The longest step of this minute and of the one before it.
+/// The longest steps of this minute and of the previous one.
 #[derive(Debug, Default)]
 struct Longest {
     minute: u64,
@@ -29,7 +29,7 @@ struct Longest {
 }
 
 impl Longest {
-    /// Goes on to a minute, counted from the start.
+    /// Advances to a minute, counted from the start.
     fn turn_to(&mut self, minute: u64) {
         if minute != self.minute {
             self.before = if minute == self.minute + 1 { self.now } else { Duration::ZERO };
@@ -48,47 +48,47 @@ impl LoopMonitor {
         }
     }
 
-    /// The event loop begins a step.
+    /// Marks the start of a step.
     pub(crate) fn begin(&self) {
         self.step_began.store(self.now() + 1, Ordering::Relaxed);
     }
 
-    /// The step is done; returns how long it took.
+    /// Marks the end of the step, and returns its duration.
     pub(crate) fn end(&self) -> Duration {
         let took = self.since(self.step_began.swap(0, Ordering::Relaxed)).unwrap_or_default();
         self.with_longest(|longest| longest.now = longest.now.max(took));
         took
     }
 
-    /// A worker has said something.
+    /// Marks a contact with a worker.
     pub(crate) fn hear(&self) {
         self.heard.store(self.now(), Ordering::Relaxed);
     }
 
-    /// For how long no worker has said anything.
+    /// Returns the time since the last contact with a worker.
     pub(crate) fn since_worker_contact(&self) -> Duration {
         Duration::from_micros(self.now().saturating_sub(self.heard.load(Ordering::Relaxed)))
     }
 
-    /// How long the coordinator has run.
+    /// Returns the time since the coordinator started.
     pub(crate) fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// How long the longest step took in the last minute or two, or takes that is not done.
+    /// Returns the duration of the longest step in the last minute or two, the present one included.
     pub(crate) fn slowest(&self) -> Duration {
         let done = self.with_longest(|longest| longest.now.max(longest.before));
         done.max(self.since(self.step_began.load(Ordering::Relaxed)).unwrap_or_default())
     }
 
     fn with_longest<T>(&self, look: impl FnOnce(&mut Longest) -> T) -> T {
-        // Nothing is left half done in there.
+        // Holders of the lock leave no inconsistent state, even if they panic.
         let mut longest = self.longest.lock().unwrap_or_else(PoisonError::into_inner);
         longest.turn_to(self.uptime().as_secs() / 60);
         look(&mut longest)
     }
 
-    /// How long the present step has taken, if that is long.
+    /// Returns the duration of the present step, if that is long.
     pub(crate) fn busy(&self) -> Option<Duration> {
         self.since(self.step_began.load(Ordering::Relaxed)).filter(|busy| *busy >= SLOW)
     }

@@ -1,8 +1,7 @@
-//! Numbers for Prometheus.
+//! Metrics for Prometheus.
 //!
-//! What is counted while it happens costs the event loop an addition; all else is taken from the snapshot when somebody
-//! asks. There is no label of which there could be many values: no worker has numbers of its own, and of the jobs that
-//! are over only the last have.
+//! A counter costs the event loop one addition; all other metrics come from the snapshot when they are scraped. No
+//! label has many values: workers have no metrics of their own, and of finished jobs only the last have.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,13 +23,13 @@ use tokio::sync::watch;
 
 use crate::snapshot::Snapshot;
 
-/// Jobs that are over and still have numbers.
+/// The maximum number of finished jobs with metrics.
 const MOST_JOBS_OVER: usize = 100;
 
-/// What is counted while it happens.
+/// The counters, updated by the event loop.
 #[derive(Clone, Debug)]
 pub struct Counters {
-    /// In floating point, so that it can't wrap: 2^64 nodes are a large cluster's work of weeks.
+    /// In floating point, so that it can't wrap: 2^64 nodes are the work of weeks for a large cluster.
     nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
     reported: Family<OfFate, Counter>,
     report: Histogram,
@@ -39,18 +38,18 @@ pub struct Counters {
     step: Histogram,
 }
 
-/// What became of a reported span.
+/// The fate of a reported span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Fate {
-    /// It was new and is part of the total.
+    /// It was new, and is part of the total.
     Accepted,
-    /// It was granted to be counted again, and was.
+    /// It was granted as a recount, and recounted.
     CountedAgain,
-    /// It repeats a record, and counts to the same.
+    /// It repeats a record, with the same count.
     Duplicate,
-    /// It overlaps what is recorded, or nobody wants it.
+    /// It overlaps recorded spans, or is not needed.
     Discarded,
-    /// It repeats a record, and counts to something else.
+    /// It repeats a record, with another count.
     Conflict,
     /// It was not granted to the worker that reported it.
     Unleased,
@@ -66,7 +65,7 @@ impl Fate {
         Self::Unleased,
     ];
 
-    /// What has become of a span that lies wholly in recorded ones.
+    /// Returns the fate of a span that lies wholly in recorded ones.
     pub(crate) fn of_repeated(count: Count, recorded: Option<&Recorded>) -> Self {
         match recorded {
             None => Self::Discarded,
@@ -76,7 +75,7 @@ impl Fate {
     }
 }
 
-/// All numbers, to be written when somebody asks.
+/// All metrics, encoded on demand.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -85,7 +84,7 @@ pub struct Metrics {
 
 impl Counters {
     pub(crate) fn new() -> Self {
-        // From a tenth of a millisecond to 26 seconds.
+        // Buckets from a tenth of a millisecond to 26 seconds.
         let latency = || Histogram::new(exponential_buckets(1e-4, 4.0, 10));
         let counters = Self {
             nodes: Family::default(),
@@ -95,7 +94,7 @@ impl Counters {
             publishing: Counter::default(),
             step: latency(),
         };
-        // All are there from the start, for rates to begin at 0.
+        // All series exist from the start, so that rates begin at 0.
         for fate in Fate::ALL {
             counters.add_spans(fate, 0);
         }
@@ -105,32 +104,32 @@ impl Counters {
         counters
     }
 
-    /// So much work by a method is recorded.
+    /// Counts recorded work by a method.
     pub(crate) fn add_nodes(&self, method: Method, nodes: u64) {
         self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(nodes as f64);
     }
 
-    /// This has become of so many reported spans.
+    /// Counts reported spans with this fate.
     pub(crate) fn add_spans(&self, fate: Fate, n_spans: u64) {
         self.reported.get_or_create(&OfFate { outcome: fate }).inc_by(n_spans);
     }
 
-    /// A report was acknowledged this long after it came.
+    /// Observes the time from a report's arrival to its acknowledgement.
     pub(crate) fn acknowledged_after(&self, time: Duration) {
         self.report.observe(time.as_secs_f64());
     }
 
-    /// A transaction took this long.
+    /// Observes the duration of a transaction.
     pub(crate) fn committed_in(&self, time: Duration) {
         self.commit.observe(time.as_secs_f64());
     }
 
-    /// A step of the event loop took this long.
+    /// Observes the duration of a step of the event loop.
     pub(crate) fn stepped_in(&self, time: Duration) {
         self.step.observe(time.as_secs_f64());
     }
 
-    /// It took this long to make a snapshot, or of one what all pages are told.
+    /// Adds the time to make a snapshot, or the data that all pages get from one.
     pub fn published_in(&self, time: Duration) {
         self.publishing.inc_by(time.as_secs_f64());
     }
@@ -179,19 +178,19 @@ impl Metrics {
         Self { registry, counters }
     }
 
-    /// What is counted while it happens.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// All numbers.
+    /// Returns the registry of all metrics.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 }
 
-/// Whether the coordinator leads those of its database, which one with a data directory always does.
+/// Registers whether the coordinator leads among those of its database. With a data directory, it always does.
 pub fn register_leading(registry: &mut Registry, leads: bool) {
     let help = "Whether this coordinator leads (1) or stands by (0)";
     registry.register("leading", help, ConstGauge::new(i64::from(leads)));
@@ -247,7 +246,7 @@ struct OfTimeLeft {
     bound: &'static str,
 }
 
-/// The numbers of the snapshot.
+/// The metrics of the snapshot.
 #[derive(Debug)]
 struct SnapshotNumbers(watch::Receiver<Arc<Snapshot>>);
 
@@ -345,7 +344,7 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
     )
 }
 
-/// Whether nobody can make it go on.
+/// Returns whether the job can never continue.
 fn is_closed(job: &JobStatus) -> bool {
     matches!(job.state, JobState::Done | JobState::Cancelled | JobState::Damaged)
 }

@@ -1,10 +1,9 @@
-//! Threads that make plans, so that planning a large n keeps nobody waiting.
+//! Makes plans on threads of their own, so that planning a large n blocks nobody.
 //!
-//! A plan depends on its board, method and pass alone, so that each is made once and then kept: 99 at most, however many
-//! jobs there are.
-//! Boards that are planned in about the same time wait for each other, the smallest first; those that take seconds
-//! never wait for one that takes hours ([`lane`]). So at most [`LANES`] plans are being made at a time, and a board is
-//! planned after those that are smaller, never after a larger one that has not been begun.
+//! A plan depends only on its board, method and pass. So each is made once and then kept: 99 at most, for any number of
+//! jobs. Boards with similar planning times share a [`lane`]: they are planned one after another, the smallest first.
+//! Boards that take seconds never wait for one that takes hours. So at most [`LANES`] plans are made at a time, and a
+//! board is planned after smaller ones, never after a larger one that has not begun.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -22,16 +21,16 @@ use tracing::error;
 
 use crate::command::Command;
 
-/// How many plans are made at the same time, at most.
+/// The maximum number of plans that are made at the same time.
 const LANES: usize = 3;
 
-/// When to try again what could not be started.
+/// The delay before a failed start is retried.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What there is one plan for.
+/// The properties that determine a plan.
 type Board = (BoardSize, Method, Pass);
 
-/// Boards of the same lane are planned one after the other: those that take seconds, minutes, and hours.
+/// Returns the lane of a board: planning takes seconds, minutes, or hours.
 fn lane((n, method, _): Board) -> usize {
     match (method, n.get()) {
         (Method::Halves, _) | (Method::Search, 0..=27) => 0,
@@ -40,7 +39,7 @@ fn lane((n, method, _): Board) -> usize {
     }
 }
 
-/// The plans that are made, are being made, and are still to be made.
+/// The finished, running and queued plans.
 pub(crate) struct Planners {
     n_threads: NonZeroUsize,
     commands: mpsc::WeakSender<Command>,
@@ -48,11 +47,11 @@ pub(crate) struct Planners {
     waiting: BTreeMap<Board, BTreeSet<JobId>>,
     making: BTreeMap<Board, Making>,
     made: BTreeMap<Board, Arc<Plan>>,
-    /// When to start threads again, if one could not be started.
+    /// The time to retry a failed start of a thread.
     retry: Option<Instant>,
 }
 
-/// A plan that is being made.
+/// A plan in progress.
 #[derive(Default)]
 struct Making {
     /// Stops the threads that make it.
@@ -72,13 +71,13 @@ impl Planners {
         }
     }
 
-    /// Has a job wait for the plan of its board.
+    /// Queues a job for the plan of its board.
     pub(crate) fn add(&mut self, job: JobId, board: Board) {
         self.waiting.entry(board).or_default().insert(job);
         self.start();
     }
 
-    /// The job waits no more, if it did. A plan that nobody waits for is not made to its end.
+    /// Removes a job from the queue. Stops making a plan that no other job needs.
     pub(crate) fn remove(&mut self, job: JobId) {
         let Some((&board, jobs)) = self.waiting.iter_mut().find(|(_, jobs)| jobs.contains(&job)) else {
             return;
@@ -92,7 +91,7 @@ impl Planners {
         }
     }
 
-    /// A thread has ended, with its plan if it was not stopped.
+    /// Handles the end of a thread, which returns its plan unless it was stopped or failed.
     pub(crate) fn ended(&mut self, board: Board, plan: Option<Plan>) {
         let making = self.making.remove(&board);
         match plan {
@@ -107,7 +106,7 @@ impl Planners {
         self.start();
     }
 
-    /// Starts again what could not be started, when it is time to.
+    /// Waits until a failed start can be retried.
     pub(crate) async fn wait_for_retry(&self) {
         match self.retry {
             Some(at) => tokio::time::sleep_until(at).await,
@@ -115,12 +114,12 @@ impl Planners {
         }
     }
 
-    /// Whether there is a job for [`take`](Self::take).
+    /// Returns whether [`take`](Self::take) has a job.
     pub(crate) fn is_ready(&self) -> bool {
         self.waiting.keys().any(|board| self.made.contains_key(board))
     }
 
-    /// A job whose plan is made. It waits no more.
+    /// Removes a job whose plan is ready from the queue, and returns both.
     pub(crate) fn take(&mut self) -> Option<(JobId, Arc<Plan>)> {
         let (board, plan) = self.made.iter().find(|(board, _)| self.waiting.contains_key(board))?;
         let (board, plan) = (*board, plan.clone());
@@ -129,7 +128,7 @@ impl Planners {
         Some((job, plan))
     }
 
-    /// How many plans are to be made before the one of this board; `None` if it is being made, or made already.
+    /// Returns the number of plans to make before that of this board; `None` if it is running or finished.
     pub(crate) fn n_before(&self, board: Board) -> Option<usize> {
         let is_begun = |board: &Board| self.made.contains_key(board) || self.making.contains_key(board);
         if is_begun(&board) {
@@ -140,21 +139,21 @@ impl Planners {
         Some(smaller.count() + self.making.keys().filter(in_lane).count())
     }
 
-    /// Whether any plan is being made.
+    /// Returns whether any plan is in progress.
     pub(crate) fn is_making(&self) -> bool {
         !self.making.is_empty()
     }
 
-    /// The share of this board's plan that is made, less than 1 as long as that is not whole; `None` unless it is being
-    /// made.
+    /// Returns the finished share of this board's plan, which is below 1 until all is done; `None` unless it is in
+    /// progress.
     pub(crate) fn share_made(&self, board: Board) -> Option<Fraction> {
         let progress = &self.making.get(&board)?.progress;
-        // When all crosses are looked at, their work is still to be estimated.
+        // After the last part, the work must still be estimated.
         let share = progress.n_planned() as f64 / progress.n_parts().max(1) as f64;
         Fraction::try_from(share.min(0.999)).ok()
     }
 
-    /// Starts threads for the boards that are next.
+    /// Starts threads for the next boards.
     pub(crate) fn start(&mut self) {
         if self.retry.is_some_and(|at| Instant::now() < at) {
             return;
@@ -170,20 +169,20 @@ impl Planners {
         }
     }
 
-    /// Makes a plan on a thread of its own, which sends it as a command when it is done.
+    /// Makes a plan on a thread of its own, which sends it as a command.
     fn make(&mut self, board: Board) {
         let (n, method, pass) = board;
         let making = Making::default();
         let (stop, progress) = (making.stop.clone(), making.progress.clone());
         let (n_threads, commands) = (self.n_threads, self.commands.clone());
         let make = move || {
-            // That it has panicked, if it has, is in the log; nothing of it is used.
+            // A panic is in the log; nothing of that plan is used.
             let plan = catch_unwind(AssertUnwindSafe(|| {
                 Plan::with_progress(n, method, pass, n_threads, &stop, &progress)
             }));
             let plan = plan.unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
-                // An error means that the coordinator has stopped: it plans again when it is started again.
+                // On an error, the coordinator has stopped; it plans again after its next start.
                 _ = commands.blocking_send(Command::PlanEnded { board, plan });
             }
         };
@@ -196,7 +195,7 @@ impl Planners {
         }
     }
 
-    /// Stops making any plans.
+    /// Stops all plans in progress.
     pub(crate) fn stop_all(&mut self) {
         for making in self.making.values() {
             making.stop.store(true, Ordering::Relaxed);
@@ -223,7 +222,7 @@ mod tests {
         planners.add(JobId(1), board);
         let (_, plan) = ended(&mut commands).await;
         assert!(plan.is_some());
-        // As if its thread had not been there, or had panicked.
+        // As if the thread had not started, or had panicked.
         planners.ended(board, None);
         planners.add(JobId(2), board);
         assert!(planners.making.is_empty() && planners.n_before(board) == Some(0), "not at once");

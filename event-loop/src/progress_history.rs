@@ -1,4 +1,4 @@
-//! How a job has gone so far, for whoever asks: how fast it was counted, and how far its parts are.
+//! Computes a job's progress history for display: its rates over time, and the state of its parts.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use queens_store::history::{N_LEVELS, Point, Subject};
 use crate::history::{SharedCurves, begins, whole};
 use crate::snapshot::Details;
 
-/// Workers report once a second: means over less would go up and down with what happens to fall into it.
+/// The shortest interval of a rate. Workers report once a second: rates over less would fluctuate with the reports.
 const SMOOTH_MS: u64 = 5000;
 
-/// The shortest time of which a rate says something.
+/// The shortest measured time for a meaningful rate.
 const SHORTEST_MS: u64 = 500;
 
-/// The rates of a job in at most so many even parts of the time it was measured. O(points of one level + parts), of which
-/// there are at most 11,000.
+/// Returns the rates of a job in at most `most` equal intervals of its measured time. O(points of one level +
+/// intervals); a level has at most 11,000 points.
 pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: usize) -> ProgressHistory {
     let (levels, speeds) = {
         let curves = curves.lock();
@@ -27,7 +27,7 @@ pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: us
     ProgressHistory { span, rates, now: speeds.now.and_then(speed), groups: Vec::new() }
 }
 
-/// The parts of a job in at most so many groups. O(parts of the plan).
+/// Summarises the parts of a job in at most `most` groups. O(parts of the plan).
 pub(crate) fn groups(job: &JobStatus, details: &Details, most: usize) -> Vec<PartGroup> {
     let counted = job.terms.crosses;
     let all = (0..).zip(details.plan.parts()).zip(&details.crosses);
@@ -52,7 +52,7 @@ pub(crate) fn groups(job: &JobStatus, details: &Details, most: usize) -> Vec<Par
     counted.chunks(n_together).map(group).collect()
 }
 
-/// The time that is known of, and the rate in even parts of it.
+/// Returns the covered time, and the rates in equal intervals of it.
 fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<Option<Speed>>)> {
     let (level, points) = whole(levels)?;
     let begin = points.first().map(begins)?;
@@ -80,7 +80,7 @@ fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<
     Some((Duration::from_millis(span_ms), sums.into_iter().map(Sum::rate).collect()))
 }
 
-/// What was counted in one of even parts of the time. A point that lies in several counts in each as far as it does.
+/// The sums over one interval. A point in several intervals counts proportionally in each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     nodes: f64,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use queens_store::history::LEVELS;
 
-    /// One that was measured all of its step.
+    /// Returns a point that was measured during all of its step.
     fn point(level: usize, number: u64, nodes_per_second: u64) -> Point {
         let step_ms = LEVELS[level].step_seconds * 1000;
         let nodes = nodes_per_second * LEVELS[level].step_seconds;
@@ -139,11 +139,11 @@ mod tests {
         check(&fine, 2, 20, &[Some(0.0), Some(100.0)]);
         check(&fine, 1, 20, &[Some(50.0)]);
         check(&fine[..1], 10, 1, &[Some(0.0)]);
-        // Not over what nobody measured.
+        // Time that nobody measured has no rate.
         let with_gap: Vec<Point> =
             fine.iter().copied().filter(|point| !(1005..1010).contains(&point.number)).collect();
         check(&with_gap, 10, 20, &[Some(0.0), None, Some(100.0), Some(100.0)]);
-        // Parts that are no multiple of a step have no gaps, and no work twice.
+        // Intervals that are no multiple of a step have no gaps, and count no work twice.
         let coarse: Vec<Point> = (0..7).map(|number| point(1, 1000 + number, 60)).collect();
         check(&coarse, 3, 70, &[Some(60.0), Some(60.0), Some(60.0)]);
         check(
@@ -152,7 +152,7 @@ mod tests {
             30,
             &[Some(40.0), Some(60.0)],
         );
-        // What is older than the fine level keeps.
+        // Points that are older than the fine level.
         let coarse: Vec<Point> =
             [point(1, 98, 40), point(1, 99, 60), point(1, 100, 0), point(1, 101, 100)].into();
         let both: Vec<Point> = fine.into_iter().chain(coarse).collect();

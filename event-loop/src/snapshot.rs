@@ -1,4 +1,4 @@
-//! How things stood a moment ago, for everybody who wants to know.
+//! Snapshots: the recent state of a coordinator, for all readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,38 +8,38 @@ use queens_model::{Event, JobId, JobStatus, Name, WorkerStatus};
 use queens_solver::Plan;
 use tokio::time::Instant;
 
-/// A coordinator's state as of a moment ago.
+/// The state of a coordinator a moment ago.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     /// All jobs, in the order of submission.
     pub jobs: Vec<JobStatus>,
-    /// All workers that are connected or may come back, as of the last second.
+    /// All workers that are connected or may come back, at most a second old.
     pub workers: Arc<Vec<WorkerStatus>>,
-    /// Names of workers that get no leases, whether or not there are any.
+    /// The blocked names of workers, whether or not such workers exist.
     pub blocked: Vec<Name>,
-    /// Why reports are not acknowledged at present, if they are not.
+    /// The reason why reports are not acknowledged at present, if so.
     pub store_error: Option<String>,
-    /// Why the coordinator has ended by itself, if it has: what is stored is damaged, and what to do.
+    /// The reason why the coordinator has stopped by itself, if so: the stored data are damaged. Includes the remedy.
     pub damage: Option<String>,
-    /// The last events, the oldest first.
+    /// The recent events, the oldest first.
     pub events: Arc<[Arc<Event>]>,
-    /// The jobs that somebody [looks at](crate::Handle::details).
+    /// The details of jobs that somebody [views](crate::Handle::details).
     pub details: BTreeMap<JobId, Arc<Details>>,
 }
 
-/// What is too much to be told of every job all the time.
+/// Details of a job, which are too large for every snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Details {
     /// The job's plan.
     pub plan: Arc<Plan>,
-    /// What is recorded of each of its crosses.
+    /// The recorded state of each of its parts.
     pub crosses: Vec<CrossStatus>,
-    /// As of when.
+    /// The time when they were made.
     pub(crate) made: Instant,
 }
 
 impl Snapshot {
-    /// The job with this id.
+    /// Returns the job with this id.
     #[must_use]
     pub fn job(&self, id: JobId) -> Option<&JobStatus> {
         let at = self.jobs.binary_search_by_key(&id, |job| job.id).ok()?;

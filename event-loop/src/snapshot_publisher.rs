@@ -1,4 +1,4 @@
-//! What everybody may know: makes snapshots of how things stand, as often as somebody may want to see them change.
+//! Publishes snapshots of the coordinator's state, as often as viewers may need them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use crate::planners::Planners;
 use crate::snapshot::{Details, Snapshot};
 use crate::symmetric_counts::SymmetricCounts;
 
-/// How often snapshots are made while something is counted or planned, or has happened that is not published.
+/// The interval of snapshots while jobs are counted or planned, or news is unpublished.
 const AGE: Duration = Duration::from_millis(100);
 
-/// The same when nothing happens.
+/// The interval of snapshots while nothing happens.
 const IDLE_AGE: Duration = Duration::from_secs(1);
 
-/// How often the list of workers is made, if no operator has just changed it: it may be long.
+/// The interval at which the list of workers is made, unless an operator has just changed it: it may be long.
 const WORKERS_AGE: Duration = Duration::from_secs(1);
 
-/// How old the details of a job may be that somebody looks at.
+/// The maximum age of a job's details while somebody views them.
 pub(crate) const DETAILS_AGE: Duration = Duration::from_secs(1);
 
-/// For how long details of a job are made after somebody has looked at them.
+/// The time for which a job's details are made after the last request.
 const INTEREST: Duration = Duration::from_secs(10);
 
-/// Makes snapshots.
+/// Publishes snapshots.
 pub(crate) struct Publisher {
     sender: watch::Sender<Arc<Snapshot>>,
     counters: Counters,
     published: Instant,
     workers_published: Instant,
-    /// What the ledger's census was then.
+    /// The ledger's census at the last publication.
     census: (usize, usize),
-    /// Whether something may have happened since.
+    /// Whether anything may have happened since.
     has_news: bool,
-    /// When somebody last looked at the details of a job.
+    /// The last request for the details of each job.
     looked: BTreeMap<JobId, Instant>,
 }
 
-/// What snapshots are made of.
+/// The sources of a snapshot's data.
 pub(crate) struct Sources<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) planners: &'a Planners,
@@ -54,7 +54,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Publisher {
-    /// Publishes how things stand at the start.
+    /// Publishes the state at the start.
     pub(crate) fn new(sources: Sources<'_>, counters: Counters) -> Self {
         let Sources { ledger, turns, event_log, .. } = sources;
         let mut jobs = ledger.jobs();
@@ -72,27 +72,27 @@ impl Publisher {
         }
     }
 
-    /// The snapshots from now on.
+    /// Returns a receiver of all further snapshots.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Snapshot>> {
         self.sender.subscribe()
     }
 
-    /// Something has happened that people may want to see.
+    /// Notes that there is news to publish.
     pub(crate) fn note_news(&mut self) {
         self.has_news = true;
     }
 
-    /// Whether something may have happened that is not published.
+    /// Returns whether there may be unpublished news.
     pub(crate) fn has_news(&self) -> bool {
         self.has_news
     }
 
-    /// Somebody looks at the details of a job.
+    /// Notes a request for the details of a job.
     pub(crate) fn look(&mut self, job: JobId) {
         self.looked.insert(job, Instant::now());
     }
 
-    /// Whether it is time to publish again: `is_busy` says whether anything goes on.
+    /// Returns whether to publish now. `is_busy` is whether jobs are counted or planned.
     pub(crate) fn is_due(&self, ledger: &Ledger, is_busy: bool) -> bool {
         let has_changed = self.census != ledger.census();
         let is_wanted = self.looked.keys().any(|job| !self.sender.borrow().details.contains_key(job));
@@ -100,7 +100,7 @@ impl Publisher {
         has_changed || is_wanted || self.published.elapsed() >= age
     }
 
-    /// Publishes how things stand; with the workers as they are now, or as they were within the last second.
+    /// Publishes the state. Without `with_workers`, the list of workers may be up to a second old.
     pub(crate) fn publish(&mut self, sources: Sources<'_>, with_workers: bool) {
         let Sources { ledger, planners, turns, event_log } = sources;
         let before = self.sender.borrow().clone();
@@ -133,12 +133,12 @@ impl Publisher {
         self.counters.published_in(self.published.elapsed());
     }
 
-    /// Changes what is published in one point.
+    /// Changes the published snapshot in one point.
     pub(crate) fn amend(&self, amend: impl FnOnce(&mut Snapshot)) {
         self.sender.send_modify(|snapshot| amend(Arc::make_mut(snapshot)));
     }
 
-    /// The details of the jobs that somebody looks at.
+    /// Returns the details of the jobs that somebody views.
     fn details(
         &mut self,
         ledger: &Ledger,

@@ -1,4 +1,4 @@
-//! How the coordinator itself stands.
+//! Computes the coordinator's own status.
 
 use queens_ledger::{MOST_OPEN_JOBS, MOST_THREADS_IN_ALL, TooManyJobs};
 use queens_model::{CoordinatorStatus, JobState, Name};
@@ -6,7 +6,7 @@ use queens_model::{CoordinatorStatus, JobState, Name};
 use crate::loop_monitor::LoopMonitor;
 use crate::snapshot::Snapshot;
 
-/// The status of a coordinator with this snapshot, this kind of store and this pulse.
+/// Returns the status of a coordinator from its snapshot, its kind of store and its loop monitor.
 pub(crate) fn of_coordinator(
     snapshot: &Snapshot,
     store: &str,

@@ -1,8 +1,8 @@
-//! Fundamental placements of the boards that are done: a thread counts the symmetric ones of each board, which keeps
-//! nobody waiting, and the law of Burnside does the rest.
+//! Computes the fundamental placements of finished boards. A thread counts the symmetric placements of each board;
+//! Burnside's lemma gives the rest.
 //!
-//! The published numbers have no part in it. The search takes a second at n = 25, a minute or two at 28 and hours at
-//! 32; it is made for boards that are done alone, each once in a process, the smallest first.
+//! The published numbers have no part in it. The search takes a second at n = 25, a minute or two at 28, and hours at
+//! 32. It runs only for finished boards, once for each in a process, the smallest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,17 +19,17 @@ use tracing::error;
 
 use crate::command::{Command, Symmetric};
 
-/// When to try again to start a thread.
+/// The delay before a failed start of a thread is retried.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The symmetric placements of boards that are done, as far as they are counted.
+/// The symmetric placements of finished boards, as far as they are counted.
 pub(crate) struct SymmetricCounts {
     commands: mpsc::WeakSender<Command>,
     wanted: BTreeSet<BoardSize>,
     searching: Option<BoardSize>,
     /// `None` for a board on which the search has failed.
     known: BTreeMap<BoardSize, Option<Symmetric>>,
-    /// Jobs whose counts contradict the symmetric ones, so that this is said once.
+    /// Jobs whose counts contradict the symmetric ones, so that each is reported once.
     contradicted: BTreeSet<JobId>,
     stop: Arc<AtomicBool>,
     retry: Option<Instant>,
@@ -48,8 +48,8 @@ impl SymmetricCounts {
         }
     }
 
-    /// Says of all jobs that are done how many fundamental placements there are, as far as that is known, and begins to
-    /// look for the others. Returns the jobs that are found now to contradict the law.
+    /// Adds the number of fundamental placements to all finished jobs, if known, and starts the search for the others.
+    /// Returns the jobs that are newly found to contradict the lemma.
     pub(crate) fn complete(&mut self, jobs: &mut [JobStatus]) -> Vec<JobId> {
         let mut contradicted = Vec::new();
         for job in jobs.iter_mut().filter(|job| job.state == JobState::Done && !job.is_part()) {
@@ -68,7 +68,7 @@ impl SymmetricCounts {
         contradicted
     }
 
-    /// A search has ended.
+    /// Handles the end of a search.
     pub(crate) fn ended(&mut self, n: BoardSize, found: Option<Symmetric>) {
         if found.is_none() {
             error!(%n, "the search for symmetric placements has failed");
@@ -93,7 +93,7 @@ impl SymmetricCounts {
         let search = move || {
             let found = catch_unwind(AssertUnwindSafe(|| search(n, &stop))).unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
-                // An error means that the coordinator has stopped: it searches again when it is started again.
+                // On an error, the coordinator has stopped; it searches again after its next start.
                 _ = commands.blocking_send(Command::SearchEnded { n, found });
             }
         };
@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// Has all searches made that these jobs want, as the event loop does.
+    /// Runs all searches that these jobs need, like the event loop.
     fn complete(jobs: &mut [JobStatus]) -> Vec<JobId> {
         let (sender, mut commands) = mpsc::channel(64);
         let mut turns = SymmetricCounts::new(sender.downgrade());

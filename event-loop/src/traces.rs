@@ -1,7 +1,6 @@
-//! Tracing spans of jobs: of each its submission, its plan, its leases and the spans reported on them, until they are
-//! durable.
+//! Tracing spans of jobs: the submission, the plan, the leases, and the reports on them until they are durable.
 //!
-//! Nothing is kept unless somebody listens: spans are at the level `debug`, and a disabled one is not stored.
+//! Spans have the level `debug`. Disabled ones are not stored, so tracing costs nothing without a subscriber.
 
 use std::collections::HashMap;
 
@@ -11,19 +10,19 @@ use tracing::{Span, debug_span};
 
 use queens_ledger::SpanOutcome;
 
-/// The spans that are open.
+/// The open spans.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
-    /// From the submission to the end; of jobs that were stored, from the first lease.
+    /// From the submission to the end of a job; for restored jobs, from the first lease.
     jobs: HashMap<JobId, Span>,
     plans: HashMap<JobId, Span>,
     leases: HashMap<LeaseId, Span>,
-    /// Of what is reported and not durable yet.
+    /// The reports that are not durable yet.
     reports: Vec<Span>,
 }
 
 impl Traces {
-    /// A job was submitted: its plan is to be made.
+    /// Opens the span of a submitted job and that of its plan.
     pub(crate) fn submitted(&mut self, job: JobId, n: BoardSize) {
         let root = debug_span!(parent: None, "job", %job, %n);
         if root.is_disabled() {
@@ -34,12 +33,12 @@ impl Traces {
         self.jobs.insert(job, root);
     }
 
-    /// Its plan is made.
+    /// Ends the span of a finished plan.
     pub(crate) fn planned(&mut self, job: JobId) {
         self.plans.remove(&job);
     }
 
-    /// A message goes out; with it, a lease of a job may begin, whose number `job_of` tells.
+    /// Opens the span of a lease, if the message grants one. `job_of` returns the number of its job.
     pub(crate) fn sent(
         &mut self,
         worker: WorkerId,
@@ -58,7 +57,7 @@ impl Traces {
         }
     }
 
-    /// A counted span came; it is about to be made durable.
+    /// Opens the span of a report, which is not durable yet.
     pub(crate) fn reported(&mut self, worker: WorkerId, delta: &Delta, outcome: SpanOutcome) {
         let Some(lease) = self.leases.get(&delta.lease) else { return };
         let (job, span) = (delta.job, delta.span);
@@ -67,12 +66,12 @@ impl Traces {
         self.reports.push(report);
     }
 
-    /// What was reported is durable.
+    /// Ends the spans of reports, which are durable now.
     pub(crate) fn committed(&mut self) {
         self.reports.clear();
     }
 
-    /// Ends the spans of jobs that are over and of leases that nobody holds any more.
+    /// Ends the spans of finished jobs and of leases that nobody holds.
     pub(crate) fn keep(&mut self, is_open: impl Fn(JobId) -> bool, is_held: impl Fn(LeaseId) -> bool) {
         self.leases.retain(|&lease, _| is_held(lease));
         self.plans.retain(|&job, _| is_open(job));

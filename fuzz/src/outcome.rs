@@ -15,7 +15,7 @@ impl Outcome {
         if is_accepted { Self::Accepted } else { Self::Refused }
     }
 
-    /// Returns the outcome of two attempts, of which either may succeed.
+    /// Returns the outcome of two attempts: accepted if either is.
     pub(crate) fn or(self, other: Self) -> Self {
         Self::of([self, other].contains(&Self::Accepted))
     }

@@ -8,7 +8,7 @@ use crate::targets::{
     certificates, coordinator_messages, databases, operator_messages, requests, texts, worker_messages,
 };
 
-/// The most memory that any input may take, beyond this many times its length.
+/// The most memory that any input may take: this many bytes, and this many times its length.
 const MOST_BYTES: usize = 16 << 20;
 const TIMES_LENGTH: usize = 512;
 
@@ -40,7 +40,7 @@ impl Target {
     /// Runs it on an input.
     ///
     /// # Panics
-    /// If it misbehaves.
+    /// Panics if it misbehaves.
     pub fn feed(&self, input: &[u8]) -> Outcome {
         let (outcome, cost) = cost::of(|| (self.run)(input));
         let most = MOST_BYTES + TIMES_LENGTH * input.len();

@@ -136,8 +136,7 @@ impl Changes {
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
         writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
         let Self { comparisons: of_spans, mut draws, messages, plans, losses, findings, .. } = changes;
-        // One comparison of each span: its outcome must be durable before the next one is compared with the span's
-        // counts.
+        // One comparison per span: its outcome must be durable before the span's next one is compared.
         let mut comparisons = Vec::new();
         for (key, of_span) in of_spans {
             let mut of_span = of_span.into_iter();
@@ -147,8 +146,7 @@ impl Changes {
             }
         }
         if !comparisons.is_empty() {
-            // The outcomes are not durable yet, so a draw would return records that they confirm. The next tick asks
-            // again.
+            // Without these outcomes, a draw returns records that they confirm. The next tick repeats the draw.
             draws.clear();
         }
         Effects { writes, comparisons, draws, messages, plans, losses, findings }

@@ -1,9 +1,9 @@
 //! The coordinator without I/O: requests and the time go in; writes, messages and answers come out.
 //!
-//! Its caller repeats four steps. It [wakes](Core::wake) the core. It passes on what has arrived, and calls
+//! Its caller repeats four steps. It [wakes](Core::wake) the core. It passes on new requests, and calls
 //! [`tick`](Core::tick) when that is [due](Core::next_tick). It makes the writes of a [`Batch`] durable. Then it
-//! carries out what is [`Due`]. The types release no answer or message before the writes that it depends on are
-//! durable.
+//! carries out the actions that are [`Due`]. The types release no answer or message before the writes that it depends
+//! on are durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,8 +123,7 @@ impl Core {
         &self.ledger
     }
 
-    /// Returns the ledger's time: the time of the last wake since the start, without the time that it [stood
-    /// still](Self::stood_still).
+    /// Returns the ledger's time: that of the last wake since the start, without [standstills](Self::stood_still).
     #[must_use]
     pub fn now(&self) -> Duration {
         self.clock.now()
@@ -251,8 +250,7 @@ impl Core {
     /// Handles a worker's failure to count a span.
     ///
     /// # Errors
-    /// If the message is invalid, or the session is closed. Nothing changes then, except that an open session is
-    /// closed.
+    /// If the message is invalid, or the session is closed. Then nothing changes, but an open session is closed.
     pub fn fail(&mut self, session: Session, failure: &Failure) -> Result<(), WorkerRefusal> {
         self.is_open(session)?;
         let worker = session.worker();
@@ -295,8 +293,7 @@ impl Core {
         if self.sessions.is_open(session) { Ok(()) } else { Err(WorkerRefusal::Unknown(session.worker())) }
     }
 
-    /// Returns the writes since the last batch, and the actions that follow. The caller takes the next batch only after
-    /// it has written this one.
+    /// Returns the writes since the last batch, and their actions. The caller writes a batch before it takes the next.
     pub fn take_batch(&mut self) -> Batch {
         let Effects { writes, comparisons, draws, messages, plans, losses, findings } =
             self.ledger.take_effects();

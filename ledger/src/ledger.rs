@@ -286,7 +286,7 @@ impl Ledger {
     }
 
     /// Lifts a block, and returns how many workers it had blocked. This also clears parties that have lost a dispute by
-    /// this name or have a worker of this name, and the party whose identifier the name is.
+    /// this name or have a worker of this name. A name that is a party's identifier clears that party.
     ///
     /// # Errors
     /// If there is none, and the name is not blocked.
@@ -294,8 +294,7 @@ impl Ledger {
         operators::unblock(&mut self.state, now, name)
     }
 
-    /// Returns the names of workers that get no leases: operators have blocked them, or parties have lost a dispute by
-    /// them.
+    /// Returns the names of workers that get no leases, by operators' blocks or by lost disputes of their parties.
     pub fn blocked(&self) -> impl Iterator<Item = &Name> {
         self.state.workers().blocked().into_iter()
     }

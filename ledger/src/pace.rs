@@ -205,8 +205,8 @@ impl JobPace {
         TimeLeft::new(low, expected, expected * either_way + SLACK_SECONDS).ok()
     }
 
-    /// Returns the share of the promised nodes that was lately counted, its standard deviation between periods, and the
-    /// mean length and the number of those periods.
+    /// Returns the share of the promised nodes that was lately counted, and its standard deviation between periods. The
+    /// other two values are the mean length and the number of those periods.
     fn share_kept(&self, speed: f64) -> (f64, f64, f64, f64) {
         let weighted = || {
             let weights = std::iter::successors(Some(1.0), |weight| Some(weight * FADING));

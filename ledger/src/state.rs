@@ -2,8 +2,8 @@
 //!
 //! Each table keeps its own invariants. This module keeps those between them:
 //! - A worker holds exactly the live leases with its number.
-//! - Each subproblem of a job with a plan is recorded, free, failed or held under a live lease. A recorded one may be held
-//!   too, for a recount or because a late report on a lost lease came first.
+//! - Each subproblem of a job with a plan is recorded, free, failed or held under a live lease. A recorded one may be
+//!   held too, for a recount or because a late report on a lost lease came first.
 
 mod blocking;
 
@@ -430,8 +430,7 @@ impl State {
         if is_its { self.leases.take_former(id, job) } else { None }
     }
 
-    /// Removes a reported span of an ended lease. Returns `false`, and removes nothing, if this worker may not report
-    /// it.
+    /// Removes a reported span of an ended lease. Returns `false`, without a change, if this worker may not report it.
     pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
         let source = self.workers.get(worker).map(Worker::source);
         source.is_some_and(|source| self.leases.report_former(id, (worker, source), job, span))

@@ -156,7 +156,7 @@ impl From<&Path> for StoreName {
 }
 
 impl StoreError {
-    /// Returns the error with another location, of which the one in the error is a copy.
+    /// Returns the error for the original location of a copy in which it occurred.
     #[must_use]
     pub fn at(self, other: &Path) -> Self {
         match self {

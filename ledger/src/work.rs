@@ -17,8 +17,7 @@ pub(crate) fn n_subproblems_of(plan: &Plan, cross: u32, work: u128) -> u64 {
     })
 }
 
-/// Returns the share of `work` that belongs to `part` of `all` subproblems. No product here reaches 2^128, because work
-/// stays below 2^80.
+/// Returns the share of `part` of `all` subproblems in `work`. As work stays below 2^80, no product reaches 2^128.
 pub(crate) fn share_of_work(work: u128, part: u64, all: u64) -> u128 {
     if all == 0 { 0 } else { work * u128::from(part) / u128::from(all) }
 }

@@ -149,8 +149,7 @@ fn lies_pass_unnoticed_as_often_as_the_formula_says() {
             variance += probability * (1.0 - probability);
             noticed += f64::from(u8::from(!world.blocked().is_empty()));
             n_lies += n_false;
-            // A liar that is noticed once is found out in all its records, so false records are left only of unnoticed
-            // liars.
+            // One noticed lie exposes all records of a liar, so false records are left only of unnoticed liars.
             assert!(world.blocked().is_empty() || world.n_false_records(job) == 0);
         }
         say(&format!(
@@ -164,8 +163,7 @@ fn lies_pass_unnoticed_as_often_as_the_formula_says() {
 }
 
 /// Of `m` invitations of the same speed, `k` collude: they tell the same lies, and confirm each other. All s records of
-/// a lie pass unnoticed with probability (1 - p (m - k) / (m - 1))^s, because any of the m - 1 others recounts a drawn
-/// record.
+/// a lie pass unnoticed with probability (1 - p (m - k) / (m - 1))^s: any of the m - 1 others recounts a drawn record.
 #[test]
 fn lies_of_colluders_pass_unnoticed_as_often_as_the_formula_says() {
     say("| k of m | share | records of the lie, mean | computed | simulated |");

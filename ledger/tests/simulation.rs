@@ -1,12 +1,12 @@
-//! Random histories on a model of a disk, and on one of a database that two coordinators share.
+//! Plays random histories on a model of a disk, and on a model of a database that two coordinators share.
 
 #[path = "simulation/mod.rs"]
 mod simulation;
 
-/// As many as take some ten seconds without optimisation.
+/// This many take some ten seconds without optimisation.
 const HISTORIES: u64 = 600;
 
-/// The same of two coordinators.
+/// The same for two coordinators.
 const HISTORIES_OF_TWO: u64 = 400;
 
 #[test]

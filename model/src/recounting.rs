@@ -44,7 +44,7 @@ pub struct VerdictStatus {
 /// The confidence of a claim that a falsification would have been noticed.
 const SURE: f64 = 0.99;
 
-/// Returns the least number of falsified records of which at least one is drawn with a probability of 99 %.
+/// Returns the least number of falsified records that a recount notices with a probability of 99 %.
 fn surely_noticed(share: Share) -> f64 {
     ((1.0 - SURE).ln() / (1.0 - share.fraction()).ln()).ceil()
 }

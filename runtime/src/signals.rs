@@ -27,7 +27,7 @@ pub fn go_on_at_hangup() -> io::Result<()> {
 /// Notifies a supervisor such as systemd, by its protocol, that this process is ready. Does nothing without one.
 pub fn ready() {
     if let Err(error) = sd_notify::notify(&[NotifyState::Ready]) {
-        warn!(%error, "whoever supervises this is not told that it is ready");
+        warn!(%error, "failed to notify the supervisor that this process is ready");
     }
 }
 
@@ -52,7 +52,6 @@ pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for either signal.
 async fn next(interrupt: &mut Signal, terminate: &mut Signal) {
     tokio::select! {
         _ = interrupt.recv() => {}

@@ -1,10 +1,9 @@
-//! What joining halves takes in proportion to searching: `cargo bench -p queens-solver --bench halves -- 20 22 24`.
+//! Compares the time of the halves method with the search's: `cargo bench -p queens-solver --bench halves -- 20 22 24`.
 //!
-//! Of each board some samples are counted by either method in turn, on one thread, and the whole board's time is
-//! estimated from them as time a unit of work times the board's estimated work. Samples of halves are subproblems that
-//! follow each other, as workers count them: lists are made for the first of them that needs them. A further argument
-//! `avx2` counts with that kernel, `two` on two threads at once. What is counted does not depend on the kernel, which
-//! is asserted by tests, not here.
+//! Either method counts some samples of each board in turn, on one thread. The estimate of the whole board's time is
+//! the time per unit of work times the board's estimated work. Samples of half boards are consecutive subproblems, as
+//! workers count them: the first one that needs a list makes it. A further argument `avx2` counts with that kernel,
+//! `two` on two threads at once. The counts do not depend on the kernel; tests assert this, not the benchmark.
 
 #![expect(clippy::print_stdout, reason = "the report")]
 
@@ -19,10 +18,10 @@ use queens_solver::{BoardSize, Kernel, Method, Plan, Sampler, SplitMix};
 /// Turns of each method.
 const TURNS: usize = 12;
 
-/// How long a turn of the search goes on.
+/// The duration of a turn of the search.
 const TURN: Duration = Duration::from_secs(3);
 
-/// The work that is expected of a turn of halves, in units: some seconds.
+/// The expected work of a turn of the halves method, in units: some seconds.
 const WORK: u128 = 3_000_000_000;
 
 /// Descents that estimate the work of a sample's part.
@@ -30,7 +29,7 @@ const N_DESCENTS: u32 = 256;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// What one or several turns took and counted.
+/// The time and the counts of some turns.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     seconds: f64,
@@ -60,9 +59,8 @@ fn search(sampler: &Sampler, kernel: Kernel, first: usize, step: usize) -> io::R
     Ok(counted)
 }
 
-/// Counts subproblems of halves that follow each other, from a random one on: of parts with more work more often, and
-/// there so many that about the same work is to be expected each time. So all of them stand for as much of the board,
-/// whatever they hold.
+/// Counts consecutive subproblems of half boards, from a random one on. Parts with more work are drawn more often, and
+/// the number of subproblems gives about the same expected work each time. So all runs stand for as much of the board.
 fn halves(plan: &Plan, kernel: Kernel, random: &mut SplitMix) -> Result<Counted, Box<dyn Error>> {
     let mut left = board_work(plan) * random.below(1 << 30) as f64 / f64::from(1 << 30);
     let mut chosen = plan.parts().iter().filter(|part| {
@@ -80,25 +78,25 @@ fn halves(plan: &Plan, kernel: Kernel, random: &mut SplitMix) -> Result<Counted,
     for numbers in [from..n_subproblems.min(from + len), 0..(from + len).saturating_sub(n_subproblems)] {
         nodes += subproblems.count(numbers, kernel, &NEVER).ok_or("stopped by nobody")?.nodes as f64;
     }
-    // A part that is smaller than that stands for more.
+    // A part with less work than a turn's stands for more.
     let stands_for = WORK as f64 / (work as f64 * len as f64 / n_subproblems as f64);
     let seconds = (process_time()? - before).as_secs_f64();
     Ok(Counted { seconds: seconds * stands_for, nodes: nodes * stands_for })
 }
 
-/// What a plan estimates the work of a board to be.
+/// Returns the estimated work of a board.
 fn board_work(plan: &Plan) -> f64 {
     plan.parts().iter().map(|part| part.choice().work as f64).sum()
 }
 
-/// The time this thread was on a processor.
+/// Returns this thread's processor time.
 fn process_time() -> io::Result<Duration> {
     let stat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds = stat.split_whitespace().next().and_then(|first| first.parse().ok());
     nanoseconds.map(Duration::from_nanos).ok_or_else(|| io::Error::other("no times of threads"))
 }
 
-/// Does the same on so many threads at once; the sum of what they counted.
+/// Runs the same count on several threads at once, and sums up the results.
 fn on_threads(
     n_threads: usize,
     count: impl Fn(usize) -> Result<Counted, Box<dyn Error>> + Sync,

@@ -1,8 +1,8 @@
-//! How many instructions the kernels need for a node: `cargo bench -p queens-solver --bench instructions`.
+//! Counts the kernels' instructions for each node: `cargo bench -p queens-solver --bench instructions`.
 //!
 //! Unlike times, they are nearly the same each time on any machine, so that a change of a hundredth shows. This program
-//! runs itself under valgrind's callgrind, which knows AVX2 but not AVX-512, and asserts what was counted. From the
-//! instructions of a whole board those of an empty run are taken, for the start of the program.
+//! runs itself under valgrind's callgrind, which supports AVX2 but not AVX-512, and asserts the counts. It subtracts
+//! the instructions of an empty run, for the start of the program.
 
 #![expect(clippy::print_stdout, reason = "the report")]
 
@@ -12,13 +12,13 @@ use std::process::{Command, ExitCode};
 
 use queens_solver::{BoardSize, Count, Kernel, Method, Sampler, published};
 
-/// Done in seconds under valgrind, which slows a program down fifty times.
+/// A board that takes seconds under valgrind, which slows a program down fifty times.
 const BOARD: u8 = 14;
 
 /// The nodes of that board: the same for all kernels.
 const NODES: u64 = 1_038_875;
 
-/// The exit status where a kernel is not available.
+/// The exit status if a kernel is not available.
 const NOT_AVAILABLE: u8 = 3;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -44,7 +44,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Counts the first crosses of the board, in the process that valgrind watches.
+/// Counts the first crosses of the board, in valgrind's child process.
 fn count(kernel: &str, n_crosses: usize) -> ExitCode {
     let kernel =
         Kernel::ALL.into_iter().find(|candidate| candidate.name() == kernel).expect("a kernel's name");
@@ -66,7 +66,7 @@ fn count(kernel: &str, n_crosses: usize) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The instructions of a process that counts so many crosses, or `None` where the kernel is not available.
+/// Returns the instructions of a process that counts `n_crosses` crosses, or `None` if the kernel is not available.
 fn instructions(kernel: Kernel, n_crosses: usize) -> Result<Option<u64>, Box<dyn Error>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

@@ -1,11 +1,11 @@
-//! What the kernels need for a board, for crosses and for parts of a large board: `cargo bench --bench kernels`.
+//! Measures the kernels on a board, on crosses and on parts of a large board: `cargo bench --bench kernels`.
 //!
-//! Every turn asserts what was counted. Throughput is in nodes, which are the same for all kernels.
+//! Every turn asserts its counts. Throughput is in nodes, which are the same for all kernels.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, published};
 
-/// What is counted in one turn, and what it must count to.
+/// The counted parts of one turn, and their expected count.
 struct Task {
     name: &'static str,
     parts: Vec<SampledPart>,
@@ -13,7 +13,7 @@ struct Task {
 }
 
 impl Task {
-    /// The first `n_parts` parts of a board, as the portable kernel counts them.
+    /// Takes the first `n_parts` parts of a board, with the portable kernel's count.
     fn new(name: &'static str, n: u8, n_parts: usize) -> Self {
         let n = BoardSize::new(n).expect("a board size");
         let sampler = Sampler::new(n, Method::Search);

@@ -1,6 +1,6 @@
-//! What making a plan takes on one thread: `cargo bench -p queens-solver --bench plans`.
+//! Measures planning on one thread: `cargo bench -p queens-solver --bench plans`.
 //!
-//! Every turn asserts how many subproblems there are.
+//! Every turn asserts the number of subproblems.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;

@@ -1,10 +1,10 @@
-//! How long the subproblems of halves take, and whether their work tells it: `cargo bench -p queens-solver --bench
-//! subproblems -- 20 24`; without numbers for n = 20 to 28.
+//! Measures the subproblems of half boards, and whether work predicts their time:
+//! `cargo bench -p queens-solver --bench subproblems -- 20 24`; without numbers for n = 20 to 28.
 //!
-//! Of each board some subproblems that are spread evenly over all are counted, for the mean; each twice, first with
-//! nothing kept of others, then with the lists of its columns, which neighbours share. Then those whose columns are
-//! farthest apart, which take longest. At last, up to n = 24, some of some parts, for the time that a unit of work takes in
-//! each. Times are those of one thread on a processor.
+//! For the mean, it counts subproblems spread evenly over each board, each twice: first without lists, then with the
+//! lists of its columns, which neighbours share. Then it counts those whose columns are farthest apart, which take
+//! longest. Up to n = 24 it also counts some in each of several parts, for their time per unit of work. Times are
+//! processor times of one thread.
 
 #![expect(clippy::print_stdout, reason = "the report")]
 
@@ -16,28 +16,28 @@ use std::{fs, io};
 
 use queens_solver::{BoardSize, Count, Kernel, Method, Part, Plan, PlannedPart, SplitMix};
 
-/// How long to count for the mean, for the longest, and for the parts.
+/// The time to count for the mean, for the longest, and for the parts.
 const TIME: Duration = Duration::from_secs(10);
 
-/// Sets of columns of which some subproblems are counted to find the longest.
+/// Sets of columns with counted subproblems, to find the longest.
 const N_SETS: u32 = 6;
 
-/// Sets whose spread is looked at: all of even boards, up to n = 24.
+/// The most sets whose spread is computed: all of even boards, up to n = 24.
 const MOST_SETS: u64 = 3_000_000;
 
-/// Parts whose time a unit is compared.
+/// Parts whose time per unit is compared.
 const N_PARTS: usize = 30;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// The time this thread was on a processor, in seconds.
+/// Returns this thread's processor time, in seconds.
 fn process_time() -> io::Result<f64> {
     let stat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds = stat.split_whitespace().next().and_then(|first| first.parse::<f64>().ok());
     nanoseconds.map(|nanoseconds| nanoseconds / 1e9).ok_or_else(|| io::Error::other("no times of threads"))
 }
 
-/// What a subproblem counts to, and its seconds: with nothing kept, and with its lists.
+/// Counts a subproblem, and returns its seconds without lists and with lists.
 fn timed(part: &PlannedPart, number: u64) -> io::Result<(Count, [f64; 2])> {
     let mut subproblems = part.subproblems();
     let mut count = || subproblems.count(number..number + 1, Kernel::best(), &NEVER).unwrap_or_default();
@@ -48,7 +48,7 @@ fn timed(part: &PlannedPart, number: u64) -> io::Result<(Count, [f64; 2])> {
     Ok((first, [between - before, process_time()? - between]))
 }
 
-/// How many numbers a set of columns has.
+/// Returns the subproblem numbers of a set of columns.
 fn n_numbers_of_set(part: &PlannedPart, n: BoardSize) -> Result<u64, Box<dyn Error>> {
     let Part::Halves(halves) = part.part() else { return Err("not of halves".into()) };
     let powers = (0..=3).map(|n_digits| u64::from(n.get() / 2).pow(n_digits));
@@ -56,8 +56,8 @@ fn n_numbers_of_set(part: &PlannedPart, n: BoardSize) -> Result<u64, Box<dyn Err
     of_first.max().ok_or_else(|| "a set has a number".into())
 }
 
-/// How far apart the columns of both halves are: the logarithm of how likely it is that no two queens in random rows
-/// attack each other, if all pairs were independent.
+/// Returns the spread of both half boards' columns. It is the logarithm of the probability that no two queens in random
+/// rows attack each other, if all pairs were independent.
 fn spread(n: BoardSize, halves: [u32; 2]) -> f64 {
     let m = f64::from(n.get() / 2);
     let mut spread = 0.0;
@@ -77,7 +77,7 @@ struct Set<'a> {
     spread: f64,
 }
 
-/// The sets of columns with the greatest spread, of those that are looked at.
+/// Returns the sets of columns with the greatest spread, among those computed.
 fn farthest_apart(plan: &Plan) -> Result<Vec<Set<'_>>, Box<dyn Error>> {
     let mut sets = Vec::new();
     let n_all: u64 = plan.parts().iter().map(|part| part.choice().n_subproblems).sum();
@@ -90,13 +90,13 @@ fn farthest_apart(plan: &Plan) -> Result<Vec<Set<'_>>, Box<dyn Error>> {
             sets.push(Set { part, first, spread: spread(plan.n(), columns) });
         }
         sets.sort_by(|a: &Set<'_>, b| b.spread.total_cmp(&a.spread));
-        // Those that are not canonical hold nothing.
+        // Sets that are not canonical hold nothing, so some extra are kept.
         sets.truncate(8 * N_SETS as usize);
     }
     Ok(sets)
 }
 
-/// Subproblems spread evenly over all: the mean time of all of them, with nothing kept and with their lists.
+/// Measures subproblems spread evenly over all: their mean time without lists and with lists.
 fn mean(plan: &Plan) -> io::Result<()> {
     let n_all: u64 = plan.parts().iter().map(|part| part.choice().n_subproblems).sum();
     let (began, mut random) = (Instant::now(), SplitMix::new(plan.n().get().into()));
@@ -131,7 +131,7 @@ fn mean(plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-/// The longest of those whose columns are farthest apart.
+/// Measures the longest subproblem of the sets with the columns farthest apart.
 fn longest(plan: &Plan) -> Result<(), Box<dyn Error>> {
     let (mut random, mut n_counted, mut n_sets, mut longest) = (SplitMix::new(1), 0, 0, [0.0_f64; 2]);
     for Set { part, first, .. } in farthest_apart(plan)? {
@@ -159,8 +159,8 @@ fn longest(plan: &Plan) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Seconds for 10^9 units of work, in parts spread evenly over all: of each some sets of columns, with all their numbers
-/// one after another, as in a count.
+/// Measures the seconds for 10^9 units of work, in parts spread evenly over all. Each part counts some sets of columns,
+/// with all their numbers in order, as a job does.
 fn seconds_a_unit(plan: &Plan) -> Result<(), Box<dyn Error>> {
     let mut random = SplitMix::new(2);
     let mut all = Vec::new();
@@ -180,7 +180,7 @@ fn seconds_a_unit(plan: &Plan) -> Result<(), Box<dyn Error>> {
             all.push((seconds / nodes as f64 * 1e9, part.choice().work as f64));
         }
     }
-    // Each part as often as it has work: where there is hardly any, time goes to the lists.
+    // Weights each part by its work: with hardly any work, the lists take the time.
     let sum: f64 = all.iter().map(|(_, work)| work).sum();
     let mean = all.iter().map(|(one, work)| one * work).sum::<f64>() / sum;
     let variance = all.iter().map(|(one, work)| (one - mean).powi(2) * work).sum::<f64>() / sum;
@@ -200,7 +200,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("n = {n}, {}", Kernel::best());
         mean(&plan)?;
         longest(&plan)?;
-        // Beyond that a set takes too long.
+        // Larger boards take too long for a set.
         if n <= 24 {
             seconds_a_unit(&plan)?;
         }

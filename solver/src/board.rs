@@ -1,4 +1,4 @@
-//! Board sizes and squares.
+//! Board sizes and squares, with their parsing and bounds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BoardSize(u8);
 
-/// A number that is no board size.
+/// The text of a number that is not a board size.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("board size '{0}' is not a whole number from 0 to 32")]
 pub struct InvalidBoardSize(String);
@@ -18,7 +18,7 @@ impl BoardSize {
     /// The largest board: one bit of a 32-bit word for each column.
     pub const MAX: u8 = 32;
 
-    /// A board of `n` rows and columns.
+    /// Makes the size of a board with `n` rows and columns.
     ///
     /// # Errors
     /// If `n` is over [`BoardSize::MAX`].
@@ -26,18 +26,18 @@ impl BoardSize {
         if n <= Self::MAX { Ok(Self(n)) } else { Err(InvalidBoardSize(n.to_string())) }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// All sizes from `first` to `last`, both included.
+    /// Returns all sizes from `first` to `last`, both included.
     pub fn range(first: u8, last: u8) -> impl Iterator<Item = Self> {
         (first..=last.min(Self::MAX)).map(Self)
     }
 
-    /// A mask with a bit for each column: bit `c` stands for column `c`.
+    /// Returns a mask with a bit for each column: bit `c` stands for column `c`.
     ///
     /// ```
     /// # use queens_solver::BoardSize;
@@ -82,7 +82,7 @@ impl fmt::Display for BoardSize {
     }
 }
 
-/// A square, counted from 0 at the top left.
+/// A square. Rows and columns count from 0 at the top left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Square {
     /// 0 is the top row.
@@ -92,7 +92,7 @@ pub struct Square {
 }
 
 impl Square {
-    /// Whether queens on the two squares attack each other. A square attacks itself.
+    /// Returns whether queens on the two squares attack each other. A square attacks itself.
     ///
     /// ```
     /// # use queens_solver::Square;

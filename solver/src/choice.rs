@@ -1,31 +1,31 @@
-//! What planning decides about parts, and how far it is.
+//! Planning results for one part, and the progress of planning.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::symmetry::Symmetry;
 
-/// What planning decides about a part. With this stored, the plan can be had again.
+/// The planned image, numbering and work of one part. Stored choices restore a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// The image that a cross is counted on; the identity for halves.
+    /// The image on which a cross is counted; the identity for half boards.
     pub image: Symmetry,
     /// The number of subproblems.
     pub n_subproblems: u64,
-    /// The estimated work of the whole part: nodes for a cross, units of work for halves.
+    /// The estimated work of the whole part: nodes for a cross, units for half boards.
     pub work: u128,
 }
 
-/// Which of the two times a board is counted by one method.
+/// The first or second count of a board by one method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pass {
-    /// The first.
+    /// The first count.
     #[default]
     First,
-    /// The second: each cross on another image, so that its nodes are others and its solutions the same.
+    /// The second count: each cross on another image, which has other nodes and the same solutions.
     Second,
 }
 
-/// How far a plan is while it is being made. Other threads may look at it.
+/// The progress of a plan in the making. Other threads may read it.
 #[derive(Debug, Default)]
 pub struct PlanProgress {
     n_parts: AtomicUsize,
@@ -33,24 +33,24 @@ pub struct PlanProgress {
 }
 
 impl PlanProgress {
-    /// The parts of the plan; 0 before they are listed, which takes a fraction of a second.
+    /// Returns the number of parts; 0 before they are listed, which takes a fraction of a second.
     #[must_use]
     pub fn n_parts(&self) -> usize {
         self.n_parts.load(Ordering::Relaxed)
     }
 
-    /// How many of them are planned. Their order is scattered, so this grows evenly with time.
+    /// Returns the number of planned parts. Their order is scattered, so this grows evenly with time.
     #[must_use]
     pub fn n_planned(&self) -> usize {
         self.n_planned.load(Ordering::Relaxed)
     }
 
-    /// So many parts are listed.
+    /// Records the number of listed parts.
     pub(crate) fn begin(&self, n_parts: usize) {
         self.n_parts.store(n_parts, Ordering::Relaxed);
     }
 
-    /// One more is planned.
+    /// Records that one more part is planned.
     pub(crate) fn step(&self) {
         self.n_planned.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
-//! The textbook ways to count n-queens placements, kept as independent checkers of the fast kernels.
+//! The textbook methods to count n-queens placements, kept as independent checkers of the fast kernels.
 //!
-//! Each method is one page and shares no counting code with the others, so that a mistake in one shows
-//! as a disagreement. They differ in what they store of the board and in when they notice an attack:
+//! Each method is one page and shares no counting code with the others, so that a mistake in one shows as a
+//! disagreement. They differ in the stored state and in the time when they notice an attack:
 //!
 //! | method | state | an attack is noticed |
 //! |---|---|---|
@@ -11,8 +11,8 @@
 //! | [`Method::Bitcode`] | one word with a bit for each line | when a queen is placed, by one `and` |
 //! | [`Method::Bitmask`] | three words, relative to the row | never: only free squares are visited |
 //!
-//! Diagonals are named by the column as one goes down the rows: it grows on a *rising* diagonal
-//! (`column - row` is constant) and shrinks on a *falling* one (`column + row` is constant).
+//! Down the rows, the column grows on a *rising* diagonal (`column - row` is constant) and shrinks on a *falling* one
+//! (`column + row` is constant).
 //!
 //! ```
 //! use queens_solver::classic::Method;
@@ -38,30 +38,30 @@ use thiserror::Error;
 
 use crate::board::{BoardSize, Square};
 
-/// A textbook way to count.
+/// A textbook counting method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Generate every permutation of the columns, keep those without an attack on a diagonal.
+    /// Generates every permutation of the columns, and keeps those without an attack on a diagonal.
     Permutations,
-    /// Place queens column by column, each safe from all queens in the list of those placed.
+    /// Places queens column by column, each safe from all queens placed before.
     Backtracking,
-    /// Remove what each queen attacks from the available squares, fill the tightest line next.
+    /// Removes the squares that each queen attacks from the available ones, and fills the tightest line next.
     Propagation,
-    /// Hold all occupied columns and diagonals in one word, fill row after row.
+    /// Holds all occupied columns and diagonals in one word, and fills row after row.
     Bitcode,
-    /// Shift the attacked columns and diagonals along, row after row.
+    /// Shifts the attacked columns and diagonals along, row after row.
     Bitmask,
 }
 
-/// Why a method cannot count.
+/// The reason why a method cannot count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ClassicError {
-    /// The board does not fit what the method stores: take another method.
+    /// The board exceeds the method's state: use another method.
     #[error("count n = {n} by {}: it holds boards up to n = {limit}, take another method", .method.name())]
     TooLarge {
-        /// The method asked for.
+        /// The requested method.
         method: Method,
-        /// The board asked for.
+        /// The requested board.
         n: BoardSize,
         /// The largest board of the method.
         limit: u8,
@@ -71,7 +71,7 @@ pub enum ClassicError {
     OffBoard {
         /// The first such square.
         square: Square,
-        /// The board asked for.
+        /// The requested board.
         n: BoardSize,
     },
 }
@@ -81,7 +81,7 @@ impl Method {
     pub const ALL: [Self; 5] =
         [Self::Permutations, Self::Backtracking, Self::Propagation, Self::Bitcode, Self::Bitmask];
 
-    /// The method in one lowercase word.
+    /// Returns the method's name, one lowercase word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl Method {
         }
     }
 
-    /// The largest board the method can represent. Except for bitcode, patience ends long before.
+    /// Returns the largest board that the method can represent. Except for bitcode, run time limits it much earlier.
     #[must_use]
     pub const fn max_size(self) -> u8 {
         match self {
@@ -149,7 +149,7 @@ impl Method {
     }
 }
 
-/// Whether any two of the queens attack each other. Looks no further than queen n + 1: there is one by then.
+/// Returns whether any two of the queens attack each other. It looks at n + 1 queens at most: two of these do.
 fn some_attack(queens: &[Square]) -> bool {
     queens.iter().enumerate().any(|(i, queen)| queens[..i].iter().any(|other| queen.attacks(*other)))
 }
@@ -165,7 +165,7 @@ mod tests {
     /// OEIS A000170, from n = 0.
     const PUBLISHED: [u64; 14] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712];
 
-    /// Checks every method that needs no more than a moment for it.
+    /// Checks every method that answers in a moment.
     #[track_caller]
     fn check(n: u8, given: &[Square], expected: u64) {
         let n = BoardSize::new(n).expect("tests name board sizes");
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Permutations are all generated, whatever is given; for the others the rows left to fill matter.
+    /// Returns whether a method is quick. Permutations always generate all; the others depend on the open rows.
     fn is_quick(method: Method, n: BoardSize, given: &[Square]) -> bool {
         let n_open = usize::from(n.get()).saturating_sub(given.len());
         match method {
@@ -190,7 +190,7 @@ mod tests {
         (0..n).flat_map(|row| (0..n).map(move |column| Square { row, column })).collect()
     }
 
-    /// A placement on the largest board: two staircases of knight's moves, mended at rows 16, 17 and 31.
+    /// Returns a placement on the largest board: two staircases of knight's moves, repaired at rows 16, 17 and 31.
     fn placement_of_32() -> Vec<Square> {
         let columns = (1..32).step_by(2).chain([2, 0]).chain((6..32).step_by(2)).chain([4]);
         (0..).zip(columns).map(|(row, column)| Square { row, column }).collect()
@@ -224,7 +224,7 @@ mod tests {
             let size = BoardSize::new(n).expect("a board size");
             for a in squares(n) {
                 for b in squares(n) {
-                    // With a = b this is one queen, and then the same queen twice.
+                    // If a = b, this is one queen; below follows the same queen twice.
                     let given: &[Square] = if a == b { &[a] } else { &[a, b] };
                     check(n, given, permutations::count(size, given, &NEVER));
                 }
@@ -253,7 +253,7 @@ mod tests {
     fn the_largest_board_is_counted_too() {
         let placement = placement_of_32();
         check(32, &placement, 1);
-        // 14 rows are open, scattered by a stride. The counts are not published: the three methods agree on them.
+        // 14 rows are open, scattered by a stride. The counts are not published; the three methods agree on them.
         // Strides below 16 open column 31, those above 17 open row 31.
         for (stride, expected) in [(3, 65), (5, 209), (7, 264), (15, 148), (19, 305), (27, 300)] {
             let is_given = |queen: &Square| usize::from(queen.row) * stride % 32 >= 14;
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// A board and queens that do not attack each other, most of which can be completed or nearly so.
+    /// Generates a board with queens that do not attack each other. Most have a completion or nearly one.
     fn peaceful_queens() -> impl Strategy<Value = (u8, Vec<Square>)> {
         (1..=9_u8).prop_flat_map(|n| {
             let square = (0..n, 0..n).prop_map(|(row, column)| Square { row, column });

@@ -1,9 +1,9 @@
-//! Crosses: the queens on the two central rows and columns, up to symmetry.
+//! Crosses, the parts of the search: queens on the two central rows and columns, up to symmetry.
 //!
 //! A solution has exactly one queen on each of the four cross lines, and a queen on a crossing square serves two of
-//! them, so the crosses partition the solutions. Rotations and reflections map the cross lines onto themselves and
-//! therefore crosses onto crosses. Keeping one cross of each orbit and weighing its completions with the orbit's
-//! size counts every solution exactly once, symmetric ones included: the weight belongs to the cross, not to the
+//! them. So the crosses partition the solutions. Rotations and reflections map the cross lines onto themselves and
+//! therefore crosses onto crosses. The search keeps one cross of each orbit and weighs its completions with the orbit's
+//! size. That counts every solution exactly once, symmetric ones included: the weight belongs to the cross, not to the
 //! solution, and no leaf needs a test.
 
 use std::cmp::Ordering;
@@ -19,7 +19,7 @@ pub struct Cross {
     weight: u8,
 }
 
-/// Up to four queens, kept in place: planning handles a million of these.
+/// Up to four queens, stored inline, as planning handles a million of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Queens {
     squares: [Square; 4],
@@ -33,7 +33,7 @@ impl Queens {
         &self.squares[..usize::from(self.len)]
     }
 
-    /// With one more queen, unless it attacks one that stands already.
+    /// Adds a queen, unless it attacks one of the others.
     fn with(mut self, queen: Square) -> Option<Self> {
         if self.as_slice().iter().any(|q| q.attacks(queen)) {
             return None;
@@ -57,7 +57,7 @@ impl Queens {
 }
 
 impl Cross {
-    /// The crosses of a board of size `n`, one of each orbit, in lexicographic order of their queens.
+    /// Returns the crosses of a board of size `n`, one of each orbit, in lexicographic order of their queens.
     ///
     /// Boards without four cross lines (n ≤ 1) have one empty cross of weight 1.
     #[must_use]
@@ -75,34 +75,35 @@ impl Cross {
         crosses
     }
 
-    /// The size of the board.
+    /// Returns the size of the board.
     #[must_use]
     pub const fn n(&self) -> BoardSize {
         self.n
     }
 
-    /// The queens, top to bottom: three or four of them, none for n ≤ 1.
+    /// Returns the queens, top to bottom: three or four of them, none for n ≤ 1.
     #[must_use]
     pub fn queens(&self) -> &[Square] {
         self.queens.as_slice()
     }
 
-    /// How many crosses this one stands for: 8, 4 or 2, and 1 if it is the empty cross.
+    /// Returns the number of crosses that this one stands for: 8, 4 or 2, and 1 for the empty cross.
     #[must_use]
     pub const fn weight(&self) -> u8 {
         self.weight
     }
 
-    /// The queens on the board turned or mirrored by `symmetry`, top to bottom.
+    /// Returns the queens on the board turned or mirrored by `symmetry`, top to bottom.
     #[must_use]
     pub fn image(&self, symmetry: Symmetry) -> Vec<Square> {
         self.queens.image(self.n, symmetry).as_slice().to_vec()
     }
 }
 
-/// The two cross lines as row (and column) numbers: the central two of an even board, the neighbours of the centre
-/// on an odd one, where they leave fewer crosses than the single central row and column would. Boards with n ≤ 1 have
-/// none.
+/// Returns the two cross lines as row (and column) numbers; none if n ≤ 1.
+///
+/// These are the central two of an even board. On an odd board they are the neighbours of the centre, which leave fewer
+/// crosses than the single central row and column.
 #[must_use]
 pub const fn cross_lines(n: BoardSize) -> Option<[u8; 2]> {
     match n.get() {
@@ -116,7 +117,7 @@ pub const fn cross_lines(n: BoardSize) -> Option<[u8; 2]> {
 fn for_each_placement(n: BoardSize, lines: [u8; 2], mut found: impl FnMut(Queens)) {
     let [first, second] = lines;
     let other_rows: Vec<u8> = (0..n.get()).filter(|row| !lines.contains(row)).collect();
-    // Every way to see that column `line` has its queen: it may stand on a crossing square already.
+    // Calls `then` with every way to fill column `line`; a queen on a crossing square may fill it already.
     let with_column = |queens: Queens, line: u8, then: &mut dyn FnMut(Queens)| {
         if queens.as_slice().iter().any(|queen| queen.column == line) {
             then(queens);
@@ -140,7 +141,7 @@ fn for_each_placement(n: BoardSize, lines: [u8; 2], mut found: impl FnMut(Queens
     }
 }
 
-/// The size of the orbit of `queens` if no image of it is lexicographically smaller.
+/// Returns the size of the orbit of `queens` if no image of it is lexicographically smaller.
 fn orbit_if_smallest(n: BoardSize, queens: Queens) -> Option<u8> {
     let mut fixed = 0;
     for symmetry in Symmetry::ALL {

@@ -1,12 +1,12 @@
-//! What a cross leaves of the board, and the state of a partial placement on it.
+//! The rows that a cross leaves free, and the state of a partial placement on them.
 
 use crate::board::{BoardSize, Square};
 
-/// The rows a cross leaves free, top to bottom, with their allowed squares.
+/// The rows that a cross leaves free, top to bottom, with their allowed squares.
 ///
-/// The queens of the cross stand in no [`RowState`]: what they attack is missing from the allowed squares, and the
-/// rows they fill are skipped by a larger [`FreeRow::step`]. So all states of one cross at one depth are uniform,
-/// which is what lets the vector kernels treat them alike.
+/// A [`RowState`] holds no cross queens. Squares that they attack are missing from the allowed squares, and a larger
+/// [`FreeRow::step`] skips the rows they fill. So the states of a cross at one depth are uniform, as vector kernels
+/// need.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeRows {
     rows: [FreeRow; BoardSize::MAX as usize],
@@ -19,14 +19,14 @@ pub(crate) struct FreeRows {
 pub(crate) struct FreeRow {
     /// The row's number on the board.
     pub(crate) row: u8,
-    /// How many rows further down the next free row is, 1 to 3; 0 for the last.
+    /// The distance to the next free row, 1 to 3; 0 for the last.
     pub(crate) step: u8,
     /// A bit for each square that no cross queen attacks.
     pub(crate) allowed: u32,
 }
 
 impl FreeRows {
-    /// The rows of a board of size `n` that hold none of the given queens, which must not attack each other.
+    /// Makes the rows of a board of size `n` that hold none of the given queens, which must not attack each other.
     #[must_use]
     pub(crate) fn new(n: BoardSize, queens: &[Square]) -> Self {
         let mut free = Self { rows: [FreeRow::default(); BoardSize::MAX as usize], len: 0, columns: 0 };
@@ -49,31 +49,29 @@ impl FreeRows {
         free
     }
 
-    /// The rows, top to bottom.
     #[must_use]
     pub(crate) fn as_slice(&self) -> &[FreeRow] {
         &self.rows[..self.len]
     }
 
-    /// The number of allowed squares in each row, top to bottom.
+    /// Returns the number of allowed squares in each row, top to bottom.
     pub(crate) fn allowed_counts(&self) -> Vec<u32> {
         self.as_slice().iter().map(|row| row.allowed.count_ones()).collect()
     }
 
-    /// The columns without a cross queen: as many as there are free rows.
+    /// Returns the columns without a cross queen: as many as there are free rows.
     #[must_use]
     pub(crate) const fn columns(&self) -> u32 {
         self.columns
     }
 
-    /// The number of free rows.
     #[must_use]
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 }
 
-/// What the queens placed in the free rows above attack in one row: a bit is an attacked square.
+/// The squares of one row that the queens in the free rows above attack: a bit is an attacked square.
 ///
 /// Going down a row shifts the diagonals by one, so no board is ever stored (Richards 1997).
 ///
@@ -95,21 +93,21 @@ impl RowState {
     /// No queen placed yet.
     pub(crate) const EMPTY: Self = Self { columns: 0, rising: 0, falling: 0 };
 
-    /// The squares of `allowed` that no queen attacks.
+    /// Returns the squares of `allowed` that no queen attacks.
     #[inline(always)]
     #[must_use]
     pub(crate) const fn free(self, allowed: u32) -> u32 {
         allowed & !(self.columns | self.rising | self.falling)
     }
 
-    /// The same queens seen from `step` rows further down.
+    /// Returns the same queens seen from `step` rows further down.
     #[inline(always)]
     #[must_use]
     pub(crate) const fn down(self, step: u8) -> Self {
         Self { columns: self.columns, rising: self.rising << step, falling: self.falling >> step }
     }
 
-    /// With one more queen on the square whose bit is `queen`, still seen from the same row.
+    /// Adds a queen on the square whose bit is `queen`, seen from the same row.
     #[inline(always)]
     #[must_use]
     pub(crate) const fn with(self, queen: u32) -> Self {
@@ -117,7 +115,7 @@ impl RowState {
     }
 }
 
-/// The set bits of a mask, lowest first.
+/// Returns the set bits of a mask, lowest first.
 #[inline(always)]
 pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = u32> + Clone {
     std::iter::from_fn(move || {
@@ -137,7 +135,7 @@ mod tests {
         assert_eq!(state, RowState { columns: 0b00_0101, rising: 0b00_1100, falling: 0b00_0010 });
     }
 
-    /// For every cross, the masks say what comparing squares says.
+    /// For every cross, the masks agree with a comparison of squares.
     #[test]
     fn rows_and_masks_agree_with_squares() {
         let n = BoardSize::new(9).expect("a board size");

@@ -1,21 +1,20 @@
-//! Placements counted up to rotation and reflection.
+//! The number of placements up to rotation and reflection, from the symmetric counts.
 
 use crate::board::BoardSize;
 
-/// The number of fundamental placements: those left when the eight turned and mirrored images of a placement count
-/// as one (OEIS A002562).
+/// Returns the number of fundamental placements, counting the eight images of a placement as one (OEIS A002562).
 ///
-/// By Burnside's lemma it is the mean, over the eight symmetries of the square, of the number of placements a symmetry
-/// leaves unchanged:
+/// By Burnside's lemma it is the mean, over the square's eight symmetries, of the placements that each leaves
+/// unchanged:
 ///
 /// - the identity leaves all `solutions` unchanged;
 /// - the rotation by 180 degrees leaves `half_turn`, those by 90 and by 270 degrees leave `quarter_turn` each;
 /// - the four reflections leave none for n > 1. The reflection in a central line keeps every queen in its row (or
 ///   column), so an unchanged placement has all its queens on that line. The reflection in a main diagonal moves a
-///   queen along the other kind of diagonal, where its image would attack it, so again all queens stand on the one
+///   queen along the other kind of diagonal, where its image would attack it. So again all queens stand on the one
 ///   line. Two queens on a line attack each other. For n ≤ 1 each reflection leaves the only placement unchanged.
 ///
-/// `None` if the sum is no multiple of eight (or exceeds 128 bits, which no board's does): such counts contradict each
+/// `None` if the sum is no multiple of eight (or exceeds 128 bits, which no board's does). Such counts contradict each
 /// other, so at least one of them is wrong.
 ///
 /// ```
@@ -27,7 +26,7 @@ use crate::board::BoardSize;
 #[must_use]
 pub fn fundamental(n: BoardSize, solutions: u128, half_turn: u64, quarter_turn: u64) -> Option<u128> {
     let reflections = if n.get() <= 1 { 4 } else { 0 };
-    // Three numbers of at most 66 bits: only the sum with `solutions` could wrap.
+    // The three numbers have at most 66 bits, so only the sum with `solutions` could wrap.
     let turns_and_reflections = u128::from(half_turn) + 2 * u128::from(quarter_turn) + reflections;
     let unchanged = solutions.checked_add(turns_and_reflections)?;
     unchanged.is_multiple_of(8).then_some(unchanged / 8)

@@ -2,8 +2,8 @@
 //!
 //! The board is cut along its middle. A solution is an upper and a lower half board that *fit*: their queens stand in
 //! different columns, and no diagonal holds a queen of each. A subproblem fixes the columns of the upper half board. It
-//! lists all ways to place the upper rows on these columns and the lower rows on the others. Then it counts the pairs
-//! that fit:
+//! lists all ways to place the upper rows on these columns and the lower rows on the others, and counts the pairs that
+//! fit:
 //!
 //! ```text
 //!   n = 8              columns        row
@@ -21,15 +21,13 @@
 //! average, and about 8 · 10^7 pairs of two lists fit.
 //!
 //! If n is odd, the queen of the middle row is placed first. It belongs to neither half board, and both avoid its
-//! column and its diagonals.
+//! lines.
 //!
 //! # Terms
 //!
-//! - **Half board**: the m = n / 2 rows (rounded down) on one side of the middle, numbered from 1 at the middle
-//!   outwards.
+//! - **Half board**: the m = ⌊n / 2⌋ rows on one side of the middle, numbered from 1 at the middle outwards.
 //! - **Placement**: one queen in each row of a half board, none attacking another, on the columns of that half board.
-//! - **Footprint**: the diagonals that a half board blocks, as bits of a word (`footprint`). One `and` tests whether
-//!   two placements fit.
+//! - **Footprint**: the diagonals that a half board blocks, as bits (`footprint`). Placements fit if the `and` is zero.
 //! - **First rows**: the rows next to the middle. Their queens rule out much of the other side's list at once.
 //! - **Head** and **tail**: the first rows of a placement, and all its other rows. The join makes them separately and
 //!   pairs each head with the *bucket* of tails on the columns that the head leaves (`placements`).
@@ -59,9 +57,8 @@
 //! alone: *mirroring* mirrors these columns, and *flipping* the board upside down replaces them by the others. So a set
 //! of columns has as many solutions as each of its images. It is enough to count one image, the *canonical* one, and to
 //! multiply by the number of images, four or two (`columns`). The factor belongs to the set, not to the solution, so
-//! symmetric solutions need no special case. If n is odd and the middle row's queen is not in the centre, mirroring
-//! puts it on the left, and flipping puts the central column into the upper half board. Then each solution stands for
-//! four.
+//! symmetric solutions need no special case. For odd n, if the middle row's queen is not in the centre, mirroring puts
+//! it on the left. Flipping puts the central column into the upper half board. Then each solution stands for four.
 //!
 //! The third, *transposing*, mixes the half boards. It exchanges two pairs of distances that a solution has. If these
 //! differ, as many solutions have the first greater as have the second greater. So the former count twice and the
@@ -72,12 +69,10 @@
 //! A *part* (`parts`) assigns the columns nearest the centre to the half boards, and is canonical as far as these
 //! decide it. It contains all sets of columns that agree with it. Its subproblems are these sets, in lexicographic
 //! order. On large boards a subproblem also fixes up to three queens in the first rows. The set is the slow part of the
-//! number, so that consecutive subproblems share their lists. The count of a subproblem depends on its number alone. It
-//! multiplies solutions by the set's factor, 2 or 1. The sum over parts multiplies by the part's weight, the rest of
-//! the symmetry.
+//! number, so that consecutive subproblems share their lists. The count of a subproblem depends on its number alone.
+//! Solutions are multiplied by the set's factor, 2 or 1, and in the sum by the part's weight, the rest of the symmetry.
 //!
-//! `portable` implements exactly this and is the specification. All other versions return the same counts and the same
-//! work (`unit`).
+//! `portable` implements exactly this: it is the specification. All others return the same counts and work (`unit`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

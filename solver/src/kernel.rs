@@ -1,4 +1,4 @@
-//! The kernels: what a run of consecutive subproblems counts to.
+//! The kernels of the search: count runs of consecutive subproblems.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -21,7 +21,7 @@ use self::{avx2::Avx2, avx512::Avx512};
 use crate::prefix::Prefixes;
 use crate::span::Count;
 
-/// A way to count, chosen once per process. All return the same solutions and the same nodes.
+/// A counting implementation, chosen once per process. All return the same solutions and the same nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
     /// Plain integer code that runs everywhere; the specification of the others.
@@ -36,7 +36,7 @@ impl Kernel {
     /// All kernels, the fastest first.
     pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
 
-    /// Whether this processor can run it.
+    /// Returns whether this processor can run the kernel.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
@@ -50,7 +50,7 @@ impl Kernel {
         }
     }
 
-    /// All kernels that are in this program and those that run here, for people: "avx2, portable; here portable".
+    /// Lists all compiled kernels and those that run here, for people: "avx2, portable; here portable".
     #[must_use]
     pub fn list() -> String {
         let names =
@@ -59,13 +59,13 @@ impl Kernel {
         format!("{}; here {here}", names(&mut Self::ALL.into_iter()))
     }
 
-    /// The fastest kernel of this processor.
+    /// Returns the fastest kernel of this processor.
     #[must_use]
     pub fn best() -> Self {
         Self::ALL.into_iter().find(|kernel| kernel.is_available()).unwrap_or(Self::Portable)
     }
 
-    /// The name a kernel is chosen and recorded by.
+    /// Returns the kernel's name in options and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Kernel {
         }
     }
 
-    /// Nodes per second to expect of one thread of a present-day machine, before anything is measured.
+    /// Returns the expected nodes per second of one thread of a present-day machine, before any measurement.
     #[must_use]
     pub const fn typical_speed(self) -> u32 {
         match self {
@@ -85,10 +85,9 @@ impl Kernel {
         }
     }
 
-    /// Counts the next `n_subproblems` subproblems of the walk, or what is left of it, to the end.
+    /// Counts the next `n_subproblems` subproblems of the walk, or those that are left.
     ///
-    /// Returns `None` if `stop` was set before the end. The walk then stands somewhere inside the run, and
-    /// nothing was counted.
+    /// Returns `None` if `stop` was set before the end. The walk is then inside the run, and nothing was counted.
     ///
     /// # Panics
     /// If this processor can't run the kernel.
@@ -120,25 +119,25 @@ impl Kernel {
     }
 }
 
-/// What a user asks for: a kernel by name, or the fastest.
+/// A user's choice of kernel: by name, or the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelChoice(Option<Kernel>);
 
 impl KernelChoice {
-    /// The kernel that was asked for, or the fastest of this processor.
+    /// Returns the chosen kernel, or the fastest of this processor.
     #[must_use]
     pub fn kernel(self) -> Kernel {
         self.0.unwrap_or_else(Kernel::best)
     }
 }
 
-/// A name that is no kernel's, or that of a kernel that can't run here.
+/// The error of an unknown kernel name, or of a kernel that can't run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidKernel {
-    /// There is none of this name.
+    /// No kernel has this name.
     #[error("expected auto, avx512, avx2 or portable")]
     Unknown,
-    /// It can't run here.
+    /// The processor lacks the kernel's instructions.
     #[error("this processor lacks what the {0} kernel needs; auto takes the fastest it can run")]
     Unavailable(Kernel),
 }

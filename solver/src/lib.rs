@@ -1,7 +1,7 @@
-//! Counting n-queens placements: boards, symmetry, decomposition and kernels.
+//! The n-queens solver: boards, symmetry, decomposition into subproblems, and kernels that count them.
 //!
-//! A job's [`Plan`] cuts the board into [`Part`]s and each of those into numbered [`Subproblems`], of which a [`Kernel`]
-//! counts any run. What the parts are depends on the [`Method`]. Summed with the parts' weights, the counts are Q(n):
+//! A job's [`Plan`] cuts the board into [`Part`]s, and each part into numbered [`Subproblems`]. A [`Kernel`] counts any
+//! run of them. The [`Method`] defines the parts. The sum of the counts, times the parts' weights, is Q(n):
 //!
 //! ```
 //! use queens_solver::{BoardSize, Kernel, Method, Plan};

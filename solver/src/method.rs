@@ -1,4 +1,4 @@
-//! The methods of counting a board.
+//! The methods of counting a board: the search and the halves method.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,13 +10,12 @@ use crate::halves::{HALVES_DECOMPOSITION_VERSION, most_memory};
 use crate::kernel::Kernel;
 use crate::search_plan::DECOMPOSITION_VERSION;
 
-/// How a board is cut into parts, and what counts them. The methods share nothing but the board, so that each checks
-/// the other.
+/// How a board is cut into parts and counted. The methods share nothing but the board, so that each checks the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Method {
-    /// The completions of crosses, by backtracking.
+    /// Counts the completions of crosses, by backtracking.
     Search,
-    /// The pairs of an upper and a lower half board that fit together.
+    /// Counts the pairs of an upper and a lower half board that fit together.
     Halves,
 }
 
@@ -24,7 +23,7 @@ impl Method {
     /// All methods.
     pub const ALL: [Self; 2] = [Self::Search, Self::Halves];
 
-    /// The name a method is chosen and recorded by.
+    /// Returns the method's name in options and records.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,8 +32,8 @@ impl Method {
         }
     }
 
-    /// What its work is counted in, in the singular: of the search a node, of halves a unit, which is so many pairs and
-    /// has no name of its own. What adds up both is told in units.
+    /// Returns the unit of its work, in the singular: a node of the search, or a fixed number of pairs of half boards,
+    /// called unit. Sums over both methods are in units.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -43,8 +42,8 @@ impl Method {
         }
     }
 
-    /// What a thread with this kernel keeps in lists at most, in bytes: 0 where it keeps none; absent where nothing
-    /// bounds it, which is so for halves by the portable kernel, and from n = 30 on by any.
+    /// Returns the most memory of a thread's lists with this kernel, in bytes: 0 if it keeps none. Absent without a
+    /// bound: for half boards by the portable kernel, and from n = 30 on by any.
     #[must_use]
     pub fn most_memory(self, n: BoardSize, kernel: Kernel) -> Option<usize> {
         match self {
@@ -54,8 +53,8 @@ impl Method {
         }
     }
 
-    /// The version of everything that decides what a subproblem number of this method means: parts and their order,
-    /// images, depths. Spans counted under different versions or by different methods must not be added up.
+    /// Returns the version of everything that decides the meaning of a subproblem number: parts and their order,
+    /// images, depths. Spans of different versions or methods must not be added up.
     #[must_use]
     pub const fn decomposition(self) -> u32 {
         match self {
@@ -65,7 +64,7 @@ impl Method {
     }
 }
 
-/// A name that is no method's.
+/// The error of an unknown method name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected search or halves")]
 pub struct InvalidMethod;

@@ -1,4 +1,4 @@
-//! Work on several threads.
+//! A parallel map over several threads.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -8,15 +8,15 @@ use std::thread;
 
 use thiserror::Error;
 
-/// A thread can't be started.
+/// The error of a thread that can't be started.
 #[derive(Debug, Error)]
 #[error("failed to start a thread")]
 pub struct ThreadError(#[from] io::Error);
 
-/// `map` over the numbers below `len`, in order, on several threads, while `go_on` returns true.
+/// Maps the numbers below `len`, in order, on several threads, while `go_on` returns true.
 ///
-/// Each thread takes the next number as soon as it is done with one, so that none waits for another while there is
-/// work. A panic of `map` goes on in the caller.
+/// Each thread takes the next number as soon as it is done, so that none waits for work. A panic of `map` goes on in
+/// the caller.
 ///
 /// # Errors
 /// If a thread can't be started.
@@ -40,7 +40,7 @@ pub fn parallel<T: Send>(
     let mut mapped = thread::scope(|scope| {
         let mut helpers = Vec::new();
         for _ in 1..n_threads.get().min(len) {
-            // A thread could not be started: those that were have nothing more to do.
+            // A thread failed to start: the running threads get no more work.
             let stop = |_: &io::Error| next.store(len, Ordering::Relaxed);
             helpers.push(thread::Builder::new().spawn_scoped(scope, run).inspect_err(stop)?);
         }

@@ -1,4 +1,4 @@
-//! The parts that a board is cut into, by either method.
+//! The parts of a board, by either method, and their order in a plan.
 
 use crate::board::{BoardSize, Square};
 use crate::cross::Cross;
@@ -7,17 +7,17 @@ use crate::method::Method;
 use crate::subproblems::Subproblems;
 use crate::symmetry::Symmetry;
 
-/// One of the pieces of a board that a plan lists.
+/// One entry of a plan: a piece of the board.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
     /// The completions of a cross and of its images.
     Cross(Cross),
-    /// The halves of which some columns are known, and their images.
+    /// The half boards that agree on some columns, and their images.
     Halves(HalvesPart),
 }
 
 impl Part {
-    /// How many solutions each one stands for that is counted in this part.
+    /// Returns the number of solutions that each counted one stands for.
     #[must_use]
     pub const fn weight(&self) -> u8 {
         match self {
@@ -26,7 +26,7 @@ impl Part {
         }
     }
 
-    /// The queens that all of its subproblems have, on the image that is counted, top to bottom.
+    /// Returns the queens that all its subproblems share, on the counted image, top to bottom.
     #[must_use]
     pub fn queens(&self, image: Symmetry) -> Vec<Square> {
         match self {
@@ -38,7 +38,8 @@ impl Part {
         }
     }
 
-    /// Its subproblems, as every plan numbers them. A cross is counted on one of its images; halves have the identity.
+    /// Returns its subproblems, as every plan numbers them. `image` is a cross's counted image; half boards have the
+    /// identity.
     #[must_use]
     pub fn subproblems(&self, image: Symmetry) -> Subproblems {
         match self {
@@ -48,12 +49,11 @@ impl Part {
     }
 }
 
-/// The parts of a board of size `n` in the order of every plan for it: a part's number in a [`Span`](crate::Span) is
-/// its place here.
+/// Returns the parts of a board of size `n` in the order of every plan for it. A part's number in a
+/// [`Span`](crate::Span) is its index here.
 ///
-/// The order is a walk through the lexicographic one with a stride near the golden section. Neighbours in
-/// lexicographic order are alike in work; scattered, any first part of a job is an even sample of the whole, so that
-/// what was measured so far tells what is left.
+/// The order walks through the lexicographic one with a stride near the golden section. Lexicographic neighbours have
+/// similar work. Scattered, the first parts of a job are an even sample, and measured progress predicts the rest.
 #[must_use]
 pub fn parts_in_counting_order(n: BoardSize, method: Method) -> Vec<Part> {
     match method {
@@ -62,13 +62,13 @@ pub fn parts_in_counting_order(n: BoardSize, method: Method) -> Vec<Part> {
     }
 }
 
-/// The same for the crosses of the search.
+/// Returns the crosses of the search in this order.
 #[must_use]
 pub fn crosses_in_counting_order(n: BoardSize) -> Vec<Cross> {
     scattered(&Cross::all(n)).collect()
 }
 
-/// The same for halves.
+/// Returns the parts of the halves method in this order.
 #[must_use]
 pub(crate) fn halves_in_counting_order(n: BoardSize) -> Vec<HalvesPart> {
     scattered(&parts_in_lexicographic_order(n)).collect()

@@ -1,11 +1,11 @@
-//! How many ways there are to place queens in some rows so that none attacks another, without visiting each way.
+//! Counts the ways to place queens in some rows so that none attacks another, without visiting each way.
 //!
-//! A plan needs this number for tens of thousands of crosses, and it is some ten millions for each of them at n = 28:
-//! 2.6 · 10^11 prefixes in all. Only the rows above the last three are walked through, which leaves 2 · 10^8 states.
+//! A plan needs this number for tens of thousands of crosses, and it is about ten millions for each of them at n = 28:
+//! 2.6 · 10^11 prefixes in all. The walk covers only the rows above the last three, which leaves 2 · 10^8 states.
 //!
-//! **Three rows in closed form.** Let A, B and C be the free squares of three rows, top to bottom. Of the
-//! |A| · |B| · |C| ways to take a square of each, those count in which none of the three pairs attack each other. By
-//! inclusion and exclusion over the pairs, that is all ways,
+//! **Three rows in closed form.** Let A, B and C be the free squares of three rows, top to bottom. Take a square of
+//! each, in |A| · |B| · |C| ways. Those ways count in which none of the three pairs attack each other. By inclusion
+//! and exclusion over the pairs, that is all ways,
 //!
 //! - less, for each pair of rows, the pairs of squares that attack each other, times the squares of the third row;
 //! - plus, for each row, the ways in which its square is attacked from both other rows: the sum over its squares of the
@@ -19,19 +19,19 @@
 //!   c . .     . . c
 //! ```
 //!
-//! A square has at most three attackers in another row, so each of these terms is some popcounts: there are 26.
+//! A square has at most three attackers in another row, so each of these terms is a few popcounts, 26 in all.
 //!
-//! **In blocks.** The three masks of each state wait in small arrays until there are enough of them. The loop over
-//! these is arithmetic on words without a branch, of which the compiler makes vectors.
+//! **Blocks.** The three masks of each state wait in small arrays. The loop over a full array is arithmetic on words
+//! without a branch, which the compiler vectorises.
 //!
-//! What was tried besides stands in `docs/KERNEL.md`.
+//! `docs/KERNEL.md` lists the rejected alternatives.
 
 use crate::free_rows::{FreeRow, RowState, bits};
 
-/// States that wait at most.
+/// The most states that wait.
 const CAPACITY: usize = 256;
 
-/// The number of ways to place a queen in each of `rows`, so that none is attacked, below the queens of `state`.
+/// Counts the ways to place a queen in each of `rows`, so that none is attacked, below the queens of `state`.
 pub(crate) fn count(rows: &[FreeRow], state: RowState) -> u64 {
     match rows {
         [above @ .., a, b, c] => {
@@ -48,17 +48,17 @@ pub(crate) fn count(rows: &[FreeRow], state: RowState) -> u64 {
     }
 }
 
-/// States with three rows left, and what was counted below those that are gone.
+/// States with three rows left, and the count below earlier states.
 struct Block {
     /// The free squares of the three rows, for each state.
     free: [[u32; CAPACITY]; 3],
     len: usize,
     steps: Steps,
-    /// Saturates instead of wrapping: nobody waits until so many are counted.
+    /// Saturates instead of wrapping; no count gets there in practice.
     sum: u64,
 }
 
-/// How far the second row is below the first and the third below the second.
+/// The distance from the first row to the second, and from the second to the third.
 #[derive(Clone, Copy)]
 struct Steps {
     upper: u32,
@@ -94,7 +94,7 @@ impl Block {
         self.len += 1;
     }
 
-    /// Counts below all states that wait.
+    /// Counts below all waiting states.
     fn empty(&mut self) {
         let free = self.free.each_ref().map(|free| &free[..self.len]);
         let counted = below_all(free, self.steps);
@@ -103,17 +103,17 @@ impl Block {
     }
 }
 
-/// The ways to fill three rows, added up over states that leave these squares free.
+/// Counts the ways to fill three rows, summed over states with these free squares.
 fn below_all(free: [&[u32]; 3], steps: Steps) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has the one feature that the function needs.
+        // SAFETY: the processor has the only feature that the function needs.
         return unsafe { below_all_avx2(free, steps) };
     }
     below_all_inlined(free, steps)
 }
 
-/// The same, compiled to vectors of eight words.
+/// Does the same, compiled to vectors of eight words.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn below_all_avx2(free: [&[u32]; 3], steps: Steps) -> u32 {
@@ -122,8 +122,7 @@ fn below_all_avx2(free: [&[u32]; 3], steps: Steps) -> u32 {
 
 #[inline(always)]
 fn below_all_inlined([a, b, c]: [&[u32]; 3], steps: Steps) -> u32 {
-    // A loop and no sum of an iterator: its closures would be compiled without the features of the function that this
-    // is inlined into.
+    // A loop, as an iterator's closures would be compiled without the features of the function that inlines this.
     let mut sum = 0;
     for ((&a, &b), &c) in a.iter().zip(b).zip(c) {
         sum += three_rows(a, b, c, steps);
@@ -131,7 +130,7 @@ fn below_all_inlined([a, b, c]: [&[u32]; 3], steps: Steps) -> u32 {
     sum
 }
 
-/// The ways to take a square of each of three rows so that none attacks another.
+/// Counts the ways to take a square of each of three rows so that none attacks another.
 #[inline(always)]
 fn three_rows(a: u32, b: u32, c: u32, Steps { upper, lower }: Steps) -> u32 {
     let both = upper + lower;
@@ -141,7 +140,7 @@ fn three_rows(a: u32, b: u32, c: u32, Steps { upper, lower }: Steps) -> u32 {
     let paths = a_from_b.times(a_from_c) + b_from_a.times(b_from_c) + c_from_a.times(c_from_b);
     let [n_a, n_b, n_c] = [a, b, c].map(u32::count_ones);
     let pairs = a_from_b.sum() * n_c + a_from_c.sum() * n_b + b_from_c.sum() * n_a;
-    // Without a branch: all squares or none of them.
+    // All squares or none, without a branch.
     let halfway = if upper == lower { u32::MAX } else { 0 };
     let triangles = (a & b & c).count_ones()
         + (a << both & b << lower & c).count_ones()
@@ -151,7 +150,7 @@ fn three_rows(a: u32, b: u32, c: u32, Steps { upper, lower }: Steps) -> u32 {
     n_a * n_b * n_c + paths - pairs - triangles
 }
 
-/// For each free square of a row, how many free squares of another row attack it, 0 to 3: the number's binary digits.
+/// The number of free squares of another row that attack each free square of a row, 0 to 3, as binary digits.
 #[derive(Clone, Copy)]
 struct Attackers {
     ones: u32,
@@ -159,7 +158,7 @@ struct Attackers {
 }
 
 impl Attackers {
-    /// Those of the squares `of` in the row of the squares `from`, so many rows away in either direction.
+    /// Counts the attackers of the squares `of` in the row of the squares `from`, at this distance in either direction.
     #[inline(always)]
     fn new(of: u32, from: u32, distance: u32) -> Self {
         let (column, rising, falling) = (from, from << distance, from >> distance);
@@ -168,13 +167,13 @@ impl Attackers {
         Self { ones: of & ones, twos: of & twos }
     }
 
-    /// The sum of the numbers over all squares.
+    /// Returns the sum of the numbers over all squares.
     #[inline(always)]
     fn sum(self) -> u32 {
         self.ones.count_ones() + 2 * self.twos.count_ones()
     }
 
-    /// The sum over all squares of the products with other numbers.
+    /// Returns the sum over all squares of the products with other numbers.
     #[inline(always)]
     fn times(self, other: Self) -> u32 {
         (self.ones & other.ones).count_ones()
@@ -189,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// By visiting each placement, all but its last queen.
+    /// Counts by visiting each placement except for its last queen.
     fn walked(rows: &[FreeRow], state: RowState) -> u64 {
         let [row, below @ ..] = rows else { return 1 };
         if below.is_empty() {
@@ -199,7 +198,7 @@ mod tests {
     }
 
     fn rows() -> impl Strategy<Value = Vec<FreeRow>> {
-        // Sparse, dense and whole rows: a mask and a look at it.
+        // Sparse, dense and whole rows of allowed squares.
         let allowed =
             prop_oneof![any::<u32>(), (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a | b), Just(!0)];
         let row = (1_u8..=3, allowed).prop_map(|(step, allowed)| FreeRow { row: 0, step, allowed });
@@ -209,7 +208,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// In any rows, at any distance from each other, below any queens: more than a cross can leave.
+        /// Any rows, distances and queens above: more than a cross can leave.
         #[test]
         fn as_many_are_counted_as_a_walk_meets(
             rows in rows(),
@@ -225,7 +224,7 @@ mod tests {
             prop_assert_eq!(count(&rows, state), walked(&rows, state));
         }
 
-        /// The loop is compiled more than once.
+        /// The compiler makes two versions of the loop, which must agree.
         #[test]
         fn vectors_count_what_words_do(
             free in prop::collection::vec(any::<[u32; 3]>(), 0..=CAPACITY),

@@ -1,4 +1,4 @@
-//! The plan of a job: what is counted, in which pieces, and how much work each piece is.
+//! The plan of a job: its parts, their subproblems and their estimated work.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -13,9 +13,9 @@ use crate::part::{Part, crosses_in_counting_order, halves_in_counting_order, par
 use crate::search_plan;
 use crate::subproblems::{Subproblems, depth};
 
-/// What is to be counted for one n by one method, and in which pieces.
+/// The parts of one n by one method.
 ///
-/// It depends on n, the method and the pass alone: made again, it is the same plan.
+/// It depends on n, the method and the pass alone, so that making it again gives the same plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     n: BoardSize,
@@ -30,7 +30,7 @@ pub struct PlannedPart {
     choice: Choice,
 }
 
-/// Stored choices that can't belong to a plan of this n.
+/// The error of stored choices that can't belong to a plan of this n.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("a plan for n = {n} by {method} has {expected} parts, not {found}")]
 pub struct WrongParts {
@@ -43,22 +43,23 @@ pub struct WrongParts {
 impl Plan {
     /// Makes the plan for boards of size `n` with `n_threads` threads.
     ///
-    /// A plan of the search takes milliseconds up to n = 17, a tenth of a core-second at 26, some core-seconds at 28, a
-    /// core-minute at 31 and less than a core-hour at 32, nearly all of it to count the subproblems; one of halves
-    /// about a core-second at most. Returns `None` if `stop` is set before the end, or if a thread can't be started.
+    /// A plan of the search takes milliseconds up to n = 17, a tenth of a core-second at 26 and some core-seconds at
+    /// 28. At 31 it takes a core-minute and at 32 less than a core-hour, nearly all to count subproblems. A plan of
+    /// half boards takes about a core-second at most. `None` if `stop` is set before the end, or if a thread can't be
+    /// started.
     #[must_use]
     pub fn new(n: BoardSize, method: Method, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
         Self::with_progress(n, method, Pass::First, n_threads, stop, &PlanProgress::default())
     }
 
-    /// The plan for counting the same a second time, each cross on another image than [`new`](Self::new) has it on, and
-    /// not on the left-right mirror of that, whose tree is the same. Halves have no images: of them there is one plan.
+    /// Makes the plan for a second count, with each cross on another image than in [`new`](Self::new). It avoids the
+    /// left-right mirror of that image, whose tree is the same. Half boards have no images, and only one plan.
     #[must_use]
     pub fn second(n: BoardSize, method: Method, n_threads: NonZeroUsize, stop: &AtomicBool) -> Option<Self> {
         Self::with_progress(n, method, Pass::Second, n_threads, stop, &PlanProgress::default())
     }
 
-    /// The plan of either pass. `progress` tells all the time how far it is.
+    /// Makes the plan of either pass, and keeps `progress` up to date.
     #[must_use]
     pub fn with_progress(
         n: BoardSize,
@@ -80,7 +81,7 @@ impl Plan {
         Some(Self { n, method, parts: planned.collect() })
     }
 
-    /// The plan that made these choices, in the order of its parts.
+    /// Restores the plan that made these choices, in the order of its parts.
     ///
     /// # Errors
     /// If their number is not that of the parts of `n`.
@@ -94,37 +95,37 @@ impl Plan {
         Ok(Self { n, method, parts: planned.collect() })
     }
 
-    /// The size of the board.
+    /// Returns the size of the board.
     #[must_use]
     pub const fn n(&self) -> BoardSize {
         self.n
     }
 
-    /// How the board is counted.
+    /// Returns the counting method.
     #[must_use]
     pub const fn method(&self) -> Method {
         self.method
     }
 
-    /// Rows that the search places below a cross to make a prefix.
+    /// Returns the number of rows that the search places below a cross to make a prefix.
     #[must_use]
     pub const fn depth(&self) -> u8 {
         depth(self.n)
     }
 
-    /// The parts, in [counting order](parts_in_counting_order).
+    /// Returns the parts, in [counting order](parts_in_counting_order).
     #[must_use]
     pub fn parts(&self) -> &[PlannedPart] {
         &self.parts
     }
 
-    /// The part with this number, if there is one.
+    /// Returns the part with this number, if it exists.
     #[must_use]
     pub fn part(&self, number: u32) -> Option<&PlannedPart> {
         self.parts.get(usize::try_from(number).ok()?)
     }
 
-    /// The estimated work of the whole job.
+    /// Returns the estimated work of the whole job.
     #[must_use]
     pub fn work(&self) -> u128 {
         self.parts.iter().map(|part| part.choice.work).sum()
@@ -132,31 +133,31 @@ impl Plan {
 }
 
 impl PlannedPart {
-    /// What it is: a cross, as it stands for its orbit, or halves.
+    /// Returns the part: a cross, which stands for its orbit, or half boards.
     #[must_use]
     pub const fn part(&self) -> &Part {
         &self.part
     }
 
-    /// How many solutions each one stands for that is counted in it.
+    /// Returns the number of solutions that each counted one stands for.
     #[must_use]
     pub const fn weight(&self) -> u8 {
         self.part.weight()
     }
 
-    /// What planning decided about it.
+    /// Returns its planned image, numbering and work.
     #[must_use]
     pub const fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// The queens that all of its subproblems have, on the image that is counted.
+    /// Returns the queens that all its subproblems share, on the counted image.
     #[must_use]
     pub fn queens(&self) -> Vec<Square> {
         self.part.queens(self.choice.image)
     }
 
-    /// Its subproblems.
+    /// Returns its subproblems.
     #[must_use]
     pub fn subproblems(&self) -> Subproblems {
         self.part.subproblems(self.choice.image)

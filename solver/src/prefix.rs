@@ -1,4 +1,4 @@
-//! The numbering of subproblems, and the way from a number to its prefix.
+//! The numbering of a cross's subproblems, and the walk from a number to its prefix.
 
 use crate::board::Square;
 use crate::free_rows::{FreeRow, FreeRows, RowState, bits};
@@ -6,9 +6,8 @@ use crate::placements;
 
 /// A walk through the subproblems of one cross, in the order of their numbers.
 ///
-/// The subproblems at `depth` are all non-attacking placements of queens in the first `depth` free rows, in
-/// lexicographic order and before any look-ahead, so their numbers depend on the cross and the depth alone, never
-/// on what a kernel prunes.
+/// The subproblems at `depth` are all non-attacking placements in the first `depth` free rows, in lexicographic order,
+/// before any look-ahead. So their numbers depend on the cross and the depth alone, never on a kernel's pruning.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefixes<'a> {
     free: &'a FreeRows,
@@ -16,16 +15,16 @@ pub(crate) struct Prefixes<'a> {
     walk: Walk,
 }
 
-/// Where a walk stands.
+/// The position of a walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
     position: u64,
-    /// For each row begun: the state seen from it and the squares not tried yet.
+    /// For each row in progress: the state seen from it and the untried squares.
     stack: Vec<(RowState, u32)>,
 }
 
 impl<'a> Prefixes<'a> {
-    /// A walk that stands before subproblem 0. A depth beyond the number of free rows means all of them.
+    /// Starts a walk before subproblem 0. A depth beyond the number of free rows means all of them.
     #[must_use]
     pub(crate) fn new(free: &'a FreeRows, depth: u8) -> Self {
         let mut prefixes = Self::resume(free, depth, Walk { position: 0, stack: Vec::new() });
@@ -33,48 +32,48 @@ impl<'a> Prefixes<'a> {
         prefixes
     }
 
-    /// The walk that stood there when it was [paused](Self::pause), in the same rows and to the same depth.
+    /// Resumes a walk that was [paused](Self::pause), in the same rows and to the same depth.
     pub(crate) fn resume(free: &'a FreeRows, depth: u8, walk: Walk) -> Self {
         Self { free, depth: usize::from(depth).min(free.len()), walk }
     }
 
-    /// Where the walk stands, to [resume](Self::resume) it.
+    /// Returns the position of the walk, to [resume](Self::resume) it.
     pub(crate) fn pause(self) -> Walk {
         self.walk
     }
 
-    /// The number of subproblems at `depth`.
+    /// Returns the number of subproblems at `depth`.
     #[must_use]
     pub(crate) fn count(free: &FreeRows, depth: u8) -> u64 {
         let depth = usize::from(depth).min(free.len());
         placements::count(&free.as_slice()[..depth], RowState::EMPTY)
     }
 
-    /// The free rows the walk is about.
+    /// Returns the free rows of the walk.
     #[must_use]
     pub(crate) const fn free_rows(&self) -> &'a FreeRows {
         self.free
     }
 
-    /// The rows below the prefixes: those still to be filled.
+    /// Returns the rows below the prefixes, which are still to be filled.
     #[must_use]
     pub(crate) fn rows_below(&self) -> &'a [FreeRow] {
         &self.free.as_slice()[self.depth..]
     }
 
-    /// The number of the subproblem that [`next`](Iterator::next) returns.
+    /// Returns the number of the subproblem that [`next`](Iterator::next) returns.
     #[must_use]
     pub(crate) const fn position(&self) -> u64 {
         self.walk.position
     }
 
-    /// The queens of the subproblem that [`next`](Iterator::next) returns, top to bottom; none past the last.
+    /// Returns the queens of the subproblem that [`next`](Iterator::next) returns, top to bottom; none past the last.
     #[must_use]
     pub(crate) fn queens(&self) -> Vec<Square> {
         let states = self.walk.stack.iter().map(|(state, _)| state.columns);
         let placed = states.clone().skip(1).zip(states).map(|(after, before)| after ^ before);
         let square = |(row, queen): (&FreeRow, u32)| {
-            // A bit of a 32-bit word.
+            // Always fits: a bit index of a 32-bit word.
             u8::try_from(queen.trailing_zeros()).map(|column| Square { row: row.row, column })
         };
         self.free.as_slice().iter().zip(placed).filter_map(|placed| square(placed).ok()).collect()
@@ -82,7 +81,7 @@ impl<'a> Prefixes<'a> {
 
     /// Moves to subproblem `number`; past the last one, the walk is at its end.
     ///
-    /// Whole subtrees are skipped by counting them, which costs far less than counting their completions.
+    /// It skips whole subtrees by counting their prefixes, which costs far less than counting their completions.
     pub(crate) fn seek(&mut self, number: u64) {
         self.walk.position = number;
         self.walk.stack.clear();
@@ -109,14 +108,14 @@ impl<'a> Prefixes<'a> {
             }
         }
         if skip == 0 {
-            // The prefix itself waits on top as a row with nothing to try.
+            // The prefix itself stands on top as a row without untried squares.
             self.walk.stack.push((state, 0));
         } else {
             self.walk.stack.clear();
         }
     }
 
-    /// Leaves the prefix on top of the stack for the one after it, or empties the stack.
+    /// Replaces the prefix on top of the stack by the next one, or empties the stack.
     fn advance(&mut self) {
         let rows = self.free.as_slice();
         self.walk.stack.pop();

@@ -1,11 +1,11 @@
-//! The pruning rule: which children of a node a search goes on with.
+//! The pruning rule: decides which children of a node the search keeps.
 
 use crate::free_rows::{FreeRow, RowState};
 
-/// A child with at most this many rows left is looked at as a whole: every row and every column.
+/// With at most this many rows left, the rule looks at all rows and all columns.
 pub(crate) const SEEN_WHOLE: usize = 5;
 
-/// How many of the `n_left` rows that are left the pruning rule looks at.
+/// Returns how many of the `n_left` remaining rows the pruning rule looks at.
 pub(crate) const fn n_seen(n_left: usize) -> usize {
     match n_left {
         0..=SEEN_WHOLE => n_left,
@@ -14,18 +14,19 @@ pub(crate) const fn n_seen(n_left: usize) -> usize {
     }
 }
 
-/// The free squares of the first of `rows` for a child seen from there, or `None` if the child is dropped.
+/// Returns the free squares of the first of `rows` for a child seen from there, or `None` if the child is dropped.
 ///
 /// `rows` are the free rows below the queen just placed, `columns` those without a cross queen. A child is dropped if
-/// one of the [rows that are looked at](n_seen) has no free square, or if all rows are looked at and a column that is
-/// still to be filled has none: then no completion can exist (forward checking). A child that passes is a *node*.
+/// one of the [rows that the rule looks at](n_seen) has no free square. If it looks at all rows, a child is also
+/// dropped if an unfilled column has no free square. Then no completion can exist (forward checking). Other children
+/// are *nodes*.
 ///
-/// Most work lies where three to six rows are left, and there a look at everything pays: at n = 17 it visits three
-/// quarters of the nodes that a look at the next three rows everywhere does. With many rows left hardly a child is
-/// dropped by any test, and one row is enough.
+/// Most work lies where three to six rows are left, and there a full look pays: at n = 17 it visits three quarters of
+/// the nodes of a rule that looks at the next three rows everywhere. With many rows left hardly any test drops a child:
+/// one row is enough.
 #[inline(always)]
 pub(crate) fn surviving(rows: &[FreeRow], columns: u32, child: RowState) -> Option<u32> {
-    // All is looked at, without a branch: which row or column stops a child can't be predicted.
+    // Looks at everything without a branch, as the dropping row or column can't be predicted.
     let [first, below @ ..] = rows else { return Some(0) };
     let free = child.free(first.allowed);
     let mut survives = free != 0;

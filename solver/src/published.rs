@@ -4,7 +4,7 @@ use crate::board::BoardSize;
 
 const COUNTS: &str = include_str!("../counts.csv");
 
-/// What has been published for one n.
+/// The published counts of one n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Published {
     /// All placements (OEIS A000170).
@@ -17,7 +17,7 @@ pub struct Published {
     pub quarter_turn: u64,
 }
 
-/// The published counts for boards of size `n`, which exist up to 27.
+/// Returns the published counts for boards of size `n`, which exist up to 27.
 ///
 /// ```
 /// # use queens_solver::{BoardSize, published};

@@ -1,4 +1,4 @@
-//! Samples of a board: parts that are counted in a fraction of a second, and rough sizes of all parts.
+//! Samples of a board: parts that count in a fraction of a second, and rough sizes of all parts.
 
 use crate::board::{BoardSize, Square};
 use crate::halves::{HalvesSample, HalvesSampler};
@@ -21,7 +21,7 @@ enum SamplerOf {
     Halves(Box<HalvesSampler>),
 }
 
-/// A sample: what is counted of one part.
+/// A sample: the counted piece of one part.
 #[derive(Clone, Debug)]
 pub struct SampledPart(PartOf);
 
@@ -32,8 +32,8 @@ enum PartOf {
 }
 
 impl Sampler {
-    /// The parts of boards of size `n`, in [counting order](crate::parts_in_counting_order), so that the first of them
-    /// are an even sample.
+    /// Lists the parts of a board of size `n`, in [counting order](crate::parts_in_counting_order): the first are an
+    /// even sample.
     #[must_use]
     pub fn new(n: BoardSize, method: Method) -> Self {
         let of = match method {
@@ -43,13 +43,13 @@ impl Sampler {
         Self { n, of }
     }
 
-    /// The size of the board.
+    /// Returns the size of the board.
     #[must_use]
     pub const fn n(&self) -> BoardSize {
         self.n
     }
 
-    /// How the board is counted.
+    /// Returns the counting method.
     #[must_use]
     pub const fn method(&self) -> Method {
         match self.of {
@@ -58,7 +58,7 @@ impl Sampler {
         }
     }
 
-    /// The number of samples: one of each cross, one or several of each part of halves.
+    /// Returns the number of samples: one of each cross, one or several of each part of half boards.
     #[must_use]
     pub fn n_samples(&self) -> usize {
         match &self.of {
@@ -67,7 +67,7 @@ impl Sampler {
         }
     }
 
-    /// Whether samples are whole parts, so that all of them are the board.
+    /// Returns whether samples are whole parts, so that together they are the board.
     #[must_use]
     pub fn samples_are_parts(&self) -> bool {
         match &self.of {
@@ -76,8 +76,8 @@ impl Sampler {
         }
     }
 
-    /// Estimates by `n_descents` random descents the work that a sample is of: of its part, divided by the number of
-    /// its samples. So all of them together are the work of the board.
+    /// Estimates a sample's share of work by `n_descents` random descents: its part's work, divided by the part's
+    /// number of samples. The sum over all samples is the work of the board.
     ///
     /// # Panics
     /// If there is no sample of this number.
@@ -89,7 +89,7 @@ impl Sampler {
         }
     }
 
-    /// The sample with this number. The same each time.
+    /// Returns the sample with this number, the same each time.
     ///
     /// # Panics
     /// If there is none.
@@ -103,7 +103,7 @@ impl Sampler {
 }
 
 impl SampledPart {
-    /// The weight of the part.
+    /// Returns the weight of the part.
     #[must_use]
     pub const fn weight(&self) -> u8 {
         match &self.0 {
@@ -112,9 +112,9 @@ impl SampledPart {
         }
     }
 
-    /// How much of the board each solution and each node that is counted stands for. Of halves it is known how likely
-    /// each subproblem was to be drawn, so that the sums over all samples, each multiplied by this, are estimates of
-    /// the board's without bias. Of the search only ratios are told, and this is 1.
+    /// Returns the factor from the sample's counts to the board's. For half boards the probability of each draw is
+    /// known. So the sums over all samples, each multiplied by this, estimate the board's without bias. Samples of the
+    /// search only give ratios, and this is 1.
     #[must_use]
     pub const fn stands_for(&self) -> f64 {
         match &self.0 {
@@ -123,8 +123,8 @@ impl SampledPart {
         }
     }
 
-    /// The queens whose completions it counts: the cross, and for large boards a prefix. Absent for halves, of which
-    /// not all completions count.
+    /// Returns the queens whose completions the sample counts: the cross, and for large boards a prefix. Absent for
+    /// half boards, where not all completions count.
     #[must_use]
     pub fn queens(&self) -> Option<&[Square]> {
         match &self.0 {
@@ -133,7 +133,7 @@ impl SampledPart {
         }
     }
 
-    /// Counts what the sample has of the part.
+    /// Counts the sample.
     #[must_use]
     pub fn count(&self, kernel: Kernel) -> Count {
         match &self.0 {
@@ -157,7 +157,7 @@ mod tests {
         Sampler::new(BoardSize::new(n).expect("a board size"), Method::Search)
     }
 
-    /// Where parts are crosses, all of them are the board.
+    /// If samples are crosses, together they are the board.
     #[test]
     fn the_parts_of_small_boards_sum_to_the_published_counts() {
         for n in 0..=13 {
@@ -171,8 +171,8 @@ mod tests {
         }
     }
 
-    /// Parts of large boards have queens that do not attack each other, the size they should have, and the same
-    /// completions for kernels as for a textbook method.
+    /// Parts of large boards have the expected size and no attacks. Kernels and a textbook method count the same
+    /// completions.
     #[test]
     fn the_parts_of_large_boards_are_small_and_alike() {
         for n in 19..=32 {
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// The random descents in all crosses come to the nodes that there are.
+    /// The random descents in all crosses estimate the actual nodes.
     #[test]
     fn the_nodes_of_a_board_are_estimated_without_bias() {
         let sampler = sampler(15);
@@ -204,8 +204,8 @@ mod tests {
         assert!((estimated / nodes as f64 - 1.0).abs() < 0.01, "{estimated} instead of {nodes}");
     }
 
-    /// The solutions and the work of a board, with their standard errors, by two samples of each part: half of the
-    /// difference of the two is as far from the truth as their mean is.
+    /// Estimates the solutions and the work of a board, with their standard errors, by two samples of each part. Half
+    /// the difference of the two is as far from the truth as their mean is.
     fn estimated(sampler: &Sampler, n_parts: usize) -> [(f64, f64); 2] {
         let n_each = sampler.n_samples() / n_parts;
         let (mut sums, mut variances) = ([0.0; 2], [0.0; 2]);
@@ -224,8 +224,7 @@ mod tests {
         [0, 1].map(|i| (sums[i], variances[i].sqrt()))
     }
 
-    /// Halves are drawn without bias: what is drawn stands for the published counts, and its work for what descents
-    /// find.
+    /// Samples of half boards are unbiased: they agree with the published counts, and their work agrees with descents.
     #[test]
     fn samples_of_halves_estimate_the_board_without_bias() {
         let largest =
@@ -244,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Up to n = 19 samples of halves are parts, and all of them are the board.
+    /// Up to n = 19 samples of half boards are parts, and together they are the board.
     #[test]
     fn the_samples_of_small_boards_by_halves_sum_to_the_published_counts() {
         for n in 0..=12 {

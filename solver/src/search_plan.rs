@@ -1,4 +1,4 @@
-//! What planning decides about crosses.
+//! Plans the search: chooses each cross's image and estimates its work.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,15 +14,15 @@ use crate::subproblems::depth;
 use crate::symmetry::Symmetry;
 use crate::work;
 
-/// The version of everything that decides what a subproblem number of the search means: crosses and their order,
-/// images, depths. Spans counted under different versions must not be added up.
+/// The version of everything that decides the meaning of a subproblem number of the search: crosses and their order,
+/// images, depths. Spans of different versions must not be added up.
 pub const DECOMPOSITION_VERSION: u32 = 2;
 
-/// Below this n the whole plan takes less than starting a thread.
+/// Below this n the whole plan takes less time than starting a thread.
 const THREADED_FROM: u8 = 21;
 
-/// What is decided about each of the crosses of boards of size `n` for this pass. `None` if `stop` is set before the end, or if a
-/// thread can't be started.
+/// Returns the planned choice for each of the crosses of boards of size `n` for this pass. `None` if `stop` is set
+/// before the end, or if a thread can't be started.
 pub(crate) fn choices(
     n: BoardSize,
     crosses: &[Cross],
@@ -48,7 +48,7 @@ pub(crate) fn choices(
     )
 }
 
-/// What is found out about one cross on its own.
+/// The image, numbering and unscaled work of one cross.
 struct Probe {
     image: Symmetry,
     n_subproblems: u64,
@@ -73,17 +73,17 @@ impl Probe {
     }
 }
 
-/// The image that a plan counts a cross on.
+/// Returns the image on which a plan counts a cross.
 pub(crate) fn image(cross: &Cross) -> Symmetry {
     Symmetry::UP_TO_MIRROR[narrowest(&images(cross))]
 }
 
-/// What each image of a cross that has a tree of its own leaves free.
+/// Returns the free rows of each image of a cross that has a tree of its own.
 fn images(cross: &Cross) -> [FreeRows; Symmetry::UP_TO_MIRROR.len()] {
     Symmetry::UP_TO_MIRROR.map(|image| FreeRows::new(cross.n(), &cross.image(image)))
 }
 
-/// The first of those with the smallest width.
+/// Returns the first image with the smallest width.
 fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
     let widths = images.each_ref().map(work::width);
     let mut best = 0;
@@ -95,8 +95,8 @@ fn narrowest<const N: usize>(images: &[FreeRows; N]) -> usize {
     best
 }
 
-/// The narrowest image but the first that has another tree than that. Of a cross that turns and reflections leave
-/// unchanged there may be none: then it is one of the other images all the same.
+/// Returns the narrowest image with another tree than the first pass's image. A cross that turns and reflections leave
+/// unchanged may have none; then it returns another image with the same tree.
 fn second(cross: &Cross, images: &[FreeRows], first: usize) -> usize {
     let tree = |image: Symmetry| {
         let mut queens = cross.image(image);
@@ -105,7 +105,7 @@ fn second(cross: &Cross, images: &[FreeRows], first: usize) -> usize {
     };
     let (n, symmetries) = (cross.n(), Symmetry::UP_TO_MIRROR);
     let known = tree(symmetries[first]);
-    // Applied to what the first image has, so that it is the left-right mirror of that.
+    // Applied to the first image's queens, so that it is the left-right mirror of that image.
     let mirror = |square: &Square| Square { column: n.get() - 1 - square.column, ..*square };
     let mut mirrored: Vec<Square> = known.iter().map(mirror).collect();
     mirrored.sort_unstable();
@@ -116,12 +116,12 @@ fn second(cross: &Cross, images: &[FreeRows], first: usize) -> usize {
     others.min_by(narrower).unwrap_or(first)
 }
 
-/// The estimated work of each cross: its shape, scaled so that each class has the mean that random descents find.
+/// Estimates the work of each cross: its shape, scaled so that each class has the mean of random descents.
 ///
-/// Crosses of three queens leave one more row than crosses of four and are several times as large, so that the two
-/// classes are scaled apart.
+/// Crosses of three queens leave one more row than crosses of four and are several times as large. So each class has
+/// its scale.
 fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
-    // So few that they take next to no time beside the count.
+    // So few descents take nearly no time beside the count.
     let n_descents = 256 << n.get().saturating_sub(16).min(6);
     let mut random = SplitMix::new(u64::from(n.get()));
     let mut works = vec![0; crosses.len()];
@@ -142,7 +142,7 @@ fn works(n: BoardSize, crosses: &[Cross], probes: &[Probe]) -> Vec<u128> {
     works
 }
 
-/// At least one node, so that no cross is without weight.
+/// Rounds to at least one node, so that every cross has work.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and below 2^80")]
 fn whole_nodes(nodes: f64) -> u128 {
     (nodes.round() as u128).max(1)

@@ -1,10 +1,10 @@
-//! Samples of the search: parts that are counted in milliseconds, and rough sizes of whole crosses.
+//! Samples of the search: parts that count in milliseconds, and rough sizes of whole crosses.
 //!
 //! A [`Plan`](crate::Plan) of a large board takes core-minutes, most of it to count subproblems. A sample needs no
-//! numbers: a part is reached by a random descent, and counted like a cross of a few more queens. What follows from a
-//! sample (time for each node, solutions for each node) are ratios, which hardly depend on how the parts were drawn:
-//! from n = 19 to 28 the nodes for each solution of 5000 parts, drawn by descents, differ by less than a hundredth
-//! from those with every part weighed by how many it stands for.
+//! numbers: a random descent reaches a part, which is counted like a cross with a few more queens. Samples yield ratios
+//! (time for each node, solutions for each node), which hardly depend on the way of drawing. From n = 19 to 28, 5000
+//! parts were drawn by descents. Weighing each by the number of parts it stands for changes the nodes for each solution
+//! by less than a hundredth.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,14 +20,14 @@ use crate::split_mix::SplitMix;
 use crate::subproblems::Subproblems;
 use crate::work;
 
-/// Rows placed below a cross to make a part, for each n: its completions are some 10^5 to 10^6 nodes. Vector kernels
+/// Rows placed below a cross to make a part, for each n: its completions are about 10^5 to 10^6 nodes. Vector kernels
 /// are as fast there as on long runs (no difference was measured from 2 · 10^5 nodes on).
 const PART_DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 18
     1, 2, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, // 19 to 32
 ];
 
-/// Random descents tried to reach a part; nearly every second one does.
+/// Random descents tried to reach a part; nearly every second one succeeds.
 const TRIES: usize = 1000;
 
 /// The crosses of a board, to draw samples from. See [`Sampler`](crate::Sampler).
@@ -37,7 +37,7 @@ pub(crate) struct CrossSampler {
     crosses: Vec<Cross>,
 }
 
-/// The part of one cross that a sample counts.
+/// The sampled part of one cross.
 #[derive(Clone, Debug)]
 pub(crate) struct CrossSample {
     n: BoardSize,
@@ -46,18 +46,18 @@ pub(crate) struct CrossSample {
 }
 
 impl CrossSampler {
-    /// The crosses of boards of size `n`, in [counting order](crosses_in_counting_order), so that the first of them
-    /// are an even sample.
+    /// Lists the crosses of a board of size `n`, in [counting order](crosses_in_counting_order): the first are an even
+    /// sample.
     pub(crate) fn new(n: BoardSize) -> Self {
         Self { n, crosses: crosses_in_counting_order(n) }
     }
 
-    /// The number of crosses.
+    /// Returns the number of crosses.
     pub(crate) fn n_crosses(&self) -> usize {
         self.crosses.len()
     }
 
-    /// Whether parts are whole crosses, so that all of them are the board.
+    /// Returns whether parts are whole crosses, so that together they are the board.
     pub(crate) fn parts_are_crosses(&self) -> bool {
         self.part_depth() == 0
     }
@@ -73,7 +73,7 @@ impl CrossSampler {
         nodes / f64::from(n_descents.max(1))
     }
 
-    /// The part of a cross that a sample counts. The same each time.
+    /// Returns the sampled part of a cross, the same each time.
     ///
     /// # Panics
     /// If there is no cross of this number.
@@ -92,7 +92,7 @@ impl CrossSampler {
         CrossSample { n: self.n, weight: self.crosses[number].weight(), queens }
     }
 
-    /// The queens of a cross, on the image that a plan counts it on.
+    /// Returns the queens of a cross, on the image of its plan.
     fn queens(&self, number: usize) -> Vec<Square> {
         let cross = &self.crosses[number];
         cross.image(search_plan::image(cross))
@@ -104,12 +104,12 @@ impl CrossSampler {
 }
 
 impl CrossSample {
-    /// The weight of its cross.
+    /// Returns the weight of its cross.
     pub(crate) const fn weight(&self) -> u8 {
         self.weight
     }
 
-    /// The queens whose completions it counts: the cross, and for large boards a prefix.
+    /// Returns the queens whose completions it counts: the cross, and for large boards a prefix.
     pub(crate) fn queens(&self) -> &[Square] {
         &self.queens
     }
@@ -122,13 +122,13 @@ impl CrossSample {
     }
 }
 
-/// The start of a pseudo-random sequence for this cross.
+/// Returns the seed of a cross's pseudo-random sequence.
 const fn stream(number: usize, purpose: u64) -> u64 {
     (purpose << 32) | number as u64
 }
 
-/// Queens in the first `depth` free rows, each on a random square that the pruning rule lets through; fewer if there
-/// is none.
+/// Places queens in the first `depth` free rows, each on a random square that the pruning rule allows, as far as
+/// possible.
 fn random_prefix(free: &FreeRows, depth: usize, random: &mut SplitMix) -> Vec<Square> {
     let mut queens = Vec::new();
     let mut rows = free.as_slice();

@@ -1,10 +1,10 @@
-//! Spans of subproblems and the counts that belong to them.
+//! Spans of subproblems and their counts.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A half-open, non-empty range of subproblem numbers of one cross: the unit of leasing, progress and recording.
+/// A half-open, non-empty range of subproblem numbers of one part: the unit of leasing, progress and recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     cross: u32,
@@ -12,7 +12,7 @@ pub struct Span {
     to: u64,
 }
 
-/// A range that holds no subproblem.
+/// The error of a range without subproblems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("span {from}..{to} is empty")]
 pub struct EmptySpan {
@@ -21,7 +21,7 @@ pub struct EmptySpan {
 }
 
 impl Span {
-    /// Subproblems `from` (included) to `to` (excluded) of the cross with number `cross` in its plan.
+    /// Makes the span of subproblems `from` (included) to `to` (excluded) of the part with number `cross` in its plan.
     ///
     /// # Errors
     /// If the range is empty.
@@ -29,31 +29,31 @@ impl Span {
         if from < to { Ok(Self { cross, from, to }) } else { Err(EmptySpan { from, to }) }
     }
 
-    /// The number of the cross in its plan.
+    /// Returns the number of the part in its plan.
     #[must_use]
     pub const fn cross(self) -> u32 {
         self.cross
     }
 
-    /// The first subproblem.
+    /// Returns the first subproblem.
     #[must_use]
     pub const fn from(self) -> u64 {
         self.from
     }
 
-    /// The subproblem after the last.
+    /// Returns the subproblem after the last.
     #[must_use]
     pub const fn to(self) -> u64 {
         self.to
     }
 
-    /// The number of subproblems, at least 1.
+    /// Returns the number of subproblems, at least 1.
     #[must_use]
     pub const fn n_subproblems(self) -> u64 {
         self.to - self.from
     }
 
-    /// The subproblems both spans have, if any.
+    /// Returns the subproblems that both spans have, if any.
     #[must_use]
     pub fn intersection(self, other: Self) -> Option<Self> {
         if self.cross != other.cross {
@@ -62,14 +62,14 @@ impl Span {
         Self::new(self.cross, self.from.max(other.from), self.to.min(other.to)).ok()
     }
 
-    /// The parts before and from subproblem `at` on; one is absent if `at` is not inside.
+    /// Returns the pieces before and from subproblem `at` on; one is absent if `at` is not inside.
     #[must_use]
     pub fn split_at(self, at: u64) -> (Option<Self>, Option<Self>) {
         let at = at.clamp(self.from, self.to);
         (Self::new(self.cross, self.from, at).ok(), Self::new(self.cross, at, self.to).ok())
     }
 
-    /// What is left, in order, when `others` are taken off it.
+    /// Returns the pieces, in order, that `others` leave of this span.
     #[must_use]
     pub fn without(self, others: &[Self]) -> Vec<Self> {
         let mut left = vec![self];
@@ -90,21 +90,21 @@ impl fmt::Display for Span {
     }
 }
 
-/// What a span counts to.
+/// The solutions and the work of a span.
 ///
-/// A kernel call runs for seconds at most and a processor finds fewer than 10^11 solutions or nodes a second, so
-/// 64 bits hold what one call returns; sums over calls are checked ([`Count::checked_add`]) or 128 bits wide.
+/// A kernel call runs for seconds at most, and a processor finds fewer than 10^11 solutions or nodes a second. So 64
+/// bits hold the result of one call. Sums over calls are checked ([`Count::checked_add`]) or 128 bits wide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Solutions of the span, without the weight of its part.
     pub solutions: u64,
-    /// The work it was: of the search, queens placed below the prefixes that the pruning rule let through; of halves,
-    /// units of pairs.
+    /// The work of the span: for the search, queens below the prefixes that passed the pruning rule; for half boards,
+    /// units.
     pub nodes: u64,
 }
 
 impl Count {
-    /// The sum, unless a part of it outgrows 64 bits.
+    /// Returns the sum, or `None` if it exceeds 64 bits.
     #[must_use]
     pub fn checked_add(self, other: Self) -> Option<Self> {
         Some(Self {

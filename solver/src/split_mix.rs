@@ -1,17 +1,17 @@
-//! Pseudo-random numbers.
+//! A small pseudo-random generator for repeatable estimates.
 
-/// A small fixed pseudo-random sequence (Steele, Lea and Flood 2014), so that estimates and searches repeat.
+/// A fixed pseudo-random sequence (Steele, Lea and Flood 2014), so that estimates and searches repeat.
 #[derive(Clone, Debug)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// The sequence of this seed.
+    /// Starts the sequence of this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Any 64 bits.
+    /// Returns the next 64 bits.
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,8 +20,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, or 0 if that is 0. `bound` must be below 2^32. The smaller it is, the smaller is the
-    /// bias.
+    /// Returns a number below `bound`, or 0 if that is 0. `bound` must be below 2^32. The bias shrinks with the bound.
     pub const fn below(&mut self, bound: usize) -> usize {
         ((self.next() >> 32) as usize * bound) >> 32
     }

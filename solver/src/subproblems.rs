@@ -1,4 +1,4 @@
-//! The subproblems of a part, and how they are counted.
+//! The numbered subproblems of a part, and how to count them.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -14,25 +14,24 @@ use crate::symmetry::Symmetry;
 
 /// Rows placed below the cross to make a prefix, for each n.
 ///
-/// The mean subproblem takes 0.01 to 0.19 s of one AVX-512 thread for n = 21 to 30, less below. (At 31 and 32 it
-/// takes about 1 and 0.5 s: one row more would make planning n = 32 a matter of core-hours.)
+/// The mean subproblem takes 0.01 to 0.19 s of one AVX-512 thread for n = 21 to 30, less below. (At 31 and 32 it takes
+/// about 1 and 0.5 s: with one more row, planning n = 32 would take core-hours.)
 const DEPTHS: [u8; BoardSize::MAX as usize + 1] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 20
     1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 7, 8, // 21 to 32
 ];
 
-/// The rows placed below a cross to make a prefix, in every plan for boards of size `n`.
+/// Returns the rows placed below a cross to make a prefix, in every plan for boards of size `n`.
 pub(crate) const fn depth(n: BoardSize) -> u8 {
     DEPTHS[n.get() as usize]
 }
 
-/// The numbered subproblems of one part: those of a cross, on one of its images, or those of halves
-/// ([`HalvesPart`] tells how these are numbered).
+/// The numbered subproblems of one part: those of a cross, on one of its images, or those of half boards
+/// ([`HalvesPart`] documents their numbers).
 ///
-/// A subproblem of a cross is a prefix: queens in the first free rows below the cross, none attacking another. They are
-/// numbered in lexicographic order and before any look-ahead, so that their numbers depend on n, cross, image and depth alone,
-/// never on what a kernel prunes. All four are fixed when this is [made](Cross::subproblems). Callers only say which
-/// numbers to count.
+/// A subproblem of a cross is a prefix: queens in the first free rows below the cross, none attacking another. Numbers
+/// follow the lexicographic order, before any look-ahead. So they depend on n, cross, image and depth alone, never on a
+/// kernel's pruning. [Making it](Cross::subproblems) fixes all four, and callers only choose the numbers to count.
 ///
 /// ```
 /// # use queens_solver::{BoardSize, Cross, Kernel, Symmetry};
@@ -59,25 +58,25 @@ enum Kind {
 struct Prefixed {
     free: FreeRows,
     depth: u8,
-    /// Where the last count ended. The next one mostly begins there, and need not look for its first prefix then.
+    /// The end of the last count. The next one usually begins there, and need not search for its first prefix then.
     walk: Option<Walk>,
 }
 
 impl Subproblems {
-    /// The ways to place queens in the first `depth` rows that none of the given queens stands in; a depth beyond the
-    /// number of these rows means all of them. The given queens must stand on the board and not attack each other.
+    /// Makes the subproblems of the first `depth` rows without a given queen: all ways to place queens there. A depth
+    /// beyond the number of these rows means all of them. The given queens must be on the board, without attacks.
     #[must_use]
     pub fn below(n: BoardSize, queens: &[Square], depth: u8) -> Self {
         Self(Kind::Prefixes(Box::new(Prefixed { free: FreeRows::new(n, queens), depth, walk: None })))
     }
 
-    /// The subproblems of halves.
+    /// Makes the subproblems of half boards.
     #[must_use]
     pub(crate) fn of_halves(part: HalvesPart) -> Self {
         Self(Kind::Halves(Box::new(JoinedHalves::new(part))))
     }
 
-    /// How many there are, found without visiting each.
+    /// Returns the number of subproblems, without visiting each.
     #[must_use]
     pub fn n_subproblems(&self) -> u64 {
         match &self.0 {
@@ -86,7 +85,7 @@ impl Subproblems {
         }
     }
 
-    /// The queens of a subproblem below those of the cross, top to bottom; none past the last.
+    /// Returns the queens of a subproblem below those of the cross, top to bottom; none past the last.
     ///
     /// ```
     /// # use queens_solver::{BoardSize, Square, Subproblems};
@@ -107,7 +106,7 @@ impl Subproblems {
         }
     }
 
-    /// Counts the subproblems with these numbers; there is nothing to count past the last.
+    /// Counts the subproblems with these numbers; numbers past the last hold nothing.
     ///
     /// Returns `None` if `stop` was set before the end. Then nothing was counted.
     ///
@@ -138,7 +137,7 @@ impl Prefixed {
 }
 
 impl Cross {
-    /// The subproblems of this cross on one of its images, as every plan numbers them.
+    /// Returns the subproblems of this cross on one of its images, as every plan numbers them.
     #[must_use]
     pub fn subproblems(&self, image: Symmetry) -> Subproblems {
         Subproblems::below(self.n(), &self.image(image), depth(self.n()))
@@ -151,7 +150,7 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    /// It does not matter what was counted before, or stopped.
+    /// Earlier or stopped counts do not matter.
     #[test]
     fn counts_do_not_depend_on_what_was_asked_for_before() {
         let n = BoardSize::new(14).expect("a board size");

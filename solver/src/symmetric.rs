@@ -1,7 +1,7 @@
-//! Counting the placements that a half-turn or a quarter-turn of the board leaves unchanged.
+//! Counts the placements that a half-turn or a quarter-turn of the board leaves unchanged.
 //!
-//! Both searches place a whole set of queens at a time, a queen with its turned images, so that every partial
-//! placement is symmetric itself. A symmetric placement also has symmetric attacks, which keeps the state small.
+//! Both searches place a queen together with its turned images, so that every partial placement is symmetric itself. A
+//! symmetric placement also has symmetric attacks, which keeps the state small.
 //!
 //! Words with a bit for each square of a row or each diagonal, bit `c` for column `c` and `last` = n − 1:
 //!
@@ -18,8 +18,8 @@ use crate::board::BoardSize;
 
 /// Counts the placements of n queens that a rotation by 180 degrees leaves unchanged (OEIS A032522).
 ///
-/// Those that a rotation by 90 degrees leaves unchanged are among them. `None` if `stop` was seen set before the
-/// search had ended; while searching it is looked at at least every 0.1 ms.
+/// This includes those that a rotation by 90 degrees leaves unchanged. Returns `None` if `stop` was set before the end
+/// of the search, which checks it at least every 0.1 ms.
 ///
 /// ```
 /// # use std::sync::atomic::AtomicBool;
@@ -41,8 +41,8 @@ pub fn half_turn(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
 
 /// Counts the placements of n queens that a rotation by 90 degrees leaves unchanged (OEIS A033148).
 ///
-/// There are none unless n is a multiple of four or one more. `None` if `stop` was seen set before the search had
-/// ended; it is looked at at every node.
+/// There are none unless n is a multiple of four or one more. Returns `None` if `stop` was set before the end of the
+/// search, which checks it at every node.
 ///
 /// ```
 /// # use std::sync::atomic::AtomicBool;
@@ -64,28 +64,28 @@ pub fn quarter_turn(n: BoardSize, stop: &AtomicBool) -> Option<u64> {
     }
 }
 
-/// With fewer free rows than this in the top half, a search runs to its end without looking at `stop`: with five, at
-/// most 10 + 10·8 + 10·8·6 + … = 6330 nodes of some ten nanoseconds, as each queen takes a pair of columns.
+/// With fewer free rows than this in the top half, a search does not check `stop`. Five rows have at most 10 + 10·8 +
+/// 10·8·6 + … = 6330 nodes of about ten nanoseconds, as each queen takes a pair of columns.
 const ROWS_BETWEEN_STOPS: usize = 6;
 
 /// The search for placements unchanged by the half-turn; n ≥ 2.
 ///
 /// A queen on (r, c) stands together with its image on (last − r, last − c). Hence rows and columns are filled in
-/// mirrored pairs: only the rows of the top half are searched, and a filled column fills its mirror column. A pair on
-/// a main diagonal would attack itself, so main diagonals are attacked from the start (for odd n the queen in the
-/// centre, which has to be there because the queens are odd in number, attacks them and the central column too).
+/// mirrored pairs: the search covers only the rows of the top half, and a filled column fills its mirror column. A pair
+/// on a main diagonal would attack itself, so main diagonals are attacked from the start. (For odd n the number of
+/// queens is odd, so one stands in the centre. It attacks them and the central column too.)
 ///
-/// Mirroring the board or turning it by 90 degrees takes half-turn placements to half-turn placements, so they come
-/// in orbits of four (or of two, if the quarter-turn changes nothing). The two pairs on the lines next to the middle,
-/// one in rows and one in columns, form a symmetric cross. One cross of each orbit is searched, and its completions
-/// are weighed with the size of the cross's orbit: a fourth of the work, and no test at the leaves.
+/// Mirroring the board or turning it by 90 degrees takes half-turn placements to half-turn placements, so they come in
+/// orbits of four (or of two, if the quarter-turn changes nothing). The two pairs on the lines next to the middle, one
+/// in rows and one in columns, form a symmetric cross. The search takes one cross of each orbit, and weighs its
+/// completions with the size of the cross's orbit: a fourth of the work, and no test at the leaves.
 ///
 /// The other rows follow from the middle outwards. Central queens attack most squares, so dead ends come early.
 ///
-/// Measured for n = 22, one thread: 2.2 M nodes, 26 ms. What lost: rows from the outside inwards (6.7 M, 85 ms); the
-/// row with the fewest free squares first (2.1 M, 37 ms); no cross but the left half of the first row, twice (4.1 M,
-/// 51 ms outwards; 12.3 M, 157 ms inwards); looking ahead two, three or all rows (a sixth of the nodes, no time); no
-/// look-ahead (+ 7 % time); attacks from a table instead of shifts (+ 4 %); the last two rows in general form (+ 16 %).
+/// Measured for n = 22, one thread: 2.2 M nodes, 26 ms. Rejected alternatives: rows from the outside inwards (6.7 M, 85
+/// ms); the row with the fewest free squares first (2.1 M, 37 ms); no cross but the left half of the first row, twice
+/// (4.1 M, 51 ms outwards; 12.3 M, 157 ms inwards); looking ahead two, three or all rows (a sixth of the nodes, no
+/// time); no look-ahead (+ 7 % time); attacks from a table instead of shifts (+ 4 %); general last two rows (+ 16 %).
 struct Pairs<'a> {
     /// n − 1, the number of the last row and column.
     last: u32,
@@ -94,10 +94,10 @@ struct Pairs<'a> {
     stop: &'a AtomicBool,
 }
 
-/// What the queens of a half-turn placement attack.
+/// The lines that the queens of a half-turn placement attack.
 ///
-/// Invariant: turning the board by 180 degrees changes none of the words. Bit i of `columns` equals bit last − i, bit
-/// i of `rising` and of `falling` equals bit 2·last − i.
+/// Invariant: turning the board by 180 degrees changes none of the words. Bit i of `columns` equals bit last − i, bit i
+/// of `rising` and of `falling` equals bit 2·last − i.
 #[derive(Clone, Copy)]
 struct Attacked {
     columns: u64,
@@ -105,8 +105,8 @@ struct Attacked {
     falling: u64,
 }
 
-/// Where the queens next to the middle stand: a pair in the rows `arm` and last − `arm`, and a pair in the columns of
-/// the same numbers. For even n these are the central lines, for odd n the lines beside them.
+/// The queens next to the middle: a pair in the rows `arm` and last − `arm`, and a pair in the columns of the same
+/// numbers. For even n these are the central lines, for odd n the lines beside them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct SymmetricCross {
     /// The column of the queen in row `arm`.
@@ -116,11 +116,11 @@ struct SymmetricCross {
 }
 
 impl SymmetricCross {
-    /// The size of the cross's orbit if it is the least of its orbit, else 0.
+    /// Returns the size of the cross's orbit if it is the least of its orbit, else 0.
     ///
-    /// Up to the half-turn a cross has four images: itself, mirrored, transposed, and turned by 90 degrees (both).
-    /// Only the last can be the same cross again. The same cross mirrored needs a queen in the middle of a line of odd
-    /// length, which the centre's queen attacks; the same cross transposed, two queens on one rising diagonal.
+    /// Up to the half-turn a cross has four images: itself, mirrored, transposed, and turned by 90 degrees (both). Only
+    /// the last can be the same cross again. The same cross mirrored needs a queen in the middle of a line of odd
+    /// length, which the centre's queen attacks. The same cross transposed needs two queens on one rising diagonal.
     fn weight(self, last: u32) -> u64 {
         let Self { column, row } = self;
         let mirrored = Self { column: last - column, row: last - row };
@@ -144,15 +144,15 @@ impl<'a> Pairs<'a> {
 
     /// Counts all placements, cross by cross.
     ///
-    /// The sum can't wrap: the top half of the board has at most 16 rows, and the pairs of mirrored columns can be
-    /// dealt out to them in 16! ways with two sides each; with the weights the sum still is a number of different
-    /// placements, so at most 2¹⁶ · 16! < 2⁶¹.
+    /// The sum can't wrap: the top half of the board has at most 16 rows. There are 16! ways to give them pairs of
+    /// mirrored columns, with two sides each. Even weighted, the sum is a number of different placements: at most 2¹⁶ ·
+    /// 16! < 2⁶¹.
     fn count(&self) -> Option<u64> {
         // For n = 8 this is row (and column) 3, for n = 9 too: 4 is the centre's.
         let arm = self.last.div_ceil(2) - 1;
         let mut total = 0;
         for column in 0..=self.last {
-            // Row last / 2 of an odd board is the centre's queen's.
+            // On an odd board row last / 2 holds the centre's queen.
             for row in (0..=self.last).filter(|row| 2 * row != self.last) {
                 let cross = SymmetricCross { column, row };
                 let weight = cross.weight(self.last);
@@ -169,7 +169,7 @@ impl<'a> Pairs<'a> {
         Some(total)
     }
 
-    /// The state after a cross, `None` if its queens attack each other or the centre's.
+    /// Returns the state after a cross, or `None` if its queens attack each other or the centre's.
     ///
     /// No queen of a cross serves a row and a column at once: the crossing squares are on main diagonals.
     fn place_cross(&self, arm: u32, cross: SymmetricCross) -> Option<Attacked> {
@@ -184,7 +184,7 @@ impl<'a> Pairs<'a> {
         (self.free(attacked, row) & queen != 0).then(|| self.place(attacked, row, queen))
     }
 
-    /// The squares of a row that no queen attacks.
+    /// Returns the squares of a row that no queen attacks.
     #[inline(always)]
     fn free(&self, attacked: Attacked, row: u32) -> u64 {
         let diagonals = attacked.rising >> row | attacked.falling >> (self.last - row);
@@ -207,8 +207,8 @@ impl<'a> Pairs<'a> {
 
     /// Counts the ways to fill `rows`, the free rows of the top half, in the order given.
     ///
-    /// `free` are the free squares of the first of them. The caller knows them because it looks one row ahead: a
-    /// child whose next row is full is dropped before it costs a call.
+    /// `free` are the free squares of the first of them. The caller knows them because it looks one row ahead: it drops
+    /// a child whose next row is full before that costs a call.
     fn completions(&self, attacked: Attacked, mut free: u64, rows: &[u32]) -> Option<u64> {
         if rows.len() >= ROWS_BETWEEN_STOPS && self.stop.load(Ordering::Relaxed) {
             return None;
@@ -219,7 +219,7 @@ impl<'a> Pairs<'a> {
             [] => total = 1,
             // One pair of mirrored columns is left, so at most two squares, and either one completes the placement.
             [_] => total = one_or_two(free),
-            // The second last row holds most of the nodes: no call for its children.
+            // The second last row holds most of the nodes, so its children cost no call.
             [row, last_row] => {
                 while free != 0 {
                     let queen = free & free.wrapping_neg();
@@ -243,7 +243,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The number of bits of a word that has at most two (cheaper than a population count without the instruction).
+/// Returns the number of bits of a word that has at most two (cheaper than a population count without the instruction).
 #[inline(always)]
 fn one_or_two(word: u64) -> u64 {
     u64::from(word != 0) + u64::from(word & word.wrapping_sub(1) != 0)
@@ -252,10 +252,10 @@ fn one_or_two(word: u64) -> u64 {
 /// The search for placements unchanged by the quarter-turn; n = 4k or 4k + 1, n ≥ 4.
 ///
 /// A queen on (r, c) stands together with (c, last − r), (last − r, last − c) and (last − c, r). These four fill the
-/// rows r, c, last − r, last − c *and the columns of the same numbers*, so one word of free lines serves both. The
-/// turn takes rising diagonals to falling ones: the four stand on the rising diagonals r + c, last + c − r and their
-/// mirrors 2·last − i, and on the falling diagonals of the very same numbers, so one word serves both again. What is
-/// left on the board after some fours is a row and a column of each free line:
+/// rows r, c, last − r, last − c *and the columns of the same numbers*. So one word of free lines serves both. The turn
+/// takes rising diagonals to falling ones. The four stand on the rising diagonals r + c, last + c − r and their mirrors
+/// 2·last − i, and on the falling diagonals of the same numbers. So one word serves both again. After some fours the
+/// board has a row and a column of each free line left:
 ///
 /// ```text
 ///   n = 8, a queen on (0, 2) and its images; lines 0, 2, 5 and 7 are filled
@@ -288,7 +288,7 @@ impl<'a> Fours<'a> {
         Self { last, lines: n.row_mask().into(), near_half, stop }
     }
 
-    /// Counts all placements. The sum can't wrap, as these are a part of the half-turn's (see [`Pairs::count`]).
+    /// Counts all placements. The sum can't wrap, as these are some of the half-turn's (see [`Pairs::count`]).
     fn count(&self) -> Option<u64> {
         let centre = if self.last.is_multiple_of(2) { 1 << (self.last / 2) } else { 0 };
         self.completions(self.lines & !centre, 1 << self.last)
@@ -302,9 +302,9 @@ impl<'a> Fours<'a> {
         if free_lines == 0 {
             return Some(1);
         }
-        // Every free row gets its queen sooner or later, so any rule that picks one finds each placement once. The
-        // one nearest the middle takes half as long as the outermost. There is one: a mirrored set of lines without
-        // the centre has half of its lines before the middle.
+        // Every free row gets a queen in the end, so any rule that picks one finds each placement once. The row nearest
+        // the middle takes half as long as the outermost. One exists: a mirrored set of lines without the centre has
+        // half of its lines before the middle.
         let row = (free_lines & self.near_half).ilog2();
         let opposite = self.last - row;
         let attacked = diagonals >> row | diagonals >> opposite;
@@ -313,8 +313,8 @@ impl<'a> Fours<'a> {
         while free != 0 {
             let column = free.trailing_zeros();
             free &= free - 1;
-            // With columns c and last − c, the shifts mark the diagonals r + c, r + last − c, last − r + c and
-            // 2·last − r − c: those of the four.
+            // The shifts of columns c and last − c mark the four's diagonals: r + c, r + last − c, last − r + c and
+            // 2·last − r − c.
             let columns = 1 << column | 1 << (self.last - column);
             let rows = 1 << row | 1 << opposite;
             let marked = diagonals | columns << row | columns << opposite;
@@ -348,7 +348,7 @@ mod tests {
         assert_eq!(quarter_turn(size(n), &GO_ON), Some(expected), "quarter-turn, n = {n}");
     }
 
-    /// The size and the two symmetric counts of each row of the table.
+    /// Returns the size and the two symmetric counts of each row of the table.
     fn known() -> Vec<(u8, u64, u64)> {
         let parse = |line: &str| {
             let fields: Vec<u64> = line.split(',').map(|field| field.parse().unwrap_or(u64::MAX)).collect();
@@ -381,7 +381,7 @@ mod tests {
         check_quarter_turn(32, 406_784);
     }
 
-    /// Adds a queen in the next row in every way, and hands each full placement to `visit`.
+    /// Adds a queen in the next row in every way, and passes each full placement to `visit`.
     fn for_each_placement(n: u8, queens: &mut Vec<Square>, visit: &mut impl FnMut(&[Square])) {
         let row = u8::try_from(queens.len()).expect("at most one queen a row");
         if row == n {
@@ -424,8 +424,8 @@ mod tests {
         }
     }
 
-    // The searches themselves, without the look at `stop` before they start. Sizes rise, so that a search that does
-    // not stop fails on a small board before it hangs on a large one.
+    // Tests the searches without their first check of `stop`. Sizes rise, so that a search that does not stop fails on
+    // a small board before it hangs on a large one.
     #[test]
     fn a_running_search_sees_the_stop() {
         for n in BoardSize::range(18, 32) {

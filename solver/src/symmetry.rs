@@ -4,8 +4,7 @@ use crate::board::{BoardSize, Square};
 
 /// One of the eight rotations and reflections of a board.
 ///
-/// Kept as the three moves it is made of, applied in this order: exchange rows and columns, turn the rows
-/// upside down, turn the columns left to right.
+/// Stored as three moves, in this order: exchange rows and columns, reverse the rows, reverse the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symmetry(u8);
 
@@ -14,7 +13,7 @@ const FLIP_ROWS: u8 = 2;
 const FLIP_COLUMNS: u8 = 1;
 
 impl Symmetry {
-    /// The board as it is.
+    /// Leaves the board unchanged.
     pub const IDENTITY: Self = Self(0);
 
     /// All eight, the identity first.
@@ -22,23 +21,23 @@ impl Symmetry {
 
     /// One of each pair that differs by a left-right mirror.
     ///
-    /// A search that goes down the rows visits trees of the same shape on a board and on its left-right mirror
-    /// image, so only these four can differ in work.
+    /// A search down the rows visits trees of the same shape on a board and on its left-right mirror image. So only
+    /// these four can differ in work.
     pub const UP_TO_MIRROR: [Self; 4] = [Self(0), Self(2), Self(4), Self(6)];
 
-    /// The number a symmetry is stored under, 0 to 7.
+    /// Returns the number of a symmetry in records, 0 to 7.
     #[must_use]
     pub const fn index(self) -> u8 {
         self.0
     }
 
-    /// The symmetry stored under `index`, if there is one.
+    /// Returns the symmetry with this number, if it exists.
     #[must_use]
     pub const fn from_index(index: u8) -> Option<Self> {
         if index < 8 { Some(Self(index)) } else { None }
     }
 
-    /// Where `square` lies on the turned or mirrored board of size `n`.
+    /// Returns the image of `square` on the turned or mirrored board of size `n`.
     ///
     /// ```
     /// # use queens_solver::{BoardSize, Square, Symmetry};

@@ -1,4 +1,4 @@
-//! What goes across the whole crate.
+//! Tests that cover several modules of the crate.
 
 mod decomposition;
 mod example;

@@ -11,7 +11,7 @@ use queens_model::{Contribution, JobId, Name, VerdictStatus};
 use super::certificate::ExportError;
 use super::history::History;
 
-/// A store that people can read from.
+/// A store whose records and history people can read.
 pub trait Archive: Store {
     /// Returns the kind of the store, for messages.
     fn kind(&self) -> &'static str {

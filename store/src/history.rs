@@ -45,7 +45,7 @@ pub enum Subject {
     Search,
     /// All work by halves.
     Halves,
-    /// The connected workers. Their "work" is connection time: three workers for a second make 3000 milliseconds.
+    /// The connected workers. Their `nodes` are connection time: three workers for a second make 3000 milliseconds.
     Workers,
 }
 
@@ -134,7 +134,7 @@ pub struct Past {
     pub is_stored: bool,
 }
 
-/// An update of the stored history: what to add, and what to remove.
+/// An update of the stored history: additions and removals.
 #[derive(Debug, Default)]
 pub struct Change {
     /// New points. They replace points of the same subject, level and number.
@@ -158,7 +158,7 @@ pub enum NotKept {
 
 /// A store of history.
 pub trait History: Debug + Send {
-    /// Loads the stored history. Logs errors, and omits what can't be read.
+    /// Loads the stored history. Logs errors, and omits unreadable rows.
     fn load(&mut self) -> Past;
 
     /// Stores a change atomically.

@@ -13,5 +13,5 @@ pub mod sqlite;
 
 pub use self::archive::{Archive, Records};
 pub use self::clock::unix_ms;
-pub use self::sql::audit::{JobAudit, Truth};
+pub use self::sql::audit::{JobAudit, RecomputedPlan};
 pub use self::sql::export::Exported;

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Returns the path of the workspace's binary `name`, in the profile of the running test. Builds all binaries first, so
-/// that no test runs an outdated one. It builds once per process, or once per run of nextest, which starts a process
-/// for each test.
+/// Returns the path of the workspace's binary `name`, in the running test's profile. Builds all binaries first, once
+/// per process or nextest run, so that no test runs an outdated one. (nextest starts a process for each test.)
 ///
 /// # Panics
-/// If it can't be built.
+/// Panics if it can't be built.
 #[must_use]
 pub fn binary(name: &str) -> PathBuf {
     static BUILT: Mutex<bool> = Mutex::new(false);

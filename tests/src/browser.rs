@@ -46,7 +46,7 @@ impl Browser {
     /// Opens a window for the pages at this address.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[must_use]
     pub fn open(site: &str) -> Self {
         let mut command = Command::new("chromedriver");
@@ -57,7 +57,7 @@ impl Browser {
             let line = line.ok()?;
             line.split_once("successfully on port ").map(|(_, port)| port.trim_end_matches('.').to_owned())
         });
-        let port = port.expect("chromedriver says where it listens");
+        let port = port.expect("chromedriver prints its port");
         let profile = TempDir::new().expect("a temporary directory");
         let profile_dir = format!("--user-data-dir={}", profile.path().display());
         let arguments = [
@@ -92,7 +92,7 @@ impl Browser {
     /// Goes to a page.
     ///
     /// # Panics
-    /// If it can't be loaded.
+    /// Panics if it can't be loaded.
     #[track_caller]
     pub fn go(&self, path: &str) {
         self.post("/url", &json!({ "url": format!("{}{path}", self.site) })).expect("the page");
@@ -101,7 +101,7 @@ impl Browser {
     /// Evaluates a JavaScript expression in the page.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if it fails.
     #[track_caller]
     #[must_use]
     pub fn eval(&self, expression: &str) -> Value {
@@ -112,7 +112,7 @@ impl Browser {
     /// Runs a script in the page.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if it fails.
     #[track_caller]
     pub fn run(&self, script: &str) {
         let script = json!({ "script": script, "args": [] });
@@ -130,7 +130,7 @@ impl Browser {
     /// Waits until an element's text contains a text.
     ///
     /// # Panics
-    /// If it never has.
+    /// Panics if that does not happen in time.
     #[track_caller]
     pub fn wait_for(&self, css: &str, part: &str) {
         wait_until(&format!("'{part}' in {css}"), || self.text(css).contains(part).then_some(()));
@@ -139,7 +139,7 @@ impl Browser {
     /// Waits until an expression is true.
     ///
     /// # Panics
-    /// If it never is.
+    /// Panics if that does not happen in time.
     #[track_caller]
     pub fn wait_until(&self, what: &str, expression: &str) {
         wait_until(what, || (self.eval(expression) == json!(true)).then_some(()));
@@ -148,7 +148,7 @@ impl Browser {
     /// Clicks an element with the mouse, as a user does: it must be visible, and nothing may cover it.
     ///
     /// # Panics
-    /// If it can't be.
+    /// Panics if that fails.
     #[track_caller]
     pub fn click(&self, css: &str) {
         let click = self.find(css).and_then(|element| self.post(&format!("{element}/click"), &json!({})));
@@ -158,7 +158,7 @@ impl Browser {
     /// Types into an element.
     ///
     /// # Panics
-    /// If it can't be.
+    /// Panics if that fails.
     #[track_caller]
     pub fn keys(&self, css: &str, keys: &str) {
         let keys = json!({ "text": keys });
@@ -169,7 +169,7 @@ impl Browser {
     /// Changes the width and the colour scheme of the window.
     ///
     /// # Panics
-    /// If that can't be.
+    /// Panics if that fails.
     pub fn look(&self, Viewport { width, dark }: Viewport) {
         let scheme = if dark { "dark" } else { "light" };
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
@@ -181,7 +181,7 @@ impl Browser {
     /// Sets the preference for reduced motion for all pages from now on.
     ///
     /// # Panics
-    /// If that can't be.
+    /// Panics if that fails.
     pub fn still(&self) {
         let feature = json!({ "name": "prefers-reduced-motion", "value": "reduce" });
         self.tools("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
@@ -190,7 +190,7 @@ impl Browser {
     /// Saves a picture of the whole page, whatever its length.
     ///
     /// # Panics
-    /// If it can't be saved, or the page is wider than the window.
+    /// Panics if it can't be saved, or the page is wider than the window.
     #[track_caller]
     pub fn screenshot(&self, name: &str) {
         let wide = self.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
@@ -202,7 +202,7 @@ impl Browser {
         fs::write(self.screenshots.join(format!("{name}.png")), bytes).expect("a file");
     }
 
-    /// The directory of the saved pictures.
+    /// Returns the directory of the saved pictures.
     #[must_use]
     pub fn screenshots(&self) -> &Path {
         &self.screenshots
@@ -211,7 +211,7 @@ impl Browser {
     /// Returns the browser's complaints since the last call: script errors and violations of the content policy.
     ///
     /// # Panics
-    /// If the browser does not answer.
+    /// Panics if the browser does not answer.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({ "type": "browser" })).expect("a log");
@@ -224,7 +224,7 @@ impl Browser {
         result.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// The path of an element.
+    /// Returns the path of an element.
     fn find(&self, css: &str) -> Result<String, String> {
         let element = self.post("/element", &json!({ "using": "css selector", "value": css }))?;
         let name = element.as_object().and_then(|names| names.values().next()).and_then(Value::as_str);

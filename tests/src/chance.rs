@@ -19,7 +19,7 @@ impl Chance {
     /// failure can be repeated.
     ///
     /// # Panics
-    /// If `SEED` is no number.
+    /// Panics if `SEED` is no number.
     #[must_use]
     pub fn seeded() -> Self {
         let from_clock = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();

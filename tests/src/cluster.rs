@@ -25,7 +25,7 @@ impl Coordinator {
     /// Starts a coordinator on a data directory. It keeps its port across restarts.
     ///
     /// # Panics
-    /// If it does not log that it listens.
+    /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
@@ -35,7 +35,7 @@ impl Coordinator {
     /// Starts a coordinator on a reserved port.
     ///
     /// # Panics
-    /// If it does not log that it listens.
+    /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_on(port: Port, data_dir: &Path) -> Self {
@@ -46,7 +46,7 @@ impl Coordinator {
     /// Starts a coordinator that listens on this address.
     ///
     /// # Panics
-    /// If it does not log that it listens.
+    /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_listening(listen: &str, data_dir: &Path) -> Self {
@@ -56,7 +56,7 @@ impl Coordinator {
     /// Starts a coordinator by a command that names this data directory.
     ///
     /// # Panics
-    /// If it does not log that it listens.
+    /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_command(command: Command, data_dir: &Path) -> Self {
@@ -69,7 +69,7 @@ impl Coordinator {
     /// Starts a coordinator on a data directory that also serves HTTP, on free ports.
     ///
     /// # Panics
-    /// If it does not log that it listens.
+    /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_with_http(data_dir: &Path) -> Self {
@@ -79,7 +79,7 @@ impl Coordinator {
     /// Starts a coordinator that also serves HTTP, on reserved ports.
     ///
     /// # Panics
-    /// If it does not log that it listens.
+    /// Panics if it does not log that it listens.
     #[track_caller]
     #[must_use]
     pub fn start_with_http_on(ports: Vec<Port>, data_dir: &Path) -> Self {
@@ -91,7 +91,7 @@ impl Coordinator {
     /// Returns host and port of its HTTP server.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     #[track_caller]
     #[must_use]
     pub fn http(&self) -> String {
@@ -134,7 +134,7 @@ impl Coordinator {
     /// Kills it with SIGKILL and starts another coordinator on the same data directory and port.
     ///
     /// # Panics
-    /// If it has ended before, or the other does not start.
+    /// Panics if it has ended before, or the other does not start.
     #[track_caller]
     #[must_use]
     pub fn kill_and_restart(self) -> Self {
@@ -145,7 +145,7 @@ impl Coordinator {
     /// Kills it with SIGKILL and starts another coordinator on the same port and another data directory.
     ///
     /// # Panics
-    /// If it has ended before, or the other does not start.
+    /// Panics if it has ended before, or the other does not start.
     #[track_caller]
     #[must_use]
     pub fn kill_and_restart_on(self, data_dir: &Path) -> Self {
@@ -156,7 +156,7 @@ impl Coordinator {
     /// Kills it with SIGKILL.
     ///
     /// # Panics
-    /// If it has ended before.
+    /// Panics if it has ended before.
     #[track_caller]
     pub fn kill(self) {
         self.service.kill();
@@ -165,7 +165,7 @@ impl Coordinator {
     /// Stops it with SIGTERM.
     ///
     /// # Panics
-    /// If it does not exit successfully.
+    /// Panics if it does not exit successfully.
     #[track_caller]
     pub fn stop(self) {
         self.service.stop();
@@ -174,7 +174,7 @@ impl Coordinator {
     /// Sends it a signal: `"STOP"` or `"CONT"`.
     ///
     /// # Panics
-    /// If it has ended.
+    /// Panics if it has ended.
     #[track_caller]
     pub fn signal(&mut self, name: &str) {
         self.service.signal(name);
@@ -183,7 +183,7 @@ impl Coordinator {
     /// Returns its log since its start.
     ///
     /// # Panics
-    /// If the log can't be read.
+    /// Panics if the log can't be read.
     #[must_use]
     pub fn log(&self) -> String {
         self.service.log()
@@ -213,7 +213,7 @@ impl Coordinator {
     /// Submits a job and returns its id.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn submit(&self, n: u8) -> String {
@@ -224,7 +224,7 @@ impl Coordinator {
     /// Returns the answer of `queens status --output json` for a job.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if it fails.
     #[track_caller]
     #[must_use]
     pub fn status(&self, job: &str) -> Value {
@@ -234,7 +234,7 @@ impl Coordinator {
     /// Waits until this many workers are connected.
     ///
     /// # Panics
-    /// If they don't connect.
+    /// Panics if they don't connect.
     #[track_caller]
     pub fn wait_for_workers(&self, n_workers: usize) {
         wait_until("workers", || {

@@ -34,7 +34,7 @@ impl Record {
 /// Returns the records in `dir`, ordered by span. A process may add to them meanwhile.
 ///
 /// # Errors
-/// If there is no database yet, or it is being set up.
+/// Returns an error if there is no database yet, or it is being set up.
 pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = database.prepare(
@@ -54,10 +54,10 @@ pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
 /// Returns the identity of a job in `dir`, as leases name it on the wire.
 ///
 /// # Errors
-/// If there is no such job.
+/// Returns an error if there is no such job.
 ///
 /// # Panics
-/// If the stored identity is invalid.
+/// Panics if the stored identity is invalid.
 pub fn identity(dir: &Path, job: &str) -> rusqlite::Result<Vec<u8>> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let sql = "SELECT identity FROM job WHERE id = ?1";
@@ -68,7 +68,7 @@ pub fn identity(dir: &Path, job: &str) -> rusqlite::Result<Vec<u8>> {
 /// Returns the recorded share of the estimated work in `dir`.
 ///
 /// # Errors
-/// If there is no plan.
+/// Returns an error if there is no plan.
 pub fn share(dir: &Path) -> rusqlite::Result<f64> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let sql = "SELECT work, n_subproblems, (
@@ -92,7 +92,7 @@ pub fn share(dir: &Path) -> rusqlite::Result<f64> {
 /// Returns the counting time of a worker's records, summed over its threads.
 ///
 /// # Errors
-/// If there is no database.
+/// Returns an error if there is no database.
 pub fn counting_time(dir: &Path, worker: &str) -> rusqlite::Result<Duration> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let sql = "SELECT coalesce(sum(duration_us), 0) FROM record JOIN source ON source = source.id WHERE worker = ?1";
@@ -103,7 +103,7 @@ pub fn counting_time(dir: &Path, worker: &str) -> rusqlite::Result<Duration> {
 /// Changes the database in `dir` without the program.
 ///
 /// # Panics
-/// If it can't be changed.
+/// Panics if it can't be changed.
 pub fn tamper(dir: &Path, sql: &str) {
     let database = Connection::open(dir.join(DATABASE)).expect("it can be opened");
     database.execute_batch(sql).expect("it can be changed");
@@ -112,7 +112,7 @@ pub fn tamper(dir: &Path, sql: &str) {
 /// Returns the files in `dir` with their bytes; other entries without bytes.
 ///
 /// # Panics
-/// If `dir` can't be read.
+/// Panics if `dir` can't be read.
 #[must_use]
 pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("readable").path());
@@ -123,7 +123,7 @@ pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// should do.
 ///
 /// # Panics
-/// If it can't be made.
+/// Panics if it can't be made.
 #[must_use]
 pub fn copy(dir: &Path) -> TempDir {
     let copy = TempDir::new().expect("a temporary directory");

@@ -33,7 +33,7 @@ impl SmallDisk {
     /// Remounts it read-only.
     ///
     /// # Panics
-    /// If a process still writes to it.
+    /// Panics if a process still writes to it.
     pub fn make_read_only(&self) {
         let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.dir).output();
         assert!(mounted.is_ok_and(|output| output.status.success()));
@@ -42,7 +42,7 @@ impl SmallDisk {
     /// Fills it to the last byte with a file.
     ///
     /// # Panics
-    /// If writing fails for another reason.
+    /// Panics if writing fails for another reason.
     pub fn fill(&self) {
         let mut ballast = fs::File::options().create(true).append(true).open(self.ballast()).expect("a file");
         for size in [4096, 1] {
@@ -59,7 +59,7 @@ impl SmallDisk {
     /// Removes that file.
     ///
     /// # Panics
-    /// If it was not filled.
+    /// Panics if it was not filled.
     pub fn make_room(&self) {
         fs::remove_file(self.ballast()).expect("it was filled");
     }

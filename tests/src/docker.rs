@@ -110,7 +110,7 @@ impl Project {
     /// Prepares the inputs of the image of `docker-compose.yml`. It starts nothing yet.
     ///
     /// # Panics
-    /// If the programs can't be built.
+    /// Panics if the programs can't be built.
     #[must_use]
     pub fn new(compose: Compose) -> Self {
         Self::of_file(compose, "docker-compose.yml")
@@ -119,7 +119,7 @@ impl Project {
     /// Prepares a project that uses another file beside that one.
     ///
     /// # Panics
-    /// If the programs can't be built.
+    /// Panics if the programs can't be built.
     #[must_use]
     pub fn of_file(compose: Compose, file: &'static str) -> Self {
         _ = static_binary("queens");
@@ -169,7 +169,7 @@ impl Project {
     /// addresses that they opened with `xdg-open`.
     ///
     /// # Panics
-    /// If a command fails.
+    /// Panics if a command fails.
     #[track_caller]
     pub fn follow(&self, commands: &str) -> Vec<String> {
         let scratch = TempDir::new().expect("a temporary directory");
@@ -190,7 +190,7 @@ impl Project {
     /// because it has no configuration.
     ///
     /// # Panics
-    /// If it can't be built.
+    /// Panics if it can't be built.
     pub fn build_prometheus(&self) {
         let context = TempDir::new().expect("a temporary directory");
         let find = "cp -L --parents $(command -v prometheus) $(ldd $(command -v prometheus) | grep -o '/[^ ]*') \"$1\"";
@@ -236,7 +236,7 @@ impl Project {
     /// Runs Docker Compose with these arguments.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if it fails.
     #[track_caller]
     pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         successful(self.compose(args))
@@ -245,7 +245,7 @@ impl Project {
     /// Returns the containers of a service, including those that have stopped.
     ///
     /// # Panics
-    /// If the engine does not answer.
+    /// Panics if the engine does not answer.
     #[track_caller]
     #[must_use]
     pub fn containers(&self, service: &str) -> Vec<Container> {
@@ -267,7 +267,7 @@ impl Project {
     /// Returns its remains on this machine: containers, volumes, networks and the image.
     ///
     /// # Panics
-    /// If the engine does not answer.
+    /// Panics if the engine does not answer.
     #[track_caller]
     #[must_use]
     pub fn remains(&self) -> String {
@@ -311,7 +311,7 @@ impl Container {
     /// Returns its description by `docker inspect`.
     ///
     /// # Panics
-    /// If it is gone.
+    /// Panics if it is gone.
     #[track_caller]
     #[must_use]
     pub fn inspect(&self) -> Value {
@@ -321,7 +321,7 @@ impl Container {
     /// Runs `docker` with this container as its last argument.
     ///
     /// # Panics
-    /// If it fails.
+    /// Panics if it fails.
     #[track_caller]
     pub fn docker(&self, args: &[&str]) {
         docker(args.iter().copied().chain([self.0.as_str()]));
@@ -330,7 +330,7 @@ impl Container {
     /// Waits until its health check succeeds.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     #[track_caller]
     pub fn wait_until_healthy(&self) {
         wait_until("a healthy container", || {
@@ -342,7 +342,7 @@ impl Container {
 /// Returns the description of a container or image by `docker inspect`.
 ///
 /// # Panics
-/// If it does not exist.
+/// Panics if it does not exist.
 #[track_caller]
 #[must_use]
 pub fn inspect(what: &str) -> Value {

@@ -1,5 +1,4 @@
-//! Limits the open files of a test process. Its limit may be as low as a thousand, so tests that open hundreds take
-//! turns.
+//! Shares the open files of a process, perhaps just 1,000, among its tests: those that open hundreds take turns.
 
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +17,7 @@ pub struct Files(usize);
 /// Returns this process's limit of open files.
 ///
 /// # Panics
-/// If the system does not know it.
+/// Panics if the system does not know it.
 #[must_use]
 pub fn limit() -> usize {
     let limit = allow_many_files().expect("the limit of open files");
@@ -28,7 +27,7 @@ pub fn limit() -> usize {
 /// Waits until this many files may be opened.
 ///
 /// # Panics
-/// If the limit never allows it: 1,024 files allow 640.
+/// Panics if the limit never allows it: 1,024 files allow 640.
 #[must_use]
 pub fn take(n_files: usize) -> Files {
     assert!(n_files <= limit().saturating_sub(KEPT), "the limit of open files is {}", limit());

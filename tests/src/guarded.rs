@@ -21,7 +21,7 @@ impl Behind {
     /// Starts a coordinator with more arguments. It serves gRPC and HTTP.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path, args: &[&str]) -> Self {
@@ -45,16 +45,16 @@ impl Behind {
     /// Runs `queens-coordinator` with these arguments on its data directory.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         manage(&self.data_dir, args)
     }
 
-    /// Invites somebody and returns their token.
+    /// Invites a person and returns their token.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn token(&self, role: &str) -> String {
@@ -98,7 +98,7 @@ impl Guarded {
     /// Creates a certificate authority beside the data directory, and starts a coordinator that serves gRPC and HTTP.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn start(data_dir: &Path) -> Self {
@@ -108,7 +108,7 @@ impl Guarded {
     /// Does the same with more arguments.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn start_with(data_dir: &Path, args: &[&str]) -> Self {
@@ -118,7 +118,7 @@ impl Guarded {
     /// Does the same with a modified command.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn start_as(data_dir: &Path, args: &[&str], change: impl FnOnce(Command) -> Command) -> Self {
@@ -140,7 +140,7 @@ impl Guarded {
     /// Makes it reload its TLS files.
     ///
     /// # Panics
-    /// If it has ended.
+    /// Panics if it has ended.
     #[track_caller]
     pub fn hang_up(&mut self) {
         self.coordinator.signal("HUP");
@@ -173,16 +173,16 @@ impl Guarded {
     /// Runs `queens-coordinator` with these arguments on its data directory.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     pub fn manage<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Ended {
         manage(&self.data_dir, args)
     }
 
-    /// Invites somebody.
+    /// Invites a person.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[track_caller]
     #[must_use]
     pub fn invite<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Invited {
@@ -229,7 +229,7 @@ impl Guarded {
 /// Creates TLS certificates in a directory with `queens-coordinator certs`.
 ///
 /// # Panics
-/// If that fails.
+/// Panics if that fails.
 #[track_caller]
 pub fn certs(dir: &Path, args: &[&str]) {
     let mut command = clean(Command::new(binary("queens-coordinator")));

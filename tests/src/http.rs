@@ -27,7 +27,7 @@ impl Answer {
     /// Returns the body as JSON.
     ///
     /// # Panics
-    /// If it is not JSON.
+    /// Panics if it is not JSON.
     #[track_caller]
     #[must_use]
     pub fn json(&self) -> Value {
@@ -38,7 +38,7 @@ impl Answer {
 /// Gets a path from the server at this host and port.
 ///
 /// # Panics
-/// If there is no answer.
+/// Panics if there is no answer.
 #[track_caller]
 #[must_use]
 pub fn get(address: &str, path: &str) -> Answer {
@@ -48,7 +48,7 @@ pub fn get(address: &str, path: &str) -> Answer {
 /// Posts JSON to a path.
 ///
 /// # Panics
-/// If there is no answer.
+/// Panics if there is no answer.
 #[track_caller]
 pub fn post(address: &str, path: &str, body: &str) -> Answer {
     request(address, "POST", path, &[("Content-Type", "application/json")], body)
@@ -57,7 +57,7 @@ pub fn post(address: &str, path: &str, body: &str) -> Answer {
 /// Sends a request and returns the status of the answer, which may be endless.
 ///
 /// # Panics
-/// If there is no answer.
+/// Panics if there is no answer.
 #[track_caller]
 #[must_use]
 pub fn status(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> u16 {
@@ -69,7 +69,7 @@ pub fn status(address: &str, method: &str, path: &str, headers: &[(&str, &str)],
 /// Sends a request and returns the whole answer. A header `Host` replaces the address.
 ///
 /// # Panics
-/// If there is no answer.
+/// Panics if there is no answer.
 #[track_caller]
 #[must_use]
 pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
@@ -79,7 +79,7 @@ pub fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]
 /// Does the same, but returns `None` if the server closes the connection without an answer.
 ///
 /// # Panics
-/// If the answer is malformed.
+/// Panics if the answer is malformed.
 #[track_caller]
 #[must_use]
 pub fn try_request(

@@ -49,7 +49,7 @@ impl Liar {
     /// about this many of a hundred deltas.
     ///
     /// # Panics
-    /// If there is no free port.
+    /// Panics if there is no free port.
     #[must_use]
     pub fn start(url: &str, percent: u64) -> Self {
         Self::start_telling(url, Lies::Deltas(percent))
@@ -59,7 +59,7 @@ impl Liar {
     /// lies.
     ///
     /// # Panics
-    /// If there is no free port.
+    /// Panics if there is no free port.
     #[must_use]
     pub fn start_consistent(url: &str, per_million: u64) -> Self {
         Self::start_telling(url, Lies::Subproblems(per_million))

@@ -18,7 +18,7 @@ impl Port {
     /// Reserves a free port.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is none.
     #[must_use]
     pub fn draw() -> Self {
         let drawn = (0..1000).find_map(|_| {

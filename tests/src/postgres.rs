@@ -42,7 +42,7 @@ impl Postgres {
     /// Creates a cluster and starts it with these additional settings; `None` if PostgreSQL is not installed.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     #[must_use]
     pub fn start(settings: &str) -> Option<Self> {
         Self::start_guarded(settings, "", None)
@@ -52,7 +52,7 @@ impl Postgres {
     /// of a directory, if one is given.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     #[must_use]
     pub fn start_guarded(settings: &str, rules: &str, keys: Option<&Path>) -> Option<Self> {
         let Some(programs) = programs() else {
@@ -82,7 +82,7 @@ impl Postgres {
     /// Creates a named standby that replicates this server and can replace it.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     #[must_use]
     pub fn standby(&self, name: &str) -> Self {
         let mut server = Self::in_new_directory(self.programs.clone());
@@ -123,7 +123,7 @@ impl Postgres {
     /// Starts the server on its existing directory, and waits until it answers.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     pub fn run(&mut self) {
         let mut command = self.program("postgres");
         command.args(["-D", "data"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -143,7 +143,7 @@ impl Postgres {
     /// Kills all of its processes at once, like a power failure.
     ///
     /// # Panics
-    /// If it does not run.
+    /// Panics if it does not run.
     pub fn kill(&mut self) {
         let server = self.running.take().expect("it runs");
         drop(self.kill.take());
@@ -153,7 +153,7 @@ impl Postgres {
     /// Waits until it ends by itself.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     pub fn wait_for_end(&mut self) {
         let server = self.running.take().expect("it runs");
         let state = format!("/proc/{}/stat", server.id());
@@ -169,7 +169,7 @@ impl Postgres {
     /// mount.
     ///
     /// # Panics
-    /// If the directory can't be made.
+    /// Panics if the directory can't be made.
     #[must_use]
     pub fn small_disk(&self, kib: u64) -> Option<(SmallDisk, PathBuf)> {
         let dir = self.path().join("small");
@@ -182,7 +182,7 @@ impl Postgres {
     /// Moves the write-ahead log, which needs a restart.
     ///
     /// # Panics
-    /// If it can't be moved.
+    /// Panics if it can't be moved.
     pub fn move_log(&mut self, to: &Path) {
         self.kill();
         let log = self.path().join("data/pg_wal");
@@ -196,7 +196,7 @@ impl Postgres {
     /// Sends all of its processes a signal: `"STOP"` or `"CONT"`.
     ///
     /// # Panics
-    /// If it does not run.
+    /// Panics if it does not run.
     pub fn signal(&self, name: &str) {
         let id = self.running.as_ref().expect("it runs").id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it runs");
@@ -207,7 +207,7 @@ impl Postgres {
     /// Changes a setting that needs no restart.
     ///
     /// # Panics
-    /// If it can't be changed.
+    /// Panics if it can't be changed.
     pub fn set(&self, name: &str, value: &str) {
         self.sql("postgres", &format!("ALTER SYSTEM SET {name} = '{value}'"))
             .expect("there is such a setting");
@@ -217,7 +217,7 @@ impl Postgres {
     /// Makes commits wait for a standby from now on.
     ///
     /// # Panics
-    /// If the standby does not replicate.
+    /// Panics if the standby does not replicate.
     pub fn wait_for_standby(&self, name: &str) {
         self.set("synchronous_standby_names", name);
         let state = format!("SELECT sync_state FROM pg_stat_replication WHERE application_name = '{name}'");
@@ -229,7 +229,7 @@ impl Postgres {
     /// Cuts a standby off from its primary.
     ///
     /// # Panics
-    /// If it can't be cut off.
+    /// Panics if it can't be cut off.
     pub fn cut_off(&self) {
         self.set("primary_conninfo", "");
         wait_until("a standby on its own", || {
@@ -241,7 +241,7 @@ impl Postgres {
     /// Promotes a standby, and waits until it accepts writes.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     pub fn promote(&self) {
         assert_eq!(self.sql("postgres", "SELECT pg_promote()").as_deref(), Ok("t"));
     }
@@ -249,7 +249,7 @@ impl Postgres {
     /// Creates a database and returns its address.
     ///
     /// # Panics
-    /// If it can't be made.
+    /// Panics if it can't be made.
     #[must_use]
     pub fn database(&self, name: &str) -> String {
         self.sql("postgres", &format!("CREATE DATABASE {name}")).expect("makes a database");
@@ -274,7 +274,7 @@ impl Postgres {
     /// Returns the error output of psql.
     ///
     /// # Panics
-    /// If it can't be run.
+    /// Panics if it can't be run.
     pub fn sql(&self, database: &str, sql: &str) -> Result<String, String> {
         let mut psql = self.program("psql");
         let port = self.port.number().to_string();
@@ -299,7 +299,7 @@ impl Postgres {
     /// Returns a dump of our tables in a database by pg_dump.
     ///
     /// # Panics
-    /// If it can't be run, or fails.
+    /// Panics if it can't be run, or fails.
     #[must_use]
     pub fn dump(&self, database: &str) -> String {
         let port = self.port.number().to_string();
@@ -312,7 +312,7 @@ impl Postgres {
     /// Restores our tables from a [`dump`](Self::dump), in one transaction.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     pub fn put_back(&self, database: &str, dump: &str) {
         let file = self.path().join("dump.sql");
         fs::write(&file, format!("DROP SCHEMA IF EXISTS queens CASCADE;\n{dump}")).expect("written");
@@ -347,7 +347,7 @@ impl Postgres {
 /// Returns the output of `queens-coordinator check` for a store in a database, with its proof.
 ///
 /// # Panics
-/// If it does not.
+/// Panics if it does not.
 #[track_caller]
 #[must_use]
 pub fn proved(address: &str) -> String {

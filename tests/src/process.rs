@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_millis(40);
 /// Runs `queens-coordinator` with these arguments, in a clean environment.
 ///
 /// # Panics
-/// If it can't be run, or does not end.
+/// Panics if it can't be run, or does not end.
 #[track_caller]
 #[must_use]
 pub fn queens_coordinator(args: &[&str]) -> Ended {
@@ -91,7 +91,7 @@ impl Ended {
     /// Returns the one JSON object that a successful `queens count --output json` writes.
     ///
     /// # Panics
-    /// If it was not successful or wrote anything else.
+    /// Panics if it was not successful or wrote anything else.
     #[track_caller]
     #[must_use]
     pub fn answer(&self) -> Value {
@@ -105,7 +105,7 @@ impl Ended {
     /// Returns the one line on stderr of a run that failed with this exit status.
     ///
     /// # Panics
-    /// If it ended otherwise or wrote anything else.
+    /// Panics if it ended otherwise or wrote anything else.
     #[track_caller]
     #[must_use]
     pub fn complaint(&self, code: i32) -> &str {
@@ -121,7 +121,7 @@ impl Ended {
 /// Runs a command to its end.
 ///
 /// # Panics
-/// If it does not end in time.
+/// Panics if it does not end in time.
 #[track_caller]
 pub fn run(mut command: Command) -> Ended {
     Running::start(&mut command).wait()
@@ -141,7 +141,7 @@ impl Running {
     /// pipe until somebody waits for the end.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     #[track_caller]
     pub fn start(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -151,7 +151,7 @@ impl Running {
     /// Starts a command unchanged.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     #[track_caller]
     pub fn start_redirected(command: &mut Command) -> Self {
         let started = Instant::now();
@@ -182,7 +182,7 @@ impl Running {
     /// Whether it has not ended yet.
     ///
     /// # Panics
-    /// If the system doesn't know.
+    /// Panics if the system doesn't know.
     pub fn is_running(&mut self) -> bool {
         self.status().is_none()
     }
@@ -199,7 +199,7 @@ impl Running {
     /// Waits until it has handlers for SIGINT and SIGTERM.
     ///
     /// # Panics
-    /// If it ends or goes on without.
+    /// Panics if it ends or goes on without.
     #[track_caller]
     pub fn wait_for_signal_handlers(&mut self) {
         let status = format!("/proc/{}/status", self.child.id());
@@ -215,7 +215,7 @@ impl Running {
     /// Sends it a signal, for example `"TERM"`.
     ///
     /// # Panics
-    /// If it has ended.
+    /// Panics if it has ended.
     #[track_caller]
     pub fn signal(&mut self, name: &str) {
         assert!(self.is_running(), "SIG{name} comes too late");
@@ -234,7 +234,7 @@ impl Running {
     /// Sends it SIGKILL and waits for its end.
     ///
     /// # Panics
-    /// If it does not end.
+    /// Panics if it does not end.
     #[track_caller]
     pub fn kill(mut self) -> Ended {
         self.child.kill().expect("our child");
@@ -244,7 +244,7 @@ impl Running {
     /// Waits for its end and does not read its output.
     ///
     /// # Panics
-    /// If it does not end in time.
+    /// Panics if it does not end in time.
     #[track_caller]
     pub fn wait_for_end(&mut self) -> ExitStatus {
         wait_until("the end of a process", || self.status())
@@ -253,7 +253,7 @@ impl Running {
     /// Waits for its end.
     ///
     /// # Panics
-    /// If it does not end in time.
+    /// Panics if it does not end in time.
     #[track_caller]
     pub fn wait(mut self) -> Ended {
         // Read meanwhile: otherwise a process that writes more than a pipe holds would block for ever.
@@ -292,7 +292,7 @@ fn text(mut pipe: impl Read) -> String {
 /// Returns the processor time of a process that is not reaped yet, in whole hundredths of a second.
 ///
 /// # Panics
-/// If it does not run.
+/// Panics if it does not run.
 #[must_use]
 pub fn processor_time(process: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
@@ -305,7 +305,7 @@ pub fn processor_time(process: u32) -> Duration {
 /// Calls `poll` repeatedly until it returns an answer.
 ///
 /// # Panics
-/// If it never has.
+/// Panics if that does not happen in time.
 #[track_caller]
 pub fn wait_until<T>(what: &str, poll: impl FnMut() -> Option<T>) -> T {
     wait_at_most(LIMIT, what, poll)
@@ -314,7 +314,7 @@ pub fn wait_until<T>(what: &str, poll: impl FnMut() -> Option<T>) -> T {
 /// Does the same with another limit, for slow conditions.
 ///
 /// # Panics
-/// If it never has an answer.
+/// Panics if it never has an answer.
 #[track_caller]
 pub fn wait_at_most<T>(limit: Duration, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + limit;

@@ -39,7 +39,7 @@ impl Proxy {
     /// Starts a proxy for `target`, on a free port of the loopback interface.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is none.
     #[must_use]
     pub fn start(target: &str) -> Self {
         let target = target.parse().expect("an address");

@@ -17,7 +17,7 @@ impl Service {
     /// Starts `command` and logs to this file.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     #[track_caller]
     #[must_use]
     pub fn start(mut command: Command, log: &Path) -> Self {
@@ -29,7 +29,7 @@ impl Service {
     /// Returns its log.
     ///
     /// # Panics
-    /// If the log can't be read.
+    /// Panics if the log can't be read.
     #[must_use]
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).expect("the log is there")
@@ -38,7 +38,7 @@ impl Service {
     /// Waits until `before` is in the log, and returns the word behind it.
     ///
     /// # Panics
-    /// If it is not logged, or the service ends.
+    /// Panics if it is not logged, or the service ends.
     #[track_caller]
     pub fn logged(&mut self, before: &str) -> String {
         wait_until(before, || {
@@ -58,7 +58,7 @@ impl Service {
     /// Whether it has not ended yet.
     ///
     /// # Panics
-    /// If the system does not know.
+    /// Panics if the system does not know.
     pub fn is_running(&mut self) -> bool {
         self.running.is_running()
     }
@@ -66,7 +66,7 @@ impl Service {
     /// Sends it a signal: `"STOP"` or `"CONT"`.
     ///
     /// # Panics
-    /// If it has ended.
+    /// Panics if it has ended.
     #[track_caller]
     pub fn signal(&mut self, name: &str) {
         self.running.signal(name);
@@ -75,7 +75,7 @@ impl Service {
     /// Kills it with SIGKILL.
     ///
     /// # Panics
-    /// If it has ended before.
+    /// Panics if it has ended before.
     #[track_caller]
     pub fn kill(mut self) {
         assert!(self.running.is_running(), "it has ended: {}", self.log());
@@ -85,7 +85,7 @@ impl Service {
     /// Waits until it ends by itself.
     ///
     /// # Panics
-    /// If it does not.
+    /// Panics if it does not.
     #[track_caller]
     pub fn wait(&mut self) -> ExitStatus {
         self.running.wait_for_end()
@@ -94,7 +94,7 @@ impl Service {
     /// Stops it with SIGTERM.
     ///
     /// # Panics
-    /// If it does not exit successfully.
+    /// Panics if it does not exit successfully.
     #[track_caller]
     pub fn stop(mut self) {
         self.running.signal("TERM");

@@ -15,16 +15,16 @@ use std::path::PathBuf;
 use std::process::id as parent_id;
 use std::thread;
 
-/// Starts notes about tests that need an installation by `.ci/tools`.
+/// The start of notes about tests that need an installation by `.ci/tools`.
 pub const MISSING: &str = "skipped";
 
-/// Starts notes about tests that need root. The name of the test follows.
+/// The start of notes about tests that need root. The name of the test follows.
 pub const NOT_ROOT: &str = "skipped, as it takes root";
 
 /// Records the test as skipped because a program is missing that could be installed here.
 ///
 /// # Panics
-/// If the environment says `QUEENS_SKIP=never` or `QUEENS_SKIP=root`, or gives that variable another value.
+/// Panics if the environment says `QUEENS_SKIP=never` or `QUEENS_SKIP=root`, or gives that variable another value.
 #[track_caller]
 pub fn skipped(what: &str) {
     match env::var_os("QUEENS_SKIP") {
@@ -39,7 +39,7 @@ pub fn skipped(what: &str) {
 /// Records the test as skipped because it needs a right of root: to mount, to create namespaces, to use Docker.
 ///
 /// # Panics
-/// If the environment says `QUEENS_SKIP=never`, or gives that variable a value other than `root`.
+/// Panics if the environment says `QUEENS_SKIP=never`, or gives that variable a value other than `root`.
 #[track_caller]
 pub fn skipped_without_root(what: &str) {
     match env::var_os("QUEENS_SKIP") {
@@ -61,7 +61,7 @@ pub fn say(what: &str) {
 /// Returns the path of the notes of the tests that a process started.
 ///
 /// # Panics
-/// If the running test has no path.
+/// Panics if the running test has no path.
 #[must_use]
 pub fn notes_of(process: u32) -> PathBuf {
     // Tests are TARGET/PROFILE/deps/NAME-HASH.

@@ -36,7 +36,7 @@ impl Standby {
     /// Starts a standby that does not know the leader, on a free port of the loopback interface.
     ///
     /// # Panics
-    /// If there is no free port.
+    /// Panics if there is no free port.
     #[must_use]
     pub fn start() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

@@ -17,7 +17,7 @@ impl TempDir {
     /// Makes an empty directory that only this user may enter.
     ///
     /// # Errors
-    /// If it can't be made.
+    /// Returns an error if it can't be made.
     pub fn new() -> io::Result<Self> {
         let (dir, registered) = Registered::make(|| {
             let dir = tempfile::TempDir::new();

@@ -37,9 +37,9 @@ const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A worker's side of its sessions. It outlives each of them, and repeats unacknowledged reports in the next one.
 ///
-/// The caller calls [`connect`](Self::connect) on a new link, then [`step`](Self::step) repeatedly: after each
-/// [received](Self::hear) message, when a lease has ended, and at the time that the last step returned. Times count
-/// from any fixed moment before the link.
+/// The caller calls [`connect`](Self::connect) on a new link, then [`step`](Self::step) repeatedly. A step is due after
+/// each [received](Self::hear) message, when a lease has ended, and at the time that the last step returned. Times
+/// count from any fixed moment before the link.
 #[derive(Debug)]
 pub struct WorkerSession {
     identity: Identity,

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tracing::{info, warn};
 
-/// Count for a coordinator until told to stop
+/// Counts for a coordinator until told to stop.
 ///
 /// On Ctrl-C or SIGTERM it reports its counts and leaves; a second signal ends it at once. Without a connection, it
 /// goes on counting its leases, and retries until it succeeds. Logs go to stderr; the environment variable QUEENS_LOG
@@ -125,7 +125,6 @@ fn run(args: Args) -> anyhow::Result<()> {
     served.map(tell)
 }
 
-/// Logs how the worker has left.
 fn tell(departure: Departure) {
     match departure {
         Departure::Recorded => info!("left; everything it counted is recorded"),

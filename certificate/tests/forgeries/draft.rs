@@ -1,4 +1,4 @@
-//! Certificates as text that can be forged, sealed by a tree and a signature made here, by their definitions alone.
+//! Certificates as editable text. Tree and signature are made here, from their definitions alone.
 
 use std::io::{Read, Write};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, published};
 use sha2::{Digest, Sha256};
 
-/// The parts of a certificate, each with its lines and with who signs it.
+/// The parts of a certificate, each with its lines and its signing key.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) parts: Vec<Part>,
@@ -24,7 +24,7 @@ pub(crate) struct Part {
     pub(crate) key: SigningKey,
 }
 
-/// Who counts, with the digests of their parties: the last two are of the first's.
+/// The counters, with the digests of their parties: the last two belong to the first party.
 const COUNTERS: [(&str, u64); 6] =
     [("anna", 10), ("bert", 11), ("carl", 12), ("dora", 13), ("anna", 10), ("anton", 10)];
 
@@ -40,15 +40,15 @@ pub(crate) fn plan(n: u8, method: Method) -> Plan {
     Plan::new(size(n), method, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it")
 }
 
-/// The plan of a second pass by search.
+/// Returns the plan of a second pass by search.
 pub(crate) fn second(first: &Plan) -> Plan {
     Plan::second(first.n(), first.method(), NonZeroUsize::MIN, &AtomicBool::new(false))
         .expect("nobody stops it")
 }
 
-/// The lines of a part: counted by these plans, of which the first is counted in part.
+/// Returns the lines of a part that was counted by these plans. Only some parts of the first plan are counted.
 ///
-/// If they are two by one method, all of the first was to be counted again, and else nothing.
+/// For two plans by one method, all of the first pass was to be recounted, otherwise nothing.
 pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Part {
     let (n, n_crosses) = (plans[0].n(), plans[0].parts().len());
     let known = published(n).expect("published");
@@ -94,17 +94,17 @@ pub(crate) fn part(plans: &[&Plan], crosses: Range<u32>, key: SigningKey) -> Par
     part
 }
 
-/// The identity of the job that a site has counted as this pass.
+/// Returns the identity of the job by which a site has counted this pass.
 fn identity(site: u8, pass: u8) -> String {
     format!("{:032x}", (u128::from(site) << 64) + u128::from(pass))
 }
 
-/// Whether all of a pass was to be counted again.
+/// Returns whether all of a pass was to be recounted.
 fn is_all(plans: &[&Plan], number: u8) -> bool {
     number == 1 && plans.get(1).is_some_and(|second| second.method() == plans[0].method())
 }
 
-/// A cross in up to three spans; of some crosses, the first span has been counted again, or disputed.
+/// Returns the lines of a plan part in up to three spans. In some parts, the first span has a recount or a dispute.
 fn cross_lines(pass: u8, plan: &Plan, cross: u32, all_again: bool) -> Vec<String> {
     let planned = plan.part(cross).expect("a cross");
     let choice = planned.choice();
@@ -135,13 +135,13 @@ fn cross_lines(pass: u8, plan: &Plan, cross: u32, all_again: bool) -> Vec<String
 }
 
 impl Part {
-    /// The places of the lines of a kind.
+    /// Returns the places of the lines of a kind.
     pub(crate) fn places(&self, kind: &str) -> Vec<usize> {
         let is_it = |line: &String| line.split('\t').next() == Some(kind);
         (0..self.lines.len()).filter(|&i| is_it(&self.lines[i])).collect()
     }
 
-    /// The line of a kind with this number, from 0; from the last for negative ones.
+    /// Returns the line of a kind with this number, from 0; negative numbers count from the end.
     pub(crate) fn place(&self, kind: &str, number: isize) -> usize {
         let places = self.places(kind);
         let number = if number < 0 { places.len().strict_add_signed(number) } else { number.unsigned_abs() };
@@ -167,7 +167,7 @@ impl Part {
         self.set(line, field, value);
     }
 
-    /// Makes the sums of crosses and passes those of the records, with the weights of the crosses.
+    /// Makes the sums of parts and passes again from the records, with the weights of the parts.
     pub(crate) fn sum(&mut self) {
         let records: Vec<usize> = self.places("record");
         let mut totals = [[0_i128; 3]; 2];
@@ -194,14 +194,14 @@ impl Part {
         }
     }
 
-    /// Makes it one of format 1, whose counters have names alone, and whose passes no identities.
+    /// Converts it to format 1, whose counters have only names, and whose passes have no identities.
     pub(crate) fn without_parties(&mut self) {
         self.set(0, 1, 1);
         ["counter", "pass", "pass", "cross"].into_iter().for_each(|kind| self.cut_last(kind));
         self.seal();
     }
 
-    /// Cuts the last field off all lines of a kind.
+    /// Removes the last field of all lines of a kind.
     pub(crate) fn cut_last(&mut self, kind: &str) {
         for line in self.places(kind) {
             let end = self.lines[line].rfind('\t').expect("fields");
@@ -209,7 +209,7 @@ impl Part {
         }
     }
 
-    /// Makes tree and signature those of the lines.
+    /// Makes tree and signature again from the lines.
     pub(crate) fn seal(&mut self) {
         let signer = self.place("signer", 0);
         self.set(signer, 1, hex(self.key.verifying_key().as_bytes()));
@@ -225,7 +225,7 @@ impl Part {
 }
 
 impl Draft {
-    /// The file.
+    /// Returns the file.
     pub(crate) fn pack(&self) -> Vec<u8> {
         let mut text = format!("queens certificate\t2\t{}\n", self.parts.len());
         for line in self.parts.iter().flat_map(|part| &part.lines) {

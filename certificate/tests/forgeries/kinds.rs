@@ -1,27 +1,27 @@
-//! The forgeries, and what has to be said of each.
+//! The forgeries, and the expected refusal of each.
 
 use crate::draft::{Draft, Part, key, pack, part, plan, unpack};
 use queens_solver::Method;
 
-/// What is forged.
+/// The certificate that is forged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
-    /// A board counted by halves and then by search, with second counts and a dispute.
+    /// A board counted by halves and then by search, with recounts and a dispute.
     Methods,
     /// A board counted twice by search.
     Images,
-    /// A board of which two sites counted a part each.
+    /// A board in two parts, counted by two sites.
     Sites,
 }
 
-/// What the forger does after what he changes.
+/// The forger's action after the change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// Nothing: tree and signature are those of what was there.
+    /// Nothing: tree and signature stay as they were.
     Leave,
-    /// He makes tree and signature anew, with the same key.
+    /// Makes tree and signature again, with the same key.
     Sign,
-    /// He makes the sums of crosses and passes anew, too.
+    /// Also makes the sums of parts and passes again.
     Sum,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Forgery {
     pub(crate) name: &'static str,
     pub(crate) of: Of,
     pub(crate) how: How,
-    /// Words of the refusal.
+    /// Words of the expected refusal.
     pub(crate) expected: &'static str,
 }
 
@@ -68,7 +68,7 @@ fn double(part: &mut Part, line: usize) {
     replace(part, line, &twice);
 }
 
-/// Two neighbouring records of one cross, of which each has a neighbour.
+/// Returns the first two records of a part.
 fn neighbours(part: &Part) -> (usize, usize) {
     let records = part.places("record");
     let pair = records.windows(2).find(|pair| {
@@ -78,7 +78,7 @@ fn neighbours(part: &Part) -> (usize, usize) {
     (pair[0], pair[1])
 }
 
-/// Two crosses of a pass with one weight and different solutions, by their records.
+/// Finds two parts of a pass with equal weight and different solutions, by their records.
 fn alike(part: &Part, pass: i128) -> (usize, usize) {
     let crosses: Vec<usize> =
         part.places("cross").into_iter().filter(|&at| part.number(at, 1) == pass).collect();
@@ -89,7 +89,7 @@ fn alike(part: &Part, pass: i128) -> (usize, usize) {
     (one + 1, *other.expect("there are such") + 1)
 }
 
-/// A record and what was counted of it again, which a forger makes agree.
+/// Returns the lines of a record and its recounts, which a forger makes agree.
 fn with_again(part: &Part, record: usize) -> std::ops::Range<usize> {
     let others = part.lines[record + 1..].iter().take_while(|line| line.starts_with("again"));
     record..record + 1 + others.count()
@@ -112,7 +112,7 @@ fn shift(part: &mut Part, (to, from): (usize, usize), field: usize) {
     amend(part, from, field, -2);
 }
 
-/// The lines of a pass.
+/// Returns the lines of a pass.
 fn of_pass(part: &Part, pass: i128) -> std::ops::Range<usize> {
     let crosses: Vec<usize> =
         part.places("cross").into_iter().filter(|&at| part.number(at, 1) == pass).collect();
@@ -129,7 +129,7 @@ use Then::{Leave, Sign, Sum};
 
 #[rustfmt::skip]
 pub(crate) const FORGERIES: &[Forgery] = &[
-    // What only tree and signature protect.
+    // Only tree and signature protect these.
     forged("a worker's name", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("counter", 1); p.set(l, 2, "boris"); }),
     forged("a worker's kernel", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("counter", 1); p.set(l, 4, "avx512"); }),
     forged("a duration", Methods, Leave, "root of the tree is not that", |p| { let l = p.place("record", 1); p.add(l, 7, 1); }),
@@ -214,7 +214,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a record of a third pass", Methods, Sum, "stands where it does not belong", |p| { let l = p.place("record", 1); p.set(l, 1, 3); }),
     forged("a record of a counter that is not there", Methods, Sum, "there is no counter 9", |p| { let l = p.place("record", 1); p.set(l, 8, 9); }),
 
-    // Signed again: crosses, plans and passes.
+    // Signed again: parts, plans and passes.
     forged("a cross left out", Images, Sum, "of pass 1 are missing", |p| { let l = p.place("cross", 3); let next = p.place("cross", 4); p.lines.drain(l..next); }),
     forged("the last cross left out", Images, Sum, "of pass 2 are missing", |p| { let l = p.place("cross", -1); p.lines.drain(l..p.place("total", 0)); }),
     forged("a cross doubled", Images, Sign, "comes again, or out of order", |p| { let l = p.place("cross", 3); let next = p.place("cross", 4); let cross = p.lines[l].clone(); p.lines.insert(next, cross); }),
@@ -277,7 +277,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("identities in a format that has none", Methods, Sign, "cross 0 names a job's identity, which format 1", |p| { p.set(0, 1, 1); p.cut_last("counter"); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("another format", Methods, Sign, "it has format 3", |p| { let l = p.place("part", 0); p.set(l, 1, 3); }),
 
-    // Signed again: counters, second counts and verdicts.
+    // Signed again: counters, recounts and verdicts.
     forged("a counter doubled", Methods, Sign, "stands where counter 2 belongs", |p| { let l = p.place("counter", 1); double(p, l); }),
     forged("a counter behind the first cross", Methods, Sign, "stands behind the first cross", |p| { let l = p.place("cross", 1); let c = p.lines[p.place("counter", 0)].replace("counter\t0", "counter\t6"); p.lines.insert(l, c); }),
     forged("a name that looks like another", Methods, Sign, "is no name", |p| { let l = p.place("counter", 1); p.set(l, 2, "an\u{200b}na"); }),
@@ -365,21 +365,21 @@ pub(crate) fn plan_len(n: u8) -> u32 {
     u32::try_from(plan(n, Method::Search).parts().len()).expect("few")
 }
 
-/// What comes before the body.
+/// Returns the lines before the body.
 fn head(file: &[u8]) -> Vec<u8> {
     let text = unpack(file);
     let at = text.windows(8).position(|bytes| bytes == b"counter\t").expect("there are counters");
     text[..at].to_vec()
 }
 
-/// Leaves nothing of a body.
+/// Removes the body.
 fn leave_header(part: &mut Part) {
     let (first, end) = (part.place("counter", 0), part.place("total", 0));
     part.lines.drain(first..end);
     part.sum();
 }
 
-/// A verdict's lost count becomes the one that was agreed on.
+/// Makes the rejected count of a verdict the agreed one.
 fn exchange_within(part: &mut Part, verdict: usize) {
     for (from, to) in [(7, 10), (8, 11)] {
         let value = part.field(verdict, from).to_owned();

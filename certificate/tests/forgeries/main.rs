@@ -1,5 +1,5 @@
-//! Forged certificates: each is refused, for the right reason. Whoever forges has a key of his own and signs again what he
-//! has changed, unless it is the signature that is to find it.
+//! Tests that forged certificates are refused, for the right reason. A forger has a key and signs the changes again,
+//! unless the signature must reveal them.
 
 mod draft;
 mod kinds;
@@ -40,7 +40,7 @@ fn draft(of: Of) -> Draft {
     }
 }
 
-/// Checks a file with a sample of everything; the keys 1 and 2 may sign it.
+/// Checks a file with a sample of everything; keys 1 and 2 may sign it.
 fn checked(file: &[u8]) -> Result<Report, Refusal> {
     checked_telling(file, &|_| {})
 }
@@ -49,7 +49,7 @@ fn checked_telling(file: &[u8], told: &(dyn Fn(Stage) + Sync)) -> Result<Report,
     check_unless(&AtomicBool::new(false), false, file, told)
 }
 
-/// The same of boards that take long, too, if asked for, and until told to stop.
+/// Checks a file until stopped; if `long`, also boards that take long.
 fn check_unless(
     stop: &AtomicBool,
     long: bool,
@@ -107,7 +107,7 @@ fn what_is_not_forged_holds() {
     assert_eq!((report.crosses, report.fundamental), (0..30, None));
 }
 
-/// Names are all that certificates of format 1 tell: they are read, and what they can't prove is said.
+/// Format 1 has only names: such certificates are valid, and the report states the limits of their proof.
 #[test]
 fn certificates_without_parties_are_read_and_tell_names_apart() {
     let mut draft = TWO_METHODS.clone();
@@ -115,7 +115,7 @@ fn certificates_without_parties_are_read_and_tell_names_apart() {
     let report = checked(&draft.pack()).expect("it holds");
     assert!(!report.parts[0].header.has_parties);
     assert!(checked(&TWO_METHODS.pack()).expect("it holds").parts[0].header.has_parties);
-    // Two names are taken for two, though one has both.
+    // Two names count as two, though one person has both.
     let again = draft.parts[0].place("again", 0);
     draft.parts[0].set(again, 8, 5);
     draft.parts[0].seal();
@@ -150,13 +150,13 @@ fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {
     assert_eq!((by.as_deref(), first.n_confirmed), (Some("000000000000000b"), first.total.n_records));
     let n_confirmed = second.n_confirmed;
     assert!(n_confirmed > 0);
-    // Of the second, what others confirm is not called confirmed then.
+    // For the second pass, confirmations by others then don't count.
     let pass = draft.parts[0].place("pass", 1);
     draft.parts[0].set(pass, 8, "000000000000000d");
     draft.parts[0].seal();
     let report = checked(&draft.pack()).expect("nothing of the second was drawn");
     assert_eq!(report.parts[0].passes[1].n_confirmed, 0);
-    // Anna has counted the first pass: others confirm that.
+    // Anna has counted the first pass: others confirm it.
     let report = checked(&named("000000000000000a").pack()).expect("it holds");
     assert_eq!(report.parts[0].passes[0].n_confirmed, report.parts[0].passes[0].total.n_records);
 }
@@ -171,12 +171,12 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
             .map(|pass| (pass.n_by_one, pass.nodes_by_one, pass.total.n_records - pass.n_confirmed))
             .collect()
     };
-    // One pass: all that nobody else has confirmed.
+    // One pass: everything that no other party has confirmed.
     let search = plan(9, Method::Search);
     let one = Draft { parts: vec![part(&[&search], 0..plan_len(9), key(1))] };
     let alone = by_one(&one);
     assert!(alone[0].0 > 0 && alone[0].0 == alone[0].2 && alone[0].1 > 0, "{alone:?}");
-    // Two passes by two parties, of the whole or of each cross.
+    // Two passes by two parties, equal in the whole or in each part.
     for draft in [&*TWO_METHODS, &*TWO_IMAGES] {
         let alone = by_one(draft);
         assert!(alone.iter().all(|&(n, nodes, _)| (n, nodes) == (0, 0)), "{alone:?}");
@@ -194,7 +194,7 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
     let alone = by_one(&draft);
     assert!(alone[0].0 > 0 && alone[0].0 == alone[0].2, "all of the first pass is Anna's: {alone:?}");
     assert_eq!((alone[1].0, alone[1].1), (1, nodes));
-    // By one method, it is about the same cross.
+    // For two passes by one method, it is about the same part.
     let mut draft = TWO_IMAGES.clone();
     let p = &mut draft.parts[0];
     let again: Vec<usize> = p.places("again").into_iter().filter(|&l| p.field(l, 1) == "1").collect();
@@ -218,7 +218,7 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
     assert_eq!((alone[0].0, alone[1].0), (n_of_cross, 1));
 }
 
-/// Whoever makes a file says in it which board it is about.
+/// The author of a file decides which board it is about.
 #[test]
 fn what_takes_core_hours_is_begun_only_if_asked_for() {
     for (n, is_long) in [(28, false), (30, true), (32, true)] {
@@ -229,7 +229,7 @@ fn what_takes_core_hours_is_begun_only_if_asked_for() {
         draft.parts[0].lines[2] = format!("crosses\t0\t{n_crosses}\t{n_crosses}");
         draft.parts[0].seal();
         let file = draft.pack();
-        // Who has had enough before it begins is told so when it has begun.
+        // A check that is cancelled in advance reports that after its start.
         let enough = AtomicBool::new(true);
         let unasked = check_unless(&enough, false, &file, &|_| {});
         assert_eq!(matches!(unasked, Err(Refusal::Long { .. })), is_long, "n = {n}: {unasked:?}");
@@ -237,7 +237,7 @@ fn what_takes_core_hours_is_begun_only_if_asked_for() {
     }
 }
 
-/// Small boards have few crosses or none, and their images may be alike.
+/// Small boards have few parts or none, and their images may be alike.
 #[test]
 fn honest_certificates_of_small_boards_hold() {
     for n in 0..=10 {
@@ -258,7 +258,7 @@ fn honest_certificates_of_small_boards_hold() {
     }
 }
 
-/// Planning takes minutes for large boards: what the header alone gives away costs nobody that.
+/// Planning takes minutes for large boards: errors in the header alone are found before.
 #[test]
 fn what_a_header_gives_away_is_refused_before_anything_is_planned() {
     let changes: [fn(&mut Part); 7] = [
@@ -286,7 +286,7 @@ fn what_a_header_gives_away_is_refused_before_anything_is_planned() {
     }
 }
 
-/// A coordinator has no limit of the counts that differ before two agree.
+/// A coordinator has no limit of differing counts before two agree.
 #[test]
 fn a_span_may_have_thousands_of_liars() {
     const N_LIARS: usize = 3000;
@@ -349,7 +349,7 @@ const HEAD: &str = "# Forged certificates\n\n\
     are to find it, the forger has made both anew with the key that is expected: then the mathematics has to.\n\n\
     | forgery | refused |\n|---|---|";
 
-/// Holds the table against what is checked in.
+/// Compares the table with the committed one.
 fn compare(made: &str) {
     let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/FORGERIES.md"));
     if env::var_os("QUEENS_GENERATE").is_some() {
@@ -359,7 +359,7 @@ fn compare(made: &str) {
     assert!(is_same, "{} is not what this test makes: run it with QUEENS_GENERATE=1", kept.display());
 }
 
-/// Keys take much room in a table.
+/// Shortens long words such as keys, which need much room in a table.
 fn shortened(said: &str) -> String {
     let short = |word: &str| if word.len() > 40 { format!("{}…", &word[..8]) } else { word.to_owned() };
     said.split(' ').map(short).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! `queens animate`: the backtracking search as it goes on.
+//! `queens animate`: shows the backtracking search as an animation.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
@@ -22,27 +22,28 @@ use crate::present::gif::gif;
 use crate::present::raster;
 use crate::usage::WrongUsage;
 
-/// Pictures that tell how large a GIF of all will be.
+/// The number of pictures that predict the size of the whole GIF.
 const SAMPLE: usize = 100;
 
-/// Show the backtracking search as it goes on, square by square
+/// Show the backtracking search step by step
 ///
-/// The square being tried is green if it is safe, red if not. In the terminal, or as moving pictures in a file. Shows 20000 pictures at most, and says so if that is not all.
+/// The square being tried is green if it is safe, red if not. The animation goes to the terminal, or to a file. It has
+/// at most 20000 pictures; a message says so if the search goes on.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct AnimateArgs {
     #[command(flatten)]
     board: BoardArgs,
 
-    /// Go on behind the first solution to all
+    /// Continue after the first solution, to all of them
     #[arg(long)]
     all: bool,
 
-    /// File to draw into; its name says whether as GIF or SVG. '-' is stdout [default: show in the terminal]
+    /// File to draw into; its name selects GIF or SVG. '-' is stdout [default: show in the terminal]
     #[arg(short = 'o', long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// What to draw [default: by the name of FILE; svg for '-']
+    /// Format of the animation [default: by the name of FILE; svg for '-']
     #[arg(long, requires = "file")]
     format: Option<Animation>,
 
@@ -51,8 +52,7 @@ pub(crate) struct AnimateArgs {
           allow_negative_numbers = true)]
     tile_size: u32,
 
-    /// Milliseconds that each picture is shown, 20 to 10000; a solution is shown ten times as long. GIF rounds up to
-    /// tens
+    /// Milliseconds per picture, 20 to 10000; a solution stays ten times as long. GIF rounds up to tens
     #[arg(long, value_name = "MS", default_value = "100", value_parser = delay, allow_negative_numbers = true)]
     delay: u32,
 
@@ -71,7 +71,7 @@ fn delay(text: &str) -> Result<u32, String> {
     delay.ok_or_else(|| "expected a number of milliseconds from 20 to 10000".to_owned())
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     let n = u32::from(args.board.n.get());
     let timing = Timing { delay_ms: args.delay, rest_ms: 10 * args.delay };
@@ -111,7 +111,7 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says that the search goes on where the pictures end, if it does.
+/// Warns if the search goes on after the last picture.
 fn tell_cut(is_cut: bool) {
     if is_cut {
         say(&format!("the search goes on: only its first {MOST_FRAMES} pictures are shown"));
@@ -126,17 +126,16 @@ fn film(path: &Path, asked: Option<Animation>) -> Result<Animation, String> {
         (None, Some("svg")) => Ok(Animation::Svg),
         (None, _) if path == Path::new("-") => Ok(Animation::Svg),
         (None, _) => Err(format!(
-            "what to draw into '{}' is not known: its name has to end in .gif or .svg, or --format has to say it",
+            "unknown format for '{}': end its name in .gif or .svg, or give --format",
             path.display()
         )),
     }
 }
 
-/// Lines below the board.
 const LINES_BELOW: usize = 1;
 
-/// Shows the pictures one after the other in the same place of the terminal. Where there is none, as in a pipe, all are
-/// written below each other at once. Returns whether all were seen: nobody interrupted, and no reader went away.
+/// Shows the pictures one after the other in the same place of the terminal. Without a terminal, as in a pipe, it
+/// writes them all at once, one below the other. Returns whether all were shown: without an interrupt or a closed pipe.
 async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> anyhow::Result<bool> {
     let is_screen = is_screen(&stdout().context("failed to write to stdout")?);
     let terminal = Term::buffered_stdout();
@@ -164,7 +163,7 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> an
         result
     };
     match shown.await {
-        // The reader has seen what it wanted.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         shown => shown.context("failed to write to the terminal"),
     }
@@ -208,7 +207,7 @@ async fn play(
     Ok(true)
 }
 
-/// A board in the terminal; without colours, x is a square where a queen is attacked.
+/// Draws a board for the terminal. Without colours, x marks a square where a queen is attacked.
 fn picture(n: u32, looks: &[Look]) -> String {
     let mut picture = String::new();
     for row in 0..n {

@@ -1,4 +1,4 @@
-//! `queens audit`: who has decided what.
+//! `queens audit`: shows the audit log.
 
 use std::process::ExitCode;
 
@@ -12,11 +12,11 @@ use crate::present::table::{Column, Table};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
-    /// How many to show, the latest first
+    /// Number of entries, the latest first
     #[arg(long, value_name = "K", default_value_t = 100)]
     limit: usize,
 
-    /// Leave out who was not let in, and what they tried
+    /// Leave out refused requests and failed authentications
     #[arg(long)]
     no_refusals: bool,
 
@@ -24,7 +24,7 @@ pub(crate) struct AuditArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     let mut audit_entries: Vec<AuditEntry> = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     audit_entries.truncate(args.limit);
     match args.remote.output() {
         Output::Json => print(&json_of(&audit_entries.iter().map(Shown::from).collect::<Vec<_>>())?)?,
-        Output::Text if audit_entries.is_empty() => print("nothing was decided yet")?,
+        Output::Text if audit_entries.is_empty() => print("the audit log is empty")?,
         Output::Text => decisions_table(&audit_entries).print()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,4 +1,4 @@
-//! `queens bench`: how fast a kernel counts a fixed sample of a board.
+//! `queens bench`: measures how fast a kernel counts a fixed sample of a board.
 
 use std::num::NonZeroUsize;
 use std::ops::Add;
@@ -13,29 +13,29 @@ use crate::flags::{KernelArgs, OutputArgs};
 use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, method_name, print};
-use crate::present::progress::Busy;
+use crate::present::progress::Spinner;
 use crate::present::work::work;
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
 
-/// One part in so many is recounted by the textbook method, which takes several times as long as a kernel.
+/// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;
 
-/// The longest that parts are counted for before the clock is looked at.
+/// The maximum time of counting before the measurement.
 const WARMING_UP: Duration = Duration::from_millis(200);
 
 /// Measure how fast a kernel counts a sample, and check its counts
 ///
-/// The sample of the board is the same each time: from n = 19 on, of each of its crosses a part of about a million nodes; of halves,
-/// from n = 20 on, some of their columns. Solutions are weighted: a solution of a cross that stands for eight counts
-/// eight times. Exit status 1 if the counts are wrong.
+/// The sample of a board is always the same. By search, from n = 19 on, it has a piece of about a million nodes of each
+/// cross. By halves, from n = 20 on, it has some of their columns. Solutions are weighted: a solution of a cross that
+/// stands for eight counts eight times. The exit status is 1 if the counts are wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
     /// Size of the board, 0 to 32
     #[arg(long, value_name = "N", default_value = "18", allow_negative_numbers = true)]
     n: BoardSize,
 
-    /// How many of the board's crosses, or samples of halves, to count; all of them if there are fewer [default: 512, and
-    /// 32 of halves from n = 21 on]
+    /// Number of crosses, or samples of halves, to count; all of them if there are fewer [default: 512, and 32 of
+    /// halves from n = 21 on]
     #[arg(long, value_name = "S", value_parser = sample, allow_negative_numbers = true)]
     sample: Option<NonZeroUsize>,
 
@@ -44,7 +44,7 @@ pub(crate) struct BenchArgs {
           default_value = "1", allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
-    /// What to measure: 'search' below crosses, the join of 'halves', or 'auto' for what is faster for this board
+    /// Method to measure: 'search' below crosses, the join of 'halves', or 'auto' for the faster one for this board
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "search")]
     method: MethodChoice,
 
@@ -59,7 +59,7 @@ fn sample(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a number of samples, from 1".to_owned())
 }
 
-/// So many as take some seconds.
+/// Returns the number of parts that take some seconds.
 const fn default_sample(n: BoardSize, method: Method) -> usize {
     match (method, n.get()) {
         (Method::Search, _) | (Method::Halves, 0..=20) => 512,
@@ -67,7 +67,7 @@ const fn default_sample(n: BoardSize, method: Method) -> usize {
     }
 }
 
-/// What was measured, in the form that scripts rely on.
+/// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]
 struct BenchAnswer {
     n: u8,
@@ -77,7 +77,7 @@ struct BenchAnswer {
     threads: usize,
     sample: usize,
     crosses: usize,
-    /// Σ weight × solutions of the sample.
+    /// The weighted sum Σ weight × solutions over the sample.
     solutions: String,
     nodes: String,
     seconds: f64,
@@ -85,25 +85,25 @@ struct BenchAnswer {
     ns_per_solution: Option<f64>,
     ns_per_node: Option<f64>,
     projected_core_seconds: f64,
-    /// Twice the standard error of the projection, relative to it.
+    /// Twice the standard error of the projection, relative to the projection.
     projected_error: f64,
     checked_against: String,
     agrees: bool,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let kernel = args.kernel.kernel();
     let method = args.method.method(args.n, kernel);
     let sampler = Sampler::new(args.n, method);
     let n_parts =
         args.sample.map_or(default_sample(args.n, method), NonZeroUsize::get).min(sampler.n_samples());
-    let busy = Busy::new("choosing parts", None);
+    let busy = Spinner::new("choosing parts", None);
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     drop(busy);
     let (timed, seconds) = time(&parts, kernel, args.threads)?;
     let sample: Vec<(SampledPart, Timed)> = parts.into_iter().zip(timed).collect();
-    let busy = Busy::new("checking the counts", None);
+    let busy = Spinner::new("checking the counts", None);
     let check = check(kernel, &sampler, &sample, args.threads)?;
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
@@ -115,15 +115,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     Ok(if answer.agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Counts all parts; returns also the seconds that passed meanwhile.
+/// Counts all parts; returns also the elapsed seconds.
 fn time(parts: &[SampledPart], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
-    // Once without looking at the clock: a sleeping processor takes a while to wake up.
+    // Counts without measuring first: a sleeping processor takes a while to wake up.
     let began = Instant::now();
     for part in parts.iter().take(16).take_while(|_| began.elapsed() < WARMING_UP) {
         _ = part.count(kernel);
     }
     let began = Instant::now();
-    let busy = Busy::new("counting parts", Some(parts.len()));
+    let busy = Spinner::new("counting parts", Some(parts.len()));
     let time = |i: usize| {
         let timed = Timed::new(&parts[i], kernel);
         busy.step();
@@ -133,14 +133,14 @@ fn time(parts: &[SampledPart], kernel: Kernel, n_threads: NonZeroUsize) -> anyho
     Ok((timed, began.elapsed().as_secs_f64()))
 }
 
-/// What the counts were compared with, and whether they were the same.
+/// The reference of the counts, and whether they agree with it.
 #[derive(Debug)]
 struct Check {
     against: String,
     agrees: bool,
 }
 
-/// Compares a whole board with its published count, anything else with another kernel and a textbook method.
+/// Compares a whole board with its published count, a sample with another kernel and a textbook method.
 fn check(
     timed_with: Kernel,
     sampler: &Sampler,
@@ -169,7 +169,7 @@ fn check(
     )?;
     let (n_parts, n_textbook) = (sample.len(), sample.len().div_ceil(TEXTBOOK_EVERY));
     let against = match other {
-        // Textbook methods count all that completes given queens, which halves are not.
+        // Textbook methods complete given queens, and halves are no given queens.
         Some(kernel) if sampler.method() == Method::Halves => {
             format!("the {kernel} kernel on all {n_parts} parts")
         }
@@ -247,7 +247,7 @@ fn text(answer: &BenchAnswer) -> String {
 mod tests {
     use super::*;
 
-    /// Counts a sample, lets `tamper` change what was counted, and returns whether that agrees and with what.
+    /// Counts a sample, lets `tamper` change the counts, and returns the result of the check.
     fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(SampledPart, Timed)])) -> Check {
         let sampler = Sampler::new(BoardSize::new(n).expect("a board size"), Method::Search);
         let parts = (0..n_parts.min(sampler.n_samples())).map(|i| sampler.part(i));
@@ -265,7 +265,7 @@ mod tests {
         for i in [0, 64] {
             assert!(!checked(14, 70, kernel, |sample| sample[i].1.count.solutions += 1).agrees, "part {i}");
         }
-        // Where there is another kernel, it notices what the textbook method does not look at.
+        // Another kernel, if there is one, detects errors in parts that the textbook method skips.
         if kernel != Kernel::Portable {
             assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.solutions -= 1).agrees);
             assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.nodes += 1).agrees);

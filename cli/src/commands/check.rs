@@ -1,4 +1,4 @@
-//! `queens check`: whether a certificate holds.
+//! `queens check`: verifies a certificate.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -18,50 +18,50 @@ use queens_runtime::{default_threads, open_regular_file, stdout, threads};
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};
 use crate::present::output::{Output, json_of, print};
-use crate::present::progress::Busy;
+use crate::present::progress::Spinner;
 use crate::usage::WrongUsage;
 
-/// Check a certificate, offline and believing nothing in it
+/// Verify a certificate, offline and without trusting it
 ///
-/// The plan is made again from n; each subproblem must be counted exactly once in each pass; weights, sums, passes,
-/// further counts, verdicts, tree, signature, published counts and symmetric solutions must agree; some records are
-/// counted again. Exit status: 0 if all of it holds, 1 if anything does not, which is named, 2 wrong usage.
+/// The plan is computed again from n. Each subproblem must be counted exactly once in each pass. Weights, sums, passes,
+/// further counts, verdicts, tree, signature, published counts and symmetric solutions must agree. Some records are
+/// recounted. Exit status: 0 if all of it holds, 1 if anything does not, which is named, 2 wrong usage.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct CheckArgs {
-    /// The certificate
+    /// The certificate, or a proof that --prove printed
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// A public key that may sign it, as 'queens-coordinator key' prints it; may be given several times
-    /// [default: any may, and is shown]
+    /// Public key that may sign it, as 'queens-coordinator key' prints it; can be repeated [default: any key, which is
+    /// shown]
     #[arg(long, value_name = "KEY")]
     key: Vec<PublicKey>,
 
-    /// Count records again for so many seconds, drawn at random; those that are begun are counted to their end
+    /// Recount records for this many seconds, drawn at random; each record begun is completed
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds, allow_negative_numbers = true,
           conflicts_with = "share")]
     seconds: Duration,
 
-    /// Count this share of the records again, in per cent, however long it takes: one at least, unless it is 0
+    /// Recount this percentage of the records, however long it takes: at least one, unless it is 0
     #[arg(long, value_name = "P", value_parser = share, allow_negative_numbers = true)]
     share: Option<f64>,
 
-    /// Which records are drawn: whoever made the file must not know it before [default: a random number]
+    /// Seed that draws the records: the author of the file must not know it before [default: a random number]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
 
-    /// Threads to count again with; by default one for each processor
+    /// Threads that recount; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
-    /// Print a proof that the record with this subproblem of this cross is in the certificate: what a participant can
-    /// show of their part. 'queens check' checks that, too
+    /// Print a proof that the certificate contains the record of this subproblem of this cross. Participants can show
+    /// it for their part, and 'queens check' verifies it
     #[arg(long, value_name = "CROSS:SUBPROBLEM", value_parser = wanted)]
     prove: Option<Wanted>,
 
-    /// Check boards of n = 30 and more, too, which takes core-minutes to core-hours before anything is counted again
+    /// Also check boards of n = 30 and more, which takes core-minutes to core-hours before any recount
     #[arg(short, long)]
     yes: bool,
 
@@ -72,14 +72,14 @@ pub(crate) struct CheckArgs {
     output: OutputArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
     let mut file = open_regular_file(&args.file).with_context(|| format!("failed to open '{name}'"))?;
     if begins_proof(&mut file).with_context(|| format!("failed to read '{name}'"))? {
         let meant = [("--share", args.share.is_some()), ("--prove", args.prove.is_some())];
         if let Some((option, _)) = meant.iter().find(|(_, is_given)| *is_given) {
-            let what = "it is a proof of one record, of which nothing else can be counted or proved";
+            let what = "it is a proof of one record, and nothing else in it can be recounted or proved";
             return Err(WrongUsage(format!("{option} can't be used with '{name}': {what}")).into());
         }
         let proved = check_proof(file, &args.key).with_context(|| format!("'{name}' proves nothing"))?;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
         None => Extent::Time(args.seconds),
     };
     let wants_sample = !matches!(extent, Extent::Time(Duration::ZERO));
-    let busy = Busy::new("checking", None);
+    let busy = Spinner::new("checking", None);
     let told = |now| {
         busy.say(stage(now));
     };
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if let Some(wanted) = args.prove {
         file.rewind()?;
         let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;
-        // Not as other answers, in which no tab is printed: this is a file.
+        // A proof is a file: the function for other answers would remove its tabs.
         let written = stdout().and_then(|mut out| out.write_all(proof.as_bytes()));
         written.context("failed to write the proof")?;
         return Ok(ExitCode::SUCCESS);
@@ -131,7 +131,6 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a file is a proof.
 fn begins_proof(file: &mut File) -> io::Result<bool> {
     let mut beginning = Vec::new();
     Read::by_ref(file).take(64).read_to_end(&mut beginning)?;
@@ -139,7 +138,7 @@ fn begins_proof(file: &mut File) -> io::Result<bool> {
     Ok(is_proof(&beginning))
 }
 
-/// Reads the place of a record, of the first pass unless a second number says otherwise.
+/// Parses the position of a record. A record is of the first pass unless the text names another one.
 fn wanted(text: &str) -> Result<Wanted, String> {
     let (pass, place) = text.split_once('/').unwrap_or(("1", text));
     let found = place.split_once(':').and_then(|(cross, subproblem)| {
@@ -159,7 +158,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "expected a number of seconds, 0 for no sample".to_owned())
 }
 
-/// Reads per cent.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share: &f64| (0.0..=100.0).contains(share));
     share.map(|share| share / 100.0).ok_or_else(|| "expected a share in per cent, from 0 to 100".to_owned())

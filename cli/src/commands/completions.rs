@@ -1,4 +1,4 @@
-//! `queens completions`: what shells complete.
+//! `queens completions`: prints shell completions.
 
 use std::process::ExitCode;
 
@@ -7,9 +7,9 @@ use queens_runtime::documents::{Shell, completions};
 
 use crate::present::output::print;
 
-/// Print completions for a shell, for its file of them
+/// Print completions for a shell
 ///
-/// For bash, such as: queens completions bash > ~/.local/share/bash-completion/completions/queens
+/// For bash, for example: queens completions bash > ~/.local/share/bash-completion/completions/queens
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Runs the command to its exit status; `program` is all of which there are completions.
+/// Runs the command for `program` and returns its exit status.
 pub(crate) fn run(args: &CompletionsArgs, program: Command) -> anyhow::Result<ExitCode> {
     let mut bytes = Vec::new();
     completions(program, args.shell, &mut bytes)?;

@@ -1,4 +1,4 @@
-//! `queens contributions`: who has counted a job.
+//! `queens contributions`: shows the contributors of a job.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use crate::flags::JobArgs;
 use crate::present::contributions::contributions_table;
 use crate::present::output::{Output, json_of, print};
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let contributions = args.remote.connect().await?.contributions(args.job).await?;
     match args.remote.output() {

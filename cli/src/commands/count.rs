@@ -1,4 +1,4 @@
-//! `queens count`: the answer, wherever it is counted.
+//! `queens count`: counts in this process or in a cluster, and prints the answer.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -28,8 +28,9 @@ use crate::usage::WrongUsage;
 
 /// Count all placements of N queens, and the fundamental ones
 ///
-/// Solutions that are rotations or reflections of each other make one fundamental solution. The answer goes to stdout, progress and messages to stderr. Exit status: 0 counted, 1 failed, interrupted or in
-/// contradiction to the published count, 2 wrong usage.
+/// Solutions that are rotations or reflections of each other make one fundamental solution. The answer goes to stdout,
+/// progress and messages to stderr. Exit status: 0 counted; 1 failed, interrupted or in contradiction to the published
+/// count; 2 wrong usage.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct CountArgs {
@@ -37,13 +38,13 @@ pub(crate) struct CountArgs {
     board: BoardArgs,
 
     /// Count only the solutions with queens on these squares, each row:column counted from 0, such as "0:1,3:2"; not
-    /// together with --coordinator or --data-dir [default: none]
+    /// with --coordinator or --data-dir [default: none]
     #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
     given: Option<Given>,
 
-    /// Count through the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
-    /// waiting, the job goes on; of several coordinators on one database, all, as in other commands; not together with
-    /// --threads, --kernel or --data-dir [default: none]
+    /// Count in the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
+    /// waiting, and the job goes on. For several coordinators of one database, the URLs of all, repeated or separated
+    /// by commas; not with --threads, --kernel or --data-dir [default: none]
     #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           conflicts_with_all = ["threads", "kernel", "data_dir"])]
     coordinator: Vec<Endpoint>,
@@ -66,15 +67,15 @@ pub(crate) struct CountArgs {
     #[command(flatten)]
     kernel: KernelArgs,
 
-    /// Directory to keep what is counted in: interrupted and run again, the count goes on where it was
-    /// [default: none, nothing is kept]
+    /// Directory that keeps the counts: run again after an interruption, the count continues from there [default: none,
+    /// nothing is kept]
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Don't ask, even if it takes more than a year of core time
+    /// Don't ask, even if the count takes more than a year of core time
     #[arg(long)]
     yes: bool,
 
@@ -88,26 +89,24 @@ pub(crate) struct CountArgs {
 }
 
 impl CountArgs {
-    /// How to show progress.
+    /// Returns how to show progress.
     fn showing(&self) -> Showing {
         if self.no_progress { Showing::None } else { self.progress.unwrap_or_else(Showing::automatic) }
     }
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
     let method = args.method.choice();
     if let Some(given) = &args.given {
         if method.named() == Some(Method::Halves) {
-            return Err(
-                WrongUsage("what completes given queens is counted by search alone".to_owned()).into()
-            );
+            return Err(WrongUsage("given queens are counted by search only".to_owned()).into());
         }
         let kernel = args.kernel.kernel();
         return count_completions(&Completions { n, given, kernel, n_threads, output });
     }
-    // What a directory holds was meant when it was begun.
+    // The user confirmed the count in this directory when it began.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
     let is_remote = !args.coordinator.is_empty();
     let kernel = if is_remote { Kernel::Avx512 } else { args.kernel.kernel() };
@@ -118,7 +117,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     if !confirm_count(n, likely, kernel, args.yes || begun)? {
         return Ok(ExitCode::FAILURE);
     }
-    // Better said now than after hours.
+    // Fail now rather than after hours.
     stdout().context("failed to write the answer")?;
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;

@@ -1,4 +1,4 @@
-//! `queens doctor`: whether all is well here, and what to do where it is not.
+//! `queens doctor`: diagnoses this machine and the coordinators.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -17,46 +17,47 @@ use crate::present::job::{REPAIR, describe_damage};
 use crate::present::numbers::{date, duration};
 use crate::present::output::{Output, json_of, print};
 
-/// A board that is counted to see whether a kernel counts right: it takes milliseconds.
+/// The board that tests whether a kernel counts correctly. It takes milliseconds.
 const SMALL: u32 = 12;
 
-/// What a thread that counts by halves takes at most for n up to 25, in bytes.
+/// The maximum memory of a thread that counts by halves, for n up to 25, in bytes.
 const MEMORY_OF_A_THREAD: u64 = 128 << 20;
 
-/// Clocks that differ by more make times wrong that people compare.
+/// The maximum difference between clocks that leaves times comparable for people.
 const CLOCKS: Duration = Duration::from_secs(2);
 
-/// A TLS certificate that ends sooner wants to be made anew.
+/// The remaining validity below which a TLS certificate should be renewed.
 const SOON: Duration = Duration::from_secs(30 * 86_400);
 
-/// Say whether all is well with this machine and a coordinator
+/// Check this machine, and the connection to a coordinator
 ///
-/// It looks at kernels, processors, memory, connection, versions, role, clocks, TLS certificate and jobs: a line for each, and
-/// what to do where something is wrong. Of several coordinators it asks each, and says which of them leads. Exit status 1 if something is bad.
+/// Checks kernels, processors, memory, connection, versions, role, clocks, TLS certificate and jobs: a line for each,
+/// with advice if something is wrong. Of several coordinators it checks each, and names the leader. The exit status is
+/// 1 if something is bad.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     remote: RemoteArgs,
 }
 
-/// How something is.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
     Ok,
-    /// It will do, or may not for long.
+    /// Works, but may not for long.
     Warn,
-    /// Nothing works with it.
+    /// Prevents everything else from working.
     Bad,
 }
 
-/// What was found of one thing.
+/// The result of one check, with its text.
 #[derive(Debug, Serialize)]
 struct Finding {
     state: State,
     of: &'static str,
     found: String,
-    /// What to do.
+    /// What to do, if something is wrong.
     #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
 }
@@ -85,7 +86,7 @@ impl Finding {
     }
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut findings = vec![kernels(), processors(), memory()];
     findings.extend(coordinators(args).await);
@@ -116,7 +117,7 @@ fn kernels() -> Finding {
     }
 }
 
-/// The number of solutions of the small board, as a kernel counts them.
+/// Counts the solutions of the small board with a kernel.
 fn counted_by(kernel: Kernel) -> Option<u128> {
     let never = AtomicBool::new(false);
     let plan = Plan::new(BoardSize::try_from(SMALL).ok()?, Method::Search, NonZeroUsize::MIN, &never)?;
@@ -159,7 +160,7 @@ fn memory() -> Finding {
     Finding::ok("memory", found)
 }
 
-/// All that are named, and those that they name.
+/// Checks all coordinators given, and those that they name.
 async fn coordinators(args: &DoctorArgs) -> Vec<Finding> {
     let coordinator = &args.remote.coordinator;
     let routes = match coordinator.routes() {
@@ -196,7 +197,7 @@ async fn coordinators(args: &DoctorArgs) -> Vec<Finding> {
         findings.extend(certificate(&route, is_one_of_several).await);
     }
     if is_one_of_several {
-        // All goes on without those that are down, as long as one leads.
+        // The cluster works without the coordinators that are down, as long as one leads.
         for place in down.into_iter().filter(|_| !leaders.is_empty()) {
             findings[place].state = State::Warn;
         }
@@ -205,7 +206,7 @@ async fn coordinators(args: &DoctorArgs) -> Vec<Finding> {
     findings
 }
 
-/// Whether the jobs of the coordinator that leads are held up; nothing if it can't be asked, which is said elsewhere.
+/// Checks whether the leader's jobs are held up. Returns nothing if it does not answer, which is another finding.
 async fn jobs(args: &DoctorArgs) -> Option<Finding> {
     let jobs = args.remote.connect().await.ok()?.jobs().await.ok()?;
     Some(of_jobs(&jobs))
@@ -234,7 +235,7 @@ fn of_jobs(jobs: &[JobStatus]) -> Finding {
     )
 }
 
-/// Which of several coordinators leads.
+/// Reports the leader of several coordinators.
 fn leader(leaders: &[String]) -> Finding {
     match leaders {
         [] => Finding::bad(
@@ -254,7 +255,7 @@ fn leader(leaders: &[String]) -> Finding {
 fn refused(url: &str, problem: &Problem) -> Finding {
     let found = format!("{url}: {problem}");
     let advice = match problem {
-        // A worker may not ask how the coordinator is.
+        // A worker may not query the coordinator's status.
         Problem::Refused(reason) if reason.contains("is that of a worker") => {
             return Finding::ok("coordinator", format!("{url} answers; you were invited as a worker"));
         }
@@ -284,7 +285,7 @@ fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
         Some(reason) => Finding::bad(
             "coordinator",
             format!("{url} can record nothing: {reason}"),
-            "its disk wants looking at; it goes on by itself then",
+            "check its disk; it continues by itself",
         ),
         None => Finding::ok("coordinator", found),
     }];

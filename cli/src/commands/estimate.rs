@@ -1,4 +1,4 @@
-//! `queens estimate`: how long a count would take.
+//! `queens estimate`: estimates how long a count would take.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::process::ExitCode;
@@ -12,35 +12,35 @@ use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
 use crate::present::numbers::{TimeUnit, grouped, plural};
 use crate::present::output::{Output, method_name, print};
-use crate::present::progress::Busy;
+use crate::present::progress::Spinner;
 use crate::present::work::work;
 use crate::sampling::{
     Measured, Probing, Timed, board_nodes, board_solutions, board_time, probe, samples_of,
 };
 
-/// How long to take samples.
+/// The duration of sampling.
 const PROBING: Probing = Probing { time: Duration::from_secs(3), fewest: 16 };
 
-/// The share of the time that a sample says nothing about: the bookkeeping around the kernel, and how fast a core is
-/// at another time (on a shared machine, runs seconds apart differ by so much).
+/// The relative error that a sample can't reveal: the bookkeeping around the kernel, and changes in a core's speed. On
+/// a shared machine, runs seconds apart differ by this much.
 const UNSEEN: f64 = 0.1;
 
 /// Estimate how long counting N queens would take, within seconds
 ///
-/// Samples of the board are counted with this machine's kernel. Expect the truth in the range 19 times out of 20, for
-/// cores like these that are as busy as they are now.
+/// Counts samples of the board with this machine's kernel. The true value lies in the range 19 times out of 20, for
+/// cores like these under the same load.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct EstimateArgs {
     #[command(flatten)]
     board: BoardArgs,
 
-    /// Cores that would count; by default those of this machine
+    /// Number of counting cores; by default those of this machine
     #[arg(long, value_name = "C", value_parser = cores,
           default_value_t = default_cores(), allow_negative_numbers = true)]
     cores: NonZeroU64,
 
-    /// Threads to count samples with; by default one for each processor
+    /// Threads that count samples; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
@@ -63,7 +63,7 @@ fn default_cores() -> NonZeroU64 {
     NonZeroU64::try_from(default_threads()).unwrap_or(NonZeroU64::MIN)
 }
 
-/// What is expected, in the form that scripts rely on. The ranges are of 95 %.
+/// The estimates in JSON. Scripts rely on its fields. Ranges are 95 % confidence intervals.
 #[derive(Debug, Serialize)]
 struct EstimateAnswer {
     n: u8,
@@ -77,7 +77,7 @@ struct EstimateAnswer {
     wall_seconds_range: [f64; 2],
     nodes: f64,
     nodes_per_core_second: f64,
-    /// What the lists of a thread take at most; absent where nothing bounds it.
+    /// The maximum size of a thread's lists; absent without a bound.
     bytes_per_thread: Option<usize>,
     solutions: f64,
     solutions_range: [f64; 2],
@@ -88,15 +88,15 @@ struct EstimateAnswer {
     seconds: f64,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     let (n, kernel) = (args.board.n, args.kernel.kernel());
-    let busy = Busy::new("counting samples", None);
+    let busy = Spinner::new("counting samples", None);
     let method = args.method.choice().method(n, kernel);
     let (sampler, sample) = probe(n, method, kernel, args.threads, PROBING)?;
     drop(busy);
-    let busy = Busy::new("estimating the work", None);
+    let busy = Spinner::new("estimating the work", None);
     let nodes = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
     let answer = answer(args, &sampler, &sample, nodes, began);
@@ -140,7 +140,7 @@ fn answer(
     }
 }
 
-/// Two standard errors to either side, and `unseen` more.
+/// Returns two standard errors to either side, widened by `unseen`.
 fn range(measured: Measured, unseen: f64) -> [f64; 2] {
     let factor = (1.0 + 2.0 * measured.error) * (1.0 + unseen);
     [measured.value / factor, measured.value * factor]
@@ -159,7 +159,7 @@ fn text(answer: &EstimateAnswer) -> String {
     let memory = match answer.bytes_per_thread {
         Some(0) => String::new(),
         Some(bytes) => format!("\nmemory: at most {} MiB for each thread", bytes >> 20),
-        None => "\nmemory: nobody knows how much for a thread".to_owned(),
+        None => "\nmemory: unknown for each thread".to_owned(),
     };
     let threads = plural(answer.threads, "thread");
     format!(
@@ -175,12 +175,12 @@ fn text(answer: &EstimateAnswer) -> String {
     )
 }
 
-/// A number whose first digits matter.
+/// Formats a number to its significant digits.
 fn about(number: f64) -> String {
     if number < 1e6 { grouped(number) } else { format!("{number:.2e}") }
 }
 
-/// "23 core-years (18 to 29)"
+/// Formats a time with its range: "23 core-years (18 to 29)".
 fn time(seconds: f64, [least, most]: [f64; 2], prefix: &str) -> String {
     if most < 0.001 {
         return format!("under 0.001 {prefix}seconds");

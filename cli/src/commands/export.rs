@@ -1,4 +1,4 @@
-//! `queens export`: a certificate of a job that is done.
+//! `queens export`: downloads a certificate of a completed job.
 
 use std::fmt::{self, Display, Formatter};
 use std::io::Write;
@@ -15,22 +15,21 @@ use tokio_util::sync::CancellationToken;
 use crate::flags::RemoteArgs;
 use crate::present::output::{Output, print};
 
-/// The longest line of a certificate, in bytes. A subproblem has one record at most: with all that may be said of it and
-/// of its counter, that takes less.
+/// The longest line of a certificate, in bytes. A subproblem has at most one record, which takes less with all its
+/// fields and its counter.
 const LONGEST_LINE: u128 = 2047;
 
 /// Bytes for header, footer and the frame of the compression.
 const FRAME: u128 = 1 << 20;
 
-/// The largest file that is taken from afar, in bytes, whatever a coordinator says of its job: twenty times what Q(27)
-/// takes.
+/// The largest download in bytes, whatever a coordinator claims of its job: twenty times the size for Q(27).
 const LARGEST: u64 = 4 << 30;
 
-/// Write a certificate of a job that is done to a file
+/// Write a certificate of a completed job to a file
 ///
-/// It has all records of the job, signed by the coordinator, and proves the count to whoever runs 'queens check FILE'. FILE is complete when it is there, and nothing is
-/// overwritten. A coordinator that sends more than the job can have, or more than 4 GiB, is not listened to any further;
-/// 'queens-coordinator export' beside it has no such limit.
+/// It has all records of the job, signed by the coordinator, and anybody can verify the count with 'queens check FILE'.
+/// FILE appears when it is complete, and nothing is overwritten. The download ends with an error if a coordinator sends
+/// more than the job can have, or more than 4 GiB. 'queens-coordinator export' on its machine has no such limit.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Id of the job, as 'queens submit' and 'queens jobs' print it
@@ -45,7 +44,7 @@ pub(crate) struct ExportArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
@@ -77,7 +76,7 @@ pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How large the certificate of a job can be.
+/// The maximum size of a job's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Limit {
     job: JobId,
@@ -86,7 +85,7 @@ struct Limit {
 }
 
 impl Limit {
-    /// That of a job as its coordinator tells of it.
+    /// Computes the limit from the coordinator's description of the job.
     async fn of(operator: &Operator, id: JobId) -> anyhow::Result<Self> {
         let job = operator.job(id).await?;
         let second = match job.second {
@@ -110,7 +109,7 @@ impl Limit {
 }
 
 impl Display for Limit {
-    /// What a coordinator has done that is above it.
+    /// Describes how a coordinator has exceeded the limit.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { job, n_subproblems, bytes } = *self;
         if bytes == LARGEST {

@@ -1,4 +1,4 @@
-//! `queens jobs`: a coordinator's jobs.
+//! `queens jobs`: lists a coordinator's jobs.
 
 use std::process::ExitCode;
 
@@ -15,10 +15,10 @@ use crate::present::table::{Column, Table};
 
 /// List a coordinator's jobs
 ///
-/// On a terminal that is too narrow some columns are left out, and it is said which.
+/// If a terminal is too narrow, some columns are left out, and a message names them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JobsArgs {
-    /// List only jobs that are in this state; can be given several times, or with commas between them [default: all]
+    /// List only jobs in this state; can be repeated or separated by commas [default: all]
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = states())]
     state: Vec<JobState>,
 
@@ -33,9 +33,9 @@ fn states() -> impl TypedValueParser<Value = JobState> {
     })
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 ///
-/// The coordinator is asked for all jobs: it knows no smaller list. O(jobs).
+/// Requests all jobs, because the coordinator has no filtered list. O(jobs).
 pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     let mut jobs = operator.jobs().await?;
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// "no job is running or paused; there are 3 others"
+/// Describes an empty list: "no job is running or paused; there are 3 others".
 fn none_of_these(states: &[JobState], n_all: usize) -> String {
     let states: Vec<&str> = states.iter().map(|state| state.name()).collect();
     let verb = if n_all == 1 { "is" } else { "are" };

@@ -1,4 +1,4 @@
-//! `queens list`: all solutions.
+//! `queens list`: prints all solutions.
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
@@ -11,36 +11,37 @@ use queens_runtime::stdout;
 use crate::flags::BoardArgs;
 use crate::present::notation::Format;
 
-/// What is found waits no longer than this to be seen.
+/// The maximum delay before a solution is printed.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
 
 /// Print all ways to place N queens, in lexicographic order
 ///
-/// Each is printed when it is found. The vector [1 3 0 2] has the column of the queen of each row, both counted from 0.
+/// Prints each solution when it is found. The vector [1 3 0 2] has the column of the queen of each row, both counted
+/// from 0.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
     board: BoardArgs,
 
-    /// Only one of those that are rotations or reflections of each other: the first in order
+    /// Of solutions that are rotations or reflections of each other, print only the first
     #[arg(long)]
     fundamental: bool,
 
-    /// End after K solutions [default: all]
+    /// Stop after K solutions [default: all]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     limit: Option<u64>,
 
-    /// How to write them, each on a line of its own; boards have an empty line between them
+    /// Notation of the solutions, each on its own line; empty lines separate boards
     #[arg(long, default_value = "vector")]
     format: Format,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let notation = args.format.notation(args.board.n.get().into())?;
     match stdout().and_then(|out| write(args, notation, &mut BufWriter::new(out.lock()))) {
-        // The reader has seen what it wanted.
+        // The reader has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.context("failed to write the solutions")?,
     }

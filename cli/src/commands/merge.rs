@@ -1,4 +1,4 @@
-//! `queens merge`: one certificate of several.
+//! `queens merge`: merges several certificates into one.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use serde_json::json;
 use crate::flags::OutputArgs;
 use crate::present::certificate::stage;
 use crate::present::output::{Output, print};
-use crate::present::progress::Busy;
+use crate::present::progress::Spinner;
 
-/// Make one certificate of several that have parts of one board
+/// Merge certificates of parts of one board into one
 ///
-/// Parts may be counted at different sites. Each part stays as its site has signed it. All of them are checked as by 'queens check --seconds 0' before anything
-/// is written; gaps between them and overlaps are refused.
+/// Different sites may count the parts. Each part keeps its site's signature. All parts are checked as by 'queens check
+/// --seconds 0' before anything is written. Gaps between them and overlaps are errors.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct MergeArgs {
@@ -31,7 +31,7 @@ pub(crate) struct MergeArgs {
     #[arg(short, long, value_name = "FILE", required = true)]
     out: PathBuf,
 
-    /// Check boards of n = 30 and more, too, which takes core-minutes to core-hours before anything is counted again
+    /// Also check boards of n = 30 and more, which takes core-minutes to core-hours before any recount
     #[arg(short, long)]
     yes: bool,
 
@@ -39,7 +39,7 @@ pub(crate) struct MergeArgs {
     output: OutputArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let open = |path: &PathBuf| -> anyhow::Result<Part<File>> {
         let name = path.display().to_string();
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     };
     let parts = args.files.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let mut out = NewFile::begin(&args.out)?;
-    let busy = Busy::new("checking", None);
+    let busy = Spinner::new("checking", None);
     let stop = AtomicBool::new(false);
     let options = Options {
         keys: &[],

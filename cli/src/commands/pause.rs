@@ -1,11 +1,11 @@
-//! `queens pause`: a job stops for now.
+//! `queens pause`: pauses a job.
 
 use std::process::ExitCode;
 
 use crate::changed_job::show_change;
 use crate::flags::JobArgs;
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     operator.pause(args.job).await?;

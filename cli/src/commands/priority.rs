@@ -1,4 +1,4 @@
-//! `queens priority`: how urgent a job is.
+//! `queens priority`: sets a job's priority.
 
 use std::process::ExitCode;
 
@@ -12,12 +12,12 @@ pub(crate) struct PriorityArgs {
     #[command(flatten)]
     of: JobArgs,
 
-    /// From -1000 to 1000: the highest goes first, equal ones in the order of submission
+    /// From -1000 to 1000: higher priorities go first, equal ones in the order of submission
     #[arg(value_name = "P", allow_negative_numbers = true)]
     priority: Priority,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
     let JobArgs { job, remote } = &args.of;
     let operator = remote.connect().await?;

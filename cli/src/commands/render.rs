@@ -1,4 +1,4 @@
-//! `queens render`: pictures of solutions.
+//! `queens render`: draws solutions as pictures.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,24 +17,24 @@ use crate::present::output::print;
 use crate::present::raster;
 use crate::usage::WrongUsage;
 
-/// The largest board that is drawn.
+/// The largest board that can be drawn.
 const MOST_DRAWN: u32 = 1000;
 
-/// The most boards on one contact sheet.
+/// The maximum number of boards on one contact sheet.
 const MOST_BOARDS: usize = 2000;
 
 /// Draw a solution, or many on a contact sheet
 ///
-/// Without -o as text, Q for a queen and . for an empty square.
+/// Without -o it prints text: Q for a queen and . for an empty square.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct RenderArgs {
-    /// Size of the board, 0 to 1000, to draw the solution that 'queens solve N' prints
+    /// Size of the board, 0 to 1000: draws the solution that 'queens solve N' prints
     #[arg(value_name = "N", value_parser = size, allow_negative_numbers = true,
           required_unless_present = "vector", conflicts_with = "vector")]
     n: Option<u32>,
 
-    /// The solution to draw: the column of the queen of each row, both counted from 0, such as "1 3 0 2"
+    /// Solution to draw: the column of the queen of each row, both counted from 0, such as "1 3 0 2"
     #[arg(long, value_name = "COLUMNS", allow_hyphen_values = true)]
     vector: Option<Placement>,
 
@@ -42,16 +42,15 @@ pub(crate) struct RenderArgs {
     #[arg(long, conflicts_with_all = ["vector", "fundamental"])]
     all: bool,
 
-    /// Draw the fundamental solutions, at most 2000, on one sheet: one of those that are rotations or reflections of
-    /// each other
+    /// Draw the fundamental solutions, at most 2000, on one sheet: one of each set of rotations and reflections
     #[arg(long, conflicts_with = "vector")]
     fundamental: bool,
 
-    /// File to draw into; its name says whether as SVG or PNG. '-' is stdout [default: text on stdout]
+    /// File to draw into; its name selects SVG or PNG. '-' is stdout [default: text on stdout]
     #[arg(short = 'o', long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// What to draw [default: by the name of FILE; svg for '-']
+    /// Format of the picture [default: by the name of FILE; svg for '-']
     #[arg(long)]
     format: Option<Picture>,
 
@@ -67,7 +66,7 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     coordinates: bool,
 
-    /// Write this below the picture, which has to be an SVG
+    /// Text below the picture, which must be an SVG
     #[arg(long, value_name = "TEXT", value_parser = caption)]
     caption: Option<String>,
 
@@ -98,7 +97,7 @@ impl Colours {
     }
 }
 
-/// The longest caption that can be read below a picture.
+/// The longest caption that is readable below a picture.
 const LONGEST_CAPTION: usize = 200;
 
 fn caption(text: &str) -> Result<String, String> {
@@ -120,13 +119,13 @@ fn size(text: &str) -> Result<u32, String> {
     size.ok_or_else(|| format!("expected a whole number from 0 to {MOST_DRAWN}"))
 }
 
-/// What is drawn.
+/// The placements to draw.
 enum Subject {
     One(Placement),
     Sheet(u32, Vec<Placement>),
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     let format = match format(args) {
         Ok(format) => format,
@@ -190,13 +189,13 @@ fn format(args: &RenderArgs) -> Result<Picture, String> {
         Some("png") => Ok(Picture::Png),
         Some("txt") => Ok(Picture::Text),
         _ => Err(format!(
-            "what to draw into '{}' is not known: its name has to end in .svg, .png or .txt, or --format has to say it",
+            "unknown format for '{}': end its name in .svg, .png or .txt, or give --format",
             path.display()
         )),
     }
 }
 
-/// What is to be drawn, `None` if there is no solution.
+/// Returns the placements to draw; `None` if there is no solution.
 fn subject(args: &RenderArgs) -> Result<Option<Subject>, String> {
     if let Some(placement) = &args.vector {
         let n = placement.n();
@@ -225,7 +224,7 @@ fn subject(args: &RenderArgs) -> Result<Option<Subject>, String> {
     }
 }
 
-/// Widths of a square unless another is asked for.
+/// Default widths of a square.
 const TILE_PX: u32 = 48;
 const TILE_PX_ON_SHEET: u32 = 20;
 

@@ -1,11 +1,11 @@
-//! `queens resume`: a job goes on.
+//! `queens resume`: resumes a job.
 
 use std::process::ExitCode;
 
 use crate::changed_job::show_change;
 use crate::flags::JobArgs;
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     operator.resume(args.job).await?;

@@ -1,4 +1,4 @@
-//! `queens solve`: one solution.
+//! `queens solve`: finds one solution.
 
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -14,17 +14,17 @@ use queens_boards::{
 use queens_runtime::{print_styled, say};
 
 use crate::present::notation::Format;
-use crate::present::progress::Busy;
+use crate::present::progress::Spinner;
 use crate::time_limit::{time_limit, within};
 use crate::usage::WrongUsage;
 
-/// The largest board that is searched; beyond, there is the construction.
+/// The largest board for a search. The construction has no such limit.
 const MOST_SEARCHED: u32 = 10_000;
 
 /// Print one way to place N queens so that none attacks another
 ///
-/// Without --random or --given by construction, in linear time. The vector [1 3 0 2] has the column of the queen of
-/// each row, both counted from 0. Exit status: 0 found, 1 there is none or the time ran out, 2 wrong usage.
+/// Without --random or --given, a construction finds it in linear time. The vector [1 3 0 2] has the column of the
+/// queen of each row, both counted from 0. Exit status: 0 found, 1 no solution or out of time, 2 wrong usage.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct SolveArgs {
@@ -36,7 +36,7 @@ pub(crate) struct SolveArgs {
     #[arg(long)]
     random: bool,
 
-    /// Where chance begins: the same seed finds the same solution [default: for --random another each time, which is
+    /// Seed of the random numbers: the same seed finds the same solution [default: for --random a new one, which is
     /// printed; for --given 0]
     #[arg(long, value_name = "SEED", allow_negative_numbers = true, conflicts_with = "method")]
     seed: Option<u64>,
@@ -45,15 +45,15 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "R:C,…", allow_hyphen_values = true)]
     given: Option<Given>,
 
-    /// How to find it; the searches tell on stderr what they tried
+    /// How to find it; the searches report their steps on stderr
     #[arg(long, conflicts_with = "random")]
     method: Option<SearchMethod>,
 
-    /// Seconds after which a search is given up
+    /// Seconds after which a search gives up
     #[arg(long, value_name = "S", default_value = "60", value_parser = time_limit, allow_negative_numbers = true)]
     time_limit: Duration,
 
-    /// How to write it
+    /// Notation of the solution
     #[arg(long, default_value = "vector")]
     format: Format,
 }
@@ -75,7 +75,7 @@ fn size(text: &str) -> Result<u32, String> {
     size.ok_or_else(|| format!("expected a whole number from 0 to {}", Placement::MAX_SIZE))
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let n = args.n;
     let searches =
@@ -167,11 +167,10 @@ fn at_random(args: &SolveArgs, stop: &AtomicBool) -> Result<SearchEnd, InvalidGi
     }
 }
 
-fn searching() -> Busy {
-    Busy::new("searching", None)
+fn searching() -> Spinner {
+    Spinner::new("searching", None)
 }
 
-/// Says what a search tried.
 fn tell(name: &str, tried: Tried) {
     let Tried { squares, placed, taken_back, pruned } = tried;
     let pruned = if pruned > 0 { format!(", {pruned} squares pruned") } else { String::new() };

@@ -1,4 +1,4 @@
-//! `queens status`: one job.
+//! `queens status`: shows one job.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use crate::flags::JobArgs;
 use crate::present::job::describe;
 use crate::present::output::{Output, json_of, print};
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     let job = operator.job(args.job).await?;

@@ -1,4 +1,4 @@
-//! `queens submit`: jobs, without waiting for them.
+//! `queens submit`: submits jobs without waiting for them.
 
 use std::process::ExitCode;
 
@@ -18,15 +18,15 @@ use crate::usage::WrongUsage;
 
 /// Submit jobs to a coordinator and print their ids
 ///
-/// There is a job for each board. An id is on a line of its own. Of several boards the smallest goes first; if one is refused, those behind it are not
-/// submitted, and it is said which were.
+/// Submits a job for each board, the smallest first, and prints each id on a line of its own. If the coordinator
+/// refuses one, the boards after it are not submitted, and a message names those that were.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
-    /// Size of the board, 0 to 32; or of several, as in 24..28: of 24, of 28, and of all between
+    /// Size of the board, 0 to 32; or a range that includes both ends, such as 24..28
     #[arg(value_name = "N|A..B", allow_negative_numbers = true)]
     boards: Boards,
 
-    /// How urgent the job is, from -1000 to 1000: the highest goes first, equal ones in the order of submission
+    /// Priority of the job, from -1000 to 1000: higher ones go first, equal ones in the order of submission
     #[arg(
         long,
         env = "QUEENS_PRIORITY",
@@ -42,7 +42,7 @@ pub(crate) struct SubmitArgs {
     #[command(flatten)]
     terms: TermsArgs,
 
-    /// Don't ask, even if it takes more than a year of core time
+    /// Don't ask, even if the count takes more than a year of core time
     #[arg(long)]
     yes: bool,
 
@@ -50,7 +50,7 @@ pub(crate) struct SubmitArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command to its exit status. What is wrong with any of the boards is found before the first is submitted.
+/// Runs the command and returns its exit status. Checks all boards before it submits the first.
 pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let boards = args.boards;
     if args.terms.are_of_one_board() && !boards.is_one() {
@@ -81,7 +81,7 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// "n = 16 as job 1, n = 17 as job 2"
+/// Lists submitted jobs: "n = 16 as job 1, n = 17 as job 2".
 fn list(submitted: &[(BoardSize, JobId)]) -> String {
     let each = submitted.iter().map(|(n, job)| format!("n = {n} as job {job}"));
     each.collect::<Vec<_>>().join(", ")

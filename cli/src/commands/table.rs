@@ -1,4 +1,4 @@
-//! `queens table`: the methods of counting side by side.
+//! `queens table`: compares the methods of counting.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -21,15 +21,15 @@ use crate::present::table::{say_left_out, terminal_width};
 use crate::time_limit::{time_limit, within};
 use crate::usage::WrongUsage;
 
-/// A count is repeated for so long, and so often, but not beyond the last: what takes little time is disturbed easily.
+/// A count repeats for this time and this often, but not beyond the last limit: short measurements are noisy.
 const REPEAT_FOR: Duration = Duration::from_millis(20);
 const REPEATS: usize = 3;
 const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
 
 /// Count by several methods, each on one thread, and compare them
 ///
-/// The table has the seconds that each took. A method that takes longer than the time limit is given up, and not asked for
-/// larger boards. On a terminal that is too narrow some columns are left out, and it is said which.
+/// The table has the seconds of each method. A method that exceeds the time limit is stopped, and skipped for larger
+/// boards. If a terminal is too narrow, some columns are left out, and a message names them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
     /// The first board size
@@ -40,15 +40,15 @@ pub(crate) struct TableArgs {
     #[arg(long, value_name = "B", default_value = "10", allow_negative_numbers = true)]
     to: BoardSize,
 
-    /// A method; can be given several times [default: all]
+    /// Method to compare; can be repeated or separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
     method: Vec<CountMethod>,
 
-    /// Seconds after which a method is given up
+    /// Seconds after which a method is stopped
     #[arg(long, value_name = "S", default_value = "10", value_parser = time_limit, allow_negative_numbers = true)]
     time_limit: Duration,
 
-    /// How to print the table
+    /// Format of the table
     #[arg(long, default_value = "text")]
     format: TableFormat,
 
@@ -59,9 +59,9 @@ pub(crate) struct TableArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum CountMethod {
-    /// All permutations of the columns, looked at when complete
+    /// All permutations of the columns, checked when complete
     Permutations,
-    /// Queen by queen, each against the list of those placed
+    /// Queen by queen, each checked against the list of those placed
     Backtracking,
     /// The row or column with the fewest available squares next
     Propagation,
@@ -69,10 +69,10 @@ enum CountMethod {
     Bitcode,
     /// Three words shifted along from row to row
     Bitmask,
-    /// What 'queens count --method search' does: crosses, and the fastest kernel of this processor
+    /// The method of 'queens count --method search': crosses, and the fastest kernel of this processor
     #[value(alias = "search")]
     Kernel,
-    /// What 'queens count --method halves' does, with the fastest kernel of this processor
+    /// The method of 'queens count --method halves', with the fastest kernel of this processor
     Halves,
 }
 
@@ -80,32 +80,32 @@ enum CountMethod {
 enum TableFormat {
     /// For people
     Text,
-    /// A line for each n; what was not counted is empty
+    /// A line for each n; skipped counts are empty
     Csv,
-    /// One array with an object for each n; counts are strings, what was not counted is null
+    /// One array with an object for each n; counts are strings, skipped ones are null
     Json,
 }
 
-/// One n.
+/// The results for one n.
 struct Row {
     n: BoardSize,
-    /// What the methods that came to their end agree on.
+    /// The solutions by the methods that completed, which agree.
     solutions: Option<u64>,
     fundamental: Option<u128>,
-    /// For each method.
+    /// One cell for each method.
     cells: Vec<Cell>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cell {
     Seconds(f64),
-    /// It took longer than the limit.
+    /// The method exceeded the time limit.
     OutOfTime,
-    /// It was not asked: a smaller board took too long, or it can't hold this one.
+    /// The method was skipped: a smaller board took too long, or this one is too large for it.
     NotCounted,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     if args.from > args.to {
         let (from, to) = (args.from, args.to);
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     }
     let printer = Printer::new(args, &methods, terminal_width());
     let mut rows: Vec<Row> = Vec::new();
-    // Who has read enough of a table wants no more counted; but a plot has a reader of its own.
+    // A closed pipe ends the table, but not the plot, which has a reader of its own.
     let mut is_read = !print_table || printer.begin()?;
     for n in BoardSize::range(args.from.get(), args.to.get()) {
         if !is_read && target.is_none() {
@@ -156,7 +156,7 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
 }
 
 impl Row {
-    /// Counts n by each method that came to its end for the board before.
+    /// Counts n by each method that completed the board before.
     fn new(
         n: BoardSize,
         methods: &[CountMethod],
@@ -202,7 +202,7 @@ fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
 }
 
 impl CountMethod {
-    /// The order in which they are left out of a text that would be too wide.
+    /// The order in which a text that is too wide loses columns.
     const LEFT_OUT: [Self; 7] = [
         Self::Bitcode,
         Self::Permutations,
@@ -236,8 +236,7 @@ impl CountMethod {
         self.classic().is_none_or(|method| n.get() <= method.max_size())
     }
 
-    /// The solutions and the least seconds of some runs that counted them, or `None` if not even one was done when it
-    /// was told to stop.
+    /// Returns the solutions and the least seconds of some runs; `None` if `stop` ends even the first.
     fn count_timed(self, n: BoardSize, stop: &AtomicBool) -> Option<(u64, f64)> {
         let began = Instant::now();
         let mut counted = None;
@@ -254,7 +253,7 @@ impl CountMethod {
         counted
     }
 
-    /// The solutions, or `None` if told to stop.
+    /// Returns the solutions; `None` if `stop` ends the count.
     fn count(self, n: BoardSize, stop: &AtomicBool) -> Option<u64> {
         match self.classic() {
             Some(method) => method.count_until(n, &[], stop).ok()?,
@@ -264,7 +263,7 @@ impl CountMethod {
     }
 }
 
-/// Makes the plan of a job and counts it, in this thread.
+/// Plans a job and counts it, in this thread.
 fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u64> {
     let plan = Plan::new(n, method, NonZeroUsize::MIN, stop)?;
     let kernel = Kernel::best();
@@ -277,25 +276,25 @@ fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u6
     Some(total)
 }
 
-/// Prints a table row by row, as they come. Its functions return whether somebody is there to read the next row.
+/// Prints a table row by row. Its functions return whether the reader still reads.
 struct Printer<'a> {
     format: TableFormat,
     methods: &'a [CountMethod],
     limit: Duration,
-    /// Whether a text has room for the fundamental solutions, and for which methods.
+    /// Whether a text shows the fundamental solutions; then, whether it shows each method.
     has_fundamental: bool,
     shown: Vec<bool>,
 }
 
-/// What a column of a text takes, with the space before it.
+/// The width of a column of a text, including the space before it.
 const COLUMN: usize = 14;
 
-/// A text has at least these: n, the solutions, and one method.
+/// The minimum width of a text: n, the solutions, and one method.
 const FEWEST: usize = 2 + 2 * COLUMN;
 
 impl<'a> Printer<'a> {
-    /// Where a terminal is too narrow for a text of all, the fundamental solutions have no room, then the methods that
-    /// are there to be compared with.
+    /// Creates a printer. If the terminal is too narrow, the text loses the fundamental solutions first, then the
+    /// methods that are for comparison only.
     fn new(args: &TableArgs, methods: &'a [CountMethod], width: Option<usize>) -> Self {
         let format = args.format;
         let room = width.filter(|_| format == TableFormat::Text).unwrap_or(usize::MAX);
@@ -307,14 +306,13 @@ impl<'a> Printer<'a> {
         Self { format, methods, limit: args.time_limit, has_fundamental, shown }
     }
 
-    /// What stands above the columns that a text has no room for.
+    /// Names the columns that a text has lost.
     fn left_out(&self) -> Vec<&'static str> {
         let fundamental = Some("fundamental").filter(|_| !self.has_fundamental);
         let methods = self.methods.iter().zip(&self.shown).filter(|(_, is_shown)| !**is_shown);
         fundamental.into_iter().chain(methods.map(|(method, _)| method.name())).collect()
     }
 
-    /// A line of a text.
     fn line(
         &self,
         n: &str,
@@ -407,7 +405,7 @@ impl Cell {
     }
 }
 
-/// Seconds to three significant digits, and not below nanoseconds.
+/// Formats seconds to three significant digits, and at most nine decimals.
 fn significant(seconds: f64) -> String {
     let digits = (0..9).find(|&digits| seconds * 10_f64.powi(digits) >= 100.0).unwrap_or(9);
     format!("{seconds:.*}", usize::try_from(digits).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! `queens top`: a coordinator's jobs and workers on the whole screen, and what operators do about them.
+//! `queens top`: shows jobs and workers on the whole screen, and lets operators manage them.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -17,23 +17,23 @@ use crate::top::poller::ask;
 use crate::top::screen::{Pressed, Screen};
 use crate::top::view::{self, Palette};
 
-/// How often the screen is drawn though nothing has happened.
+/// The interval of drawing without a change.
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// Answers and keys that may wait to be looked at.
+/// The capacity of the queue of answers and keys.
 const QUEUE: usize = 64;
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &CoordinatorArgs) -> anyhow::Result<ExitCode> {
     if !is_screen(&stdout()?) || !io::stdin().is_terminal() {
         bail!("'queens top' needs a terminal; 'queens jobs' and 'queens workers' print the same once");
     }
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
-    // First, so that a wrong address is an error like everywhere else.
+    // Connects first, so that a wrong address is an ordinary error.
     let operator = args.connect().await?;
     let _taken = TakenScreen::take();
-    // Installs a hook that gives the terminal back should this process panic.
+    // It installs a hook that restores the terminal if this process panics.
     let mut terminal = ratatui::try_init().context("failed to take over the terminal")?;
     let mut screen = Screen::new(operator.coordinator());
     let shown = show(&mut terminal, &mut screen, operator, &stop).await;
@@ -70,7 +70,7 @@ async fn show(
                     Some(Pressed::Do(action)) => screen.asking = to_coordinator.try_send(action).is_ok(),
                     None => {}
                 },
-                // Drawn again in its new size.
+                // The terminal has a new size: draw again.
                 Some(_) => {}
             },
         }
@@ -79,7 +79,7 @@ async fn show(
     Ok(())
 }
 
-/// What the terminal says, read by a thread, as reading it blocks. The thread ends with the process.
+/// Returns the terminal's events. A thread reads them, because reading blocks. It ends with the process.
 fn keys() -> mpsc::Receiver<Event> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! `queens verdicts`: what was decided about spans of which there were different counts.
+//! `queens verdicts`: shows the verdicts on spans with different counts.
 
 use std::process::ExitCode;
 
@@ -10,13 +10,13 @@ use crate::present::numbers::date;
 use crate::present::output::{Output, json_of, print};
 use crate::present::table::{Column, Table};
 
-/// Verdicts that are shown; more are for programs, page by page.
+/// The maximum number of verdicts shown; programs may request more, page by page.
 const MOST: usize = 10_000;
 
-/// What a coordinator tells at a time, unless there is no more.
+/// The number of verdicts in a page, except the last.
 const PAGE: usize = 1000;
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
     let mut verdicts: Vec<VerdictStatus> = Vec::new();

@@ -1,4 +1,4 @@
-//! `queens verify-more`: more of a job is counted again.
+//! `queens verify-more`: has more of a job recounted.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub(crate) struct VerifyMoreArgs {
     #[command(flatten)]
     of: JobArgs,
 
-    /// Have this share of the work counted again by other workers, in per cent: 0 to 100
+    /// Have this percentage of the work recounted by other workers: 0 to 100
     #[arg(long, value_name = "P")]
     recount: Option<Share>,
 
@@ -26,7 +26,7 @@ pub(crate) struct VerifyMoreArgs {
     second_pass: SecondPassArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &VerifyMoreArgs) -> anyhow::Result<ExitCode> {
     let JobArgs { job, remote } = &args.of;
     let operator = remote.connect().await?;

@@ -1,4 +1,4 @@
-//! `queens watch`: one job until it is over.
+//! `queens watch`: follows a job until it ends.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::present::job::{line, state};
 use crate::present::output::{Output, json_of, print_some};
 use crate::present::progress::{Progress, Showing};
 
-/// The least time between two lines.
+/// The minimum interval between two lines.
 const LINE: Duration = Duration::from_secs(1);
 
-/// `queens watch`: exit status 0 when the job is done, 1 if it ends otherwise.
+/// Runs the command. The exit status is 0 if the job is done, 1 if it ends otherwise.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
         if bar_instead && !job.state.is_over() {
             return;
         }
-        // A line says something new, and at most once a second.
+        // A line must have news, and appears at most once a second.
         let news = (state(job), job.progress.n_recorded, job.n_workers);
         let is_old = printed
             .as_ref()
@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
     match (failed, job) {
         (Some(error), _) => Err(error),
         (None, Some(job)) if job.state == JobState::Done => Ok(ExitCode::SUCCESS),
-        // Who has read enough has no quarrel with the job.
+        // A reader that closes the pipe is no failure of the job.
         (None, None) if unread.is_cancelled() => Ok(ExitCode::SUCCESS),
         (None, _) => Ok(ExitCode::FAILURE),
     }

@@ -1,4 +1,4 @@
-//! `queens workers`: a coordinator's workers, and what is done to them.
+//! `queens workers`: lists a coordinator's workers, and drains or blocks them.
 
 use std::process::ExitCode;
 
@@ -25,19 +25,19 @@ pub(crate) struct WorkersArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum WorkersCommand {
-    /// Send all workers of a name home: they report what they have in hand, and their processes end
+    /// Drain all workers of a name: they report their work in progress, and their processes end
     Drain(WorkerArgs),
 
-    /// Give no work to workers of a name, now and whenever they come back
+    /// Give no work to workers of a name, now and after each reconnection
     Block(WorkerArgs),
 
-    /// Give work again to workers of a blocked name
+    /// Give work to workers of a blocked name again
     Unblock(WorkerArgs),
 }
 
 #[derive(Debug, clap::Args)]
 struct WorkerArgs {
-    /// Name of the workers, as 'queens workers' lists it; by default that of their machine
+    /// Name of the workers, as 'queens workers' lists it; by default, the name of their machine
     #[arg(value_name = "NAME")]
     name: Name,
 
@@ -45,7 +45,7 @@ struct WorkerArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command to its exit status.
+/// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list_workers(&args.remote).await?,
@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Changes all workers of a name and says what became of them.
+/// Changes all workers of a name and prints the result.
 async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Result<()> {
     let name = &args.name;
     let operator = args.remote.connect().await?;
@@ -96,7 +96,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
     }
 }
 
-/// Those that are connected or were a moment ago, and the blocked names of which there is none.
+/// Formats the workers that are or were recently connected, and the blocked names without a worker.
 fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
     let mut table = Table::new([
         Column::name("NAME"),

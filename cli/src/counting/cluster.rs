@@ -1,4 +1,4 @@
-//! Counting through the cluster of a coordinator.
+//! Counts in the cluster of a coordinator.
 
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,11 @@ use crate::present::job::{REPAIR, describe_damage, describe_failure};
 use crate::present::progress::{Progress, Showing};
 use crate::terms::TermsArgs;
 
-/// How often, and for how long, a coordinator is asked who has counted.
+/// The interval and the timeout of requests for a job's contributions.
 const ASK_AGAIN: Duration = Duration::from_millis(250);
 const MOST_ASKED: Duration = Duration::from_secs(5);
 
-/// Counts through a cluster. If somebody interrupts the waiting, says that the job goes on and returns `None`.
+/// Counts in a cluster. If the user interrupts, says that the job goes on and returns `None`.
 pub(crate) async fn count(
     n: BoardSize,
     method: MethodChoice,
@@ -35,7 +35,7 @@ pub(crate) async fn count(
         n,
         method,
         |method| {
-            // The user has confirmed the price before.
+            // The user has confirmed the cost before.
             TermsArgs::default().submission(n, method, Priority::default())
         },
         None,
@@ -48,7 +48,7 @@ pub(crate) async fn count(
             progress.clear();
             let url = operator.coordinator();
             say(&format!(
-                "job {id} drop_order on: 'queens watch {id} --coordinator {url}' follows it, \
+                "job {id} goes on: 'queens watch {id} --coordinator {url}' follows it, \
                  'queens cancel {id} --coordinator {url}' gives it up"
             ));
             return Ok(None);
@@ -69,7 +69,7 @@ pub(crate) async fn count(
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
 }
 
-/// Submits a job to be counted by this method, or by the one that the connected workers should be faster by.
+/// Submits a job for this method, or for the one that should be faster with the connected workers.
 pub(crate) async fn submit(
     operator: &Operator,
     n: BoardSize,
@@ -90,12 +90,12 @@ pub(crate) async fn submit(
     })
 }
 
-/// Who has counted a job that is done: everybody, or nobody if the coordinator does not tell soon.
+/// Returns the contributors of a completed job: all of them, or none if the coordinator's answer takes too long.
 async fn who_counted(operator: &Operator, job: &JobStatus) -> Vec<Contribution> {
     let asked = Instant::now();
     let reason = loop {
         let reason = match operator.contributions(job.id).await {
-            // What the coordinator has read for somebody else may be old.
+            // The coordinator may answer from a cache that is out of date.
             Ok(all) if all.iter().map(|one| one.nodes).sum::<u128>() == job.progress.nodes => return all,
             Ok(_) => "not all records are read".to_owned(),
             Err(error) if error.problem.is_final() => break error.to_string(),
@@ -107,6 +107,6 @@ async fn who_counted(operator: &Operator, job: &JobStatus) -> Vec<Contribution> 
         tokio::time::sleep(ASK_AGAIN).await;
     };
     let id = job.id;
-    warn!("who counted is not known now ({reason}); 'queens contributions {id}' may tell it later");
+    warn!("the contributors are not known yet ({reason}); 'queens contributions {id}' may show them later");
     Vec::new()
 }

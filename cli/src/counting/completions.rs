@@ -1,4 +1,4 @@
-//! How many solutions complete a partial placement.
+//! Counts the solutions that complete a partial placement.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use crate::present::numbers::plural;
 use crate::present::output::{Output, print};
 use crate::usage::WrongUsage;
 
-/// What is to be counted, and how.
+/// The count to run.
 pub(crate) struct Completions<'a> {
     pub(crate) n: BoardSize,
     pub(crate) given: &'a Given,
@@ -23,7 +23,7 @@ pub(crate) struct Completions<'a> {
     pub(crate) output: Output,
 }
 
-/// Runs the command to its exit status.
+/// Runs the count and returns its exit status.
 pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<ExitCode> {
     let Completions { n, given, kernel, n_threads, output } = *what;
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What was counted, by whom.
+//! A completed count and its contributors.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use queens_model::{Contribution, JobStatus};
 use queens_store::sqlite::CountedBy;
 use serde::Serialize;
 
-/// A job that is done, and with what it was counted.
+/// A completed job and its contributors.
 pub(crate) struct Counted {
     pub(crate) job: JobStatus,
-    /// The threads of this process; 0 if there was nothing left to count, `None` if others have counted.
+    /// The threads of this process; 0 if nothing was left to count, `None` if other processes counted.
     pub(crate) n_threads: Option<usize>,
     pub(crate) kernel: String,
-    /// The work that was counted since this run began.
+    /// The work counted in this run.
     pub(crate) counted_now: u128,
-    /// Who counted it, as far as that is known.
+    /// The contributors, as far as they are known.
     pub(crate) counted_by: Vec<Counter>,
 }
 
-/// Who counted a part, and with what.
+/// A contributor.
 #[derive(Debug, Serialize)]
 pub(crate) struct Counter {
     pub(crate) worker: String,
-    /// A data directory has it, a coordinator does not tell it.
+    /// A data directory knows it; a coordinator does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) build: Option<String>,
     pub(crate) kernel: String,
@@ -30,7 +30,7 @@ pub(crate) struct Counter {
     pub(crate) core_seconds: f64,
 }
 
-/// "avx2+portable"
+/// Joins the kernels' names: "avx2+portable".
 pub(crate) fn kernels(counted_by: &[Counter]) -> String {
     let kernels: BTreeSet<&str> = counted_by.iter().map(|by| by.kernel.as_str()).collect();
     kernels.into_iter().collect::<Vec<_>>().join("+")

@@ -1,4 +1,4 @@
-//! Counting inside this process: a coordinator and a worker, joined by a link.
+//! Counts inside this process: a coordinator and a worker, joined by a link.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -26,19 +26,19 @@ use crate::present::progress::{Progress, Showing};
 /// The name of the worker in this process.
 const NAME: &str = "local";
 
-/// What is to be counted in this process, and how.
+/// The count to run in this process.
 pub(crate) struct LocalCount {
     pub(crate) n: BoardSize,
     pub(crate) method: MethodChoice,
     pub(crate) kernel: Kernel,
     pub(crate) n_threads: NonZeroUsize,
-    /// Where what is counted is kept.
+    /// The directory that keeps the counts.
     pub(crate) data_dir: Option<PathBuf>,
     pub(crate) showing: Showing,
 }
 
 impl LocalCount {
-    /// Counts until the job is done. If it is interrupted, says so and returns `None`.
+    /// Counts until the job is done. Says so and returns `None` if it is interrupted.
     pub(crate) async fn run(&self, stop: &CancellationToken) -> anyhow::Result<Option<Counted>> {
         let store: Box<dyn Archive> = match &self.data_dir {
             Some(dir) => Box::new(SqliteStore::open(dir)?),
@@ -67,13 +67,13 @@ impl LocalCount {
             }
             _ => Ok(Vec::new()),
         };
-        // Not on this thread, which has to hear a second signal.
+        // This thread must stay free to handle a second signal.
         tokio::task::spawn_blocking(move || coordinator.stop()).await?;
         if let Some(damage) = &snapshots.borrow().damage {
             bail!("{damage}");
         }
         let id = counted?;
-        // As of its end, the last report of an interrupted count included.
+        // The job after the coordinator's end, with the last report of an interrupted count.
         let job = snapshots.borrow().job(id).context("the job has vanished")?.clone();
         if job.state != JobState::Done {
             if job.state == JobState::Planning {
@@ -97,7 +97,7 @@ impl LocalCount {
         let sources = sources.context("failed to find out who counted")?;
         let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
         let kernel = match counted_by.is_empty() {
-            // Nothing is kept, or there was nothing to count.
+            // Nothing is stored, or nothing was left to count.
             true => self.kernel.name().to_owned(),
             false => kernels(&counted_by),
         };
@@ -105,7 +105,8 @@ impl LocalCount {
         Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
     }
 
-    /// Who counted what is kept. Read while the coordinator still has the directory: when it stops, it tidies up there.
+    /// Reads the contributors from the directory. The coordinator must still hold it, because it cleans up when it
+    /// stops.
     async fn who_counted(&self, job: JobId) -> anyhow::Result<Vec<CountedBy>> {
         let Some(dir) = self.data_dir.clone() else { return Ok(Vec::new()) };
         Ok(tokio::task::spawn_blocking(move || counted_by(&dir, job)).await??)
@@ -117,7 +118,7 @@ impl LocalCount {
             .unwrap_or_default()
     }
 
-    /// Counts the job of the data directory, or a new one, until it is done or somebody interrupts.
+    /// Counts the job in the data directory, or a new one, until it is done or interrupted.
     async fn count_with(
         &self,
         coordinator: &Handle,
@@ -144,7 +145,7 @@ impl LocalCount {
         let followed = {
             let count = async { tokio::join!(worker.serve(worker_end, &drain), follow).1 };
             tokio::pin!(serve, count);
-            // A coordinator that can't write does not answer: when the worker has left, nobody waits for that.
+            // A coordinator that can't write does not answer, so nothing waits for it after the worker has left.
             tokio::select! {
                 biased;
                 served = &mut serve => match served {
@@ -159,7 +160,7 @@ impl LocalCount {
         Ok(id)
     }
 
-    /// The method of the job that the data directory holds, or of a new one.
+    /// Returns the method of the job in the data directory, or of a new one.
     async fn choose_method(&self, snapshot: &Snapshot) -> anyhow::Result<Method> {
         match held(snapshot) {
             Some(job) => Ok(self.method.named().unwrap_or(job.method)),
@@ -167,7 +168,7 @@ impl LocalCount {
         }
     }
 
-    /// The job that the data directory holds, or a new one.
+    /// Returns the job in the data directory, or submits one.
     async fn find_or_submit(&self, coordinator: &Handle, method: Method) -> anyhow::Result<JobId> {
         let snapshot = coordinator.snapshots().borrow().clone();
         if let Some(other) = snapshot.jobs.iter().find(|job| job.n != self.n) {
@@ -190,7 +191,7 @@ impl LocalCount {
         }
         match held {
             Some(job) => {
-                // Whoever counts it now wants it counted, whatever was decided for a cluster.
+                // The user wants it counted now, even if it was paused in a cluster.
                 coordinator.change_job(job.id, JobChange::Resume).await?.unwrap_or(());
                 Ok(job.id)
             }
@@ -198,7 +199,7 @@ impl LocalCount {
         }
     }
 
-    /// Shows progress until the job is done or a signal comes.
+    /// Shows progress until the job is done or a signal arrives.
     async fn follow(&self, coordinator: &Handle, id: JobId, stop: &CancellationToken) -> anyhow::Result<()> {
         let mut progress = Progress::new(self.showing);
         let mut snapshots = coordinator.snapshots();
@@ -222,19 +223,19 @@ impl LocalCount {
             tokio::select! {
                 changed = snapshots.changed() => changed.context("the coordinator has stopped")?,
                 () = stop.cancelled() => {}
-                // A line may be due though nothing has changed.
+                // A line may be due without a change.
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
             }
         }
     }
 }
 
-/// The job that a data directory holds.
+/// Returns the job in a data directory.
 fn held(snapshot: &Snapshot) -> Option<&JobStatus> {
     snapshot.jobs.iter().rfind(|job| job.state != JobState::Cancelled)
 }
 
-/// What is known of the job before anything is counted.
+/// The state of the job before this run.
 #[derive(Default)]
 struct Before {
     is_done: bool,

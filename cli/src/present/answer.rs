@@ -1,4 +1,4 @@
-//! The answer of `queens count`.
+//! The answer of `queens count`, as text and JSON.
 
 use anyhow::Context;
 use queens_solver::{BoardSize, Method, fundamental, published};
@@ -9,7 +9,7 @@ use crate::present::numbers::{date, plural};
 use crate::present::output::method_name;
 use crate::present::work::work;
 
-/// The answer, in the form that scripts rely on.
+/// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]
 pub(crate) struct CountAnswer {
     n: u8,
@@ -19,22 +19,22 @@ pub(crate) struct CountAnswer {
     fundamental: String,
     nodes: String,
     seconds: f64,
-    /// The threads of this process. How many threads of a cluster counted, nobody knows.
+    /// The threads of this process; `None` for a cluster, whose number of threads is unknown.
     threads: Option<usize>,
     kernel: String,
     published: Option<String>,
     pub(crate) agrees: bool,
-    /// The work that this run has counted; that of a data directory may have been counted before.
+    /// The work of this run. Earlier runs may have done the rest of a data directory's work.
     counted_now: String,
-    /// When the count was begun, perhaps by another run.
+    /// When the count began, perhaps in an earlier run.
     begun: String,
-    /// Who counted what a data directory holds, or a cluster has counted.
+    /// The contributors, as stored in the data directory or reported by the cluster.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counted_by: Vec<Counter>,
 }
 
 impl CountAnswer {
-    /// The answer. `half` solutions stay as they are under a half turn, `quarter` under a quarter turn.
+    /// Creates the answer. A half turn leaves `half` solutions unchanged, a quarter turn `quarter`.
     pub(crate) fn new(n: BoardSize, counted: Counted, (half, quarter): (u64, u64)) -> anyhow::Result<Self> {
         let Counted { job, n_threads, kernel, counted_now, counted_by } = counted;
         let solutions = job.progress.solutions;
@@ -47,7 +47,7 @@ impl CountAnswer {
             solutions: solutions.to_string(),
             fundamental: fundamental.to_string(),
             nodes: job.progress.nodes.to_string(),
-            // Whole milliseconds, which is what is kept.
+            // The store keeps whole milliseconds.
             seconds: job.active.as_millis() as f64 / 1000.0,
             threads: n_threads,
             kernel,
@@ -60,7 +60,7 @@ impl CountAnswer {
         })
     }
 
-    /// For people.
+    /// Formats the answer for people.
     pub(crate) fn text(&self) -> String {
         let CountAnswer { n, method, solutions, fundamental, nodes, published, agrees, .. } = self;
         let published = match published {
@@ -76,7 +76,7 @@ impl CountAnswer {
         )
     }
 
-    /// What follows the work: how long it took and what counted, if that was measured.
+    /// Describes what follows the work: the time and what counted, if they were measured.
     fn how_counted(&self) -> String {
         let CountAnswer { seconds, threads, kernel, nodes, counted_now, begun, .. } = self;
         let by = counters(&self.counted_by);
@@ -95,7 +95,7 @@ impl CountAnswer {
     }
 }
 
-/// " by anna (avx2 kernel), bert (portable kernel)"; nothing if nobody is known.
+/// Lists the contributors: " by anna (avx2 kernel), bert (portable kernel)"; empty if none is known.
 fn counters(counted_by: &[Counter]) -> String {
     const MOST_NAMED: usize = 3;
     let name = |Counter { worker, kernel, build, .. }: &Counter| {

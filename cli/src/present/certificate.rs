@@ -1,4 +1,4 @@
-//! What a certificate proves, in words.
+//! Describes certificates and proofs for people.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use queens_solver::Count;
 use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work;
 
-/// What is being done.
+/// Describes the current stage of a check.
 pub(crate) fn stage(stage: Stage) -> String {
     let time = |n| time_to_check(n).map(|(time, _)| format!(" (all of it takes {time})")).unwrap_or_default();
     match stage {
@@ -21,7 +21,7 @@ pub(crate) fn stage(stage: Stage) -> String {
     }
 }
 
-/// What a proof of one record proves, for people.
+/// Describes what a proof of one record proves.
 pub(crate) fn describe_proof(proved: &Proved) -> String {
     let Proved { header, counted, cross, counter, is_known } = proved;
     let Counter { worker, build, kernel, party } = counter;
@@ -45,7 +45,7 @@ pub(crate) fn describe_proof(proved: &Proved) -> String {
     )
 }
 
-/// A certificate that holds, for people.
+/// Describes a valid certificate.
 pub(crate) fn describe(report: &Report) -> String {
     let Report { n, solutions, n_crosses, .. } = report;
     let Range { start, end } = report.crosses;
@@ -130,7 +130,7 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     lines
 }
 
-/// How much one party could have changed without being noticed.
+/// Describes how much one party could have changed undetected.
 fn one_word(part: &PartReport, who: &str) -> String {
     let passes = (1..).zip(&part.passes).filter(|(_, pass)| pass.n_by_one > 0);
     let alone: Vec<String> = passes

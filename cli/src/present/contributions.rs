@@ -1,11 +1,11 @@
-//! Who has counted a job, as it is shown.
+//! The table of a job's contributions.
 
 use queens_model::Contribution;
 
 use crate::present::numbers::{grouped, two_digits};
 use crate::present::table::{Column, Table};
 
-/// Contributions, for people.
+/// Formats contributions as a table.
 pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
     let all = contributions.iter().map(|it| it.nodes as f64).sum::<f64>().max(1.0);
     let mut table = Table::new([

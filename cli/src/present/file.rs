@@ -1,4 +1,4 @@
-//! Files that are whole or not there.
+//! Writes output files atomically.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -10,17 +10,17 @@ use queens_runtime::{cancel_on_signal, stdout};
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
-/// Where a picture goes.
+/// The destination of a picture.
 pub(crate) enum Target {
     Stdout,
-    /// No regular file but a device, a pipe or the like: written to, not replaced.
+    /// A device, a pipe or another special file: written to, not replaced.
     Special(PathBuf),
-    /// A file, which may not exist yet.
+    /// A regular file, which may not exist yet.
     File(PathBuf),
 }
 
 impl Target {
-    /// The target at `path`, or stdout for `-`. Tries to open it: an error is better before the work than after.
+    /// Returns the target at `path`, or stdout for `-`. Tries to open it, so that an error comes before the work.
     pub(crate) fn new(path: &Path) -> anyhow::Result<Self> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
@@ -32,11 +32,11 @@ impl Target {
             }
             Ok(found) if found.is_file() => {
                 File::options().write(true).open(path).with_context(failed)?;
-                // What a link leads to is replaced, not the link.
+                // Replace the target of a link, not the link.
                 Self::File(fs::canonicalize(path).with_context(failed)?)
             }
             Ok(_) => Self::Special(path.to_owned()),
-            // A link that leads nowhere yet.
+            // A link whose target does not exist yet.
             Err(error) if error.kind() == ErrorKind::NotFound && path.is_symlink() => {
                 Self::Special(path.to_owned())
             }
@@ -49,7 +49,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Writes everything. A file appears when it is whole, or stays as it was.
+    /// Writes everything. A file appears when it is complete, or stays unchanged.
     pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
         match self {
             Self::Stdout => {
@@ -60,7 +60,7 @@ impl Target {
             }
             Self::Special(path) => fs::write(path, bytes).with_context(|| failed(path)),
             Self::File(path) => {
-                // A signal that comes from here on waits, so that no temporary file is left.
+                // From here on, a signal must wait, or it would leave a temporary file.
                 cancel_on_signal(CancellationToken::new()).context("failed to listen to signals")?;
                 replace(path, bytes).with_context(|| failed(path))
             }
@@ -80,12 +80,12 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A temporary file in the directory of `path`, with the permissions of the file that it will replace, or the usual
-/// ones.
+/// Creates a temporary file in the directory of `path`, with the permissions of the file that it replaces, or the
+/// default ones.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let made = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir);
-    // The name of the temporary file, which the error has, would only confuse.
+    // The error has the name of the temporary file, which would only confuse.
     let file = made.map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::other(format!("there is no directory '{}'", dir.display())),
         kind => io::Error::from(kind),

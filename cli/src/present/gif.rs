@@ -12,12 +12,13 @@ use resvg::tiny_skia::Pixmap;
 
 use super::raster::draw;
 
-/// Colours of a GIF at most.
+/// The maximum number of colours in a GIF.
 const MOST_COLOURS: usize = 256;
 
 type Colour = [u8; 3];
 
-/// Draws the pictures of a search on a board of size `n`, over and over. After the first, each holds only what changes.
+/// Draws the pictures of a search on a board of size `n` as a loop. Each picture after the first holds only the
+/// changes.
 pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> anyhow::Result<Vec<u8>> {
     let board = colours(&draw(&empty_board(n, scale))?);
     let tiles = tiles(scale)?;
@@ -38,7 +39,7 @@ pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> any
         let delay = u16::try_from(timing.of(frame, i + 1 == frames.len()).div_ceil(10)).unwrap_or(u16::MAX);
         let mut gif_frame = GifFrame { delay, width: side, height: side, ..GifFrame::default() };
         if frame.changes.is_empty() {
-            // The first picture, and for n = 0 the solved one as well: the empty board.
+            // The empty board: the first picture and, for n = 0, also the solved one.
             gif_frame.buffer = Cow::Owned(palette.indices(&board));
         } else {
             let area = Area::around(&frame.changes);
@@ -55,18 +56,18 @@ pub(crate) fn gif(n: u32, frames: &[Frame], scale: Scale, timing: Timing) -> any
     Ok(bytes)
 }
 
-/// The colours of all pixels, row by row; none is transparent.
+/// Returns the colours of all pixels, row by row; none is transparent.
 fn colours(pixmap: &Pixmap) -> Vec<Colour> {
     pixmap.pixels().iter().map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
 }
 
-/// The colours of a square, dark or light, with each look.
+/// Returns the colours of a dark and a light square with each look.
 fn tiles(scale: Scale) -> anyhow::Result<HashMap<(bool, Look), Vec<Colour>>> {
     let kinds = [false, true].into_iter().flat_map(|dark| Look::ALL.map(|look| (dark, look)));
     kinds.map(|(dark, look)| Ok(((dark, look), colours(&draw(&tile(dark, look, scale))?)))).collect()
 }
 
-/// Squares in a rectangle.
+/// A rectangle of squares.
 struct Area {
     left: u32,
     top: u32,
@@ -75,7 +76,7 @@ struct Area {
 }
 
 impl Area {
-    /// The smallest with all that changes, which is something.
+    /// Returns the smallest area with all changes. There must be at least one.
     fn around(changes: &[(Queen, Look)]) -> Self {
         let rows = || changes.iter().map(|(queen, _)| queen.row);
         let columns = || changes.iter().map(|(queen, _)| queen.column);
@@ -85,14 +86,14 @@ impl Area {
     }
 }
 
-/// A square, dark or light, with each look, as indices into the palette.
+/// A dark and a light square with each look, as indices into the palette.
 struct Tiles {
     side: usize,
     indices: HashMap<(bool, Look), Vec<u8>>,
 }
 
 impl Tiles {
-    /// Part of a board with these looks.
+    /// Draws part of a board with these looks.
     fn part(&self, area: &Area, look: impl Fn(Queen) -> Look) -> Vec<u8> {
         let mut part = Vec::with_capacity((area.width * area.height) as usize * self.side * self.side);
         for row in area.top..area.top + area.height {
@@ -109,10 +110,10 @@ impl Tiles {
     }
 }
 
-/// The colours that are used most, and for each colour the nearest of them.
+/// The most frequent colours, and the nearest of them for each colour.
 ///
-/// The colours of areas are the most frequent and so stay as they are; of those along the queens' edges some are
-/// replaced by neighbours (the popularity algorithm, Heckbert 1982).
+/// Areas keep their colours, which are the most frequent. Along the queens' edges, some colours are replaced by
+/// neighbours (the popularity algorithm, Heckbert 1982).
 struct Palette {
     colours: Vec<Colour>,
     nearest: HashMap<Colour, u8>,

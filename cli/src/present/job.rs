@@ -1,4 +1,4 @@
-//! How jobs and workers are shown.
+//! Describes jobs for people.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use queens_model::{JobState, JobStatus, Share, bound};
 
 use crate::present::numbers::{date, done_at, duration, percent, plural, range};
 
-/// One line of `queens watch`.
+/// Formats one line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
     let JobStatus { id, n, n_workers, .. } = job;
     let (state, solutions) = (state(job), job.progress.solutions);
@@ -28,7 +28,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
     }
 }
 
-/// How far the plan of a job is while it is being made.
+/// Describes the progress of a plan that is being computed.
 fn plan(job: &JobStatus) -> String {
     if let Some(share) = job.plan_fraction {
         return format!("{} of the plan is made", percent(share.get()));
@@ -40,7 +40,7 @@ fn plan(job: &JobStatus) -> String {
     }
 }
 
-/// The state of a job, how far its plan is while it is being made, and what failed.
+/// Describes the state of a job, the progress of its plan, and its failures.
 pub(crate) fn state(job: &JobStatus) -> String {
     let state = job.state.name();
     if let Some(n_before) = job.n_plans_before {
@@ -56,7 +56,7 @@ pub(crate) fn state(job: &JobStatus) -> String {
     }
 }
 
-/// What failed of a job, and why.
+/// Describes the failures of a job, with the reason.
 pub(crate) fn describe_failure(job: &JobStatus) -> String {
     let JobStatus { n_failed, n_given_up, failure, .. } = job;
     let spans = if *n_failed == 1 { "span" } else { "spans" };
@@ -68,11 +68,11 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
     format!("{n_failed} {spans} failed{given_up}{reason}")
 }
 
-/// What to do about a damaged job.
+/// Advice for a damaged job.
 pub(crate) const REPAIR: &str =
     "restore a backup, or keep what proves itself with 'queens-coordinator recover'";
 
-/// Why a job is set aside.
+/// Describes the damage of a job.
 pub(crate) fn describe_damage(job: &JobStatus) -> String {
     format!("what is stored of it contradicts itself: {}", job.failure.as_deref().unwrap_or_default())
 }
@@ -85,7 +85,7 @@ pub(crate) fn fault(job: &JobStatus) -> Option<String> {
     }
 }
 
-/// How a count that is done compares with the published one.
+/// Compares a completed count with the published one.
 pub(crate) fn comparison(job: &JobStatus) -> String {
     match job.published() {
         None if job.is_part() => "a part of the board: there is nothing to compare it with".to_owned(),
@@ -98,12 +98,12 @@ pub(crate) fn comparison(job: &JobStatus) -> String {
     }
 }
 
-/// The number of fundamental solutions, as computed from what was counted.
+/// Returns the number of fundamental solutions, computed from the count.
 fn fundamental(job: &JobStatus) -> String {
     job.fundamental.map_or_else(|| "being computed".to_owned(), |count| count.to_string())
 }
 
-/// How far a job is with what is counted again, and what that is worth.
+/// Describes the progress of recounts, and their value.
 fn recounted(job: &JobStatus) -> String {
     let later = match job.state {
         JobState::Done => "",
@@ -116,7 +116,7 @@ fn recounted(job: &JobStatus) -> String {
     format!("{} spans confirmed{later}{}", job.n_verified, worth.unwrap_or_default())
 }
 
-/// What `queens status` shows.
+/// Describes a job for `queens status`.
 pub(crate) fn describe(job: &JobStatus) -> String {
     let progress = &job.progress;
     let found = match job.state {
@@ -187,7 +187,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     )
 }
 
-/// The time a job should still take, as a range, as far as that is known; or what is left to be checked, in short.
+/// Returns the remaining time as a range if it is known, or a short note on remaining checks.
 pub(crate) fn time_left(job: &JobStatus) -> String {
     match range_left(job) {
         _ if job.state.is_over() => "-".to_owned(),
@@ -201,7 +201,7 @@ pub(crate) fn time_left(job: &JobStatus) -> String {
     }
 }
 
-/// The same with the date it ends, if that takes long; or what is left to be checked, in full.
+/// Returns the remaining time, with the date if it is long; or a full note on remaining checks.
 pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
     if let Some(unchecked) = job.unchecked() {
         return unchecked;
@@ -210,7 +210,7 @@ pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
     time_left(job) + &ends
 }
 
-/// When a job should be done, if that takes long: "done 2026-11-22 01:00 to 03:00 UTC".
+/// Returns when a job should be done, if that takes long: "done 2026-11-22 01:00 to 03:00 UTC".
 pub(crate) fn ends(job: &JobStatus) -> Option<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs();
     let running = !job.state.is_over();
@@ -218,7 +218,7 @@ pub(crate) fn ends(job: &JobStatus) -> Option<String> {
     done_at(now, left.low(), left.high()).filter(|_| running).map(|at| format!("done {at}"))
 }
 
-/// The range of the time a job should still take: "4 to 6 min".
+/// Returns the range of the remaining time: "4 to 6 min".
 pub(crate) fn range_left(job: &JobStatus) -> Option<String> {
     job.time_left.map(|left| range(left.low(), left.high()))
 }
@@ -229,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// A job that is done, with made-up counts.
+    /// Returns a completed job with made-up counts.
     fn done(n: u32, solutions: &str, fundamental: &str) -> JobStatus {
         let zero = || "0".to_owned();
         let job = pb::Job {

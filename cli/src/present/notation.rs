@@ -1,4 +1,4 @@
-//! How solutions are written.
+//! Notations of solutions.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use queens_runtime::is_colourful;
 
 use crate::usage::WrongUsage;
 
-/// The most rows of a drawing: a larger one has a hundred million squares.
+/// The maximum number of rows in a drawing, which then has a hundred million squares.
 const MOST_DRAWN: u32 = 10_000;
 
-/// How to write a solution.
+/// A notation of solutions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// [1 3 0 2]: the column of the queen of each row, both counted from 0
@@ -20,19 +20,19 @@ pub(crate) enum Format {
     Board,
     /// ♛ for a queen, the dark squares dotted, in a frame
     Unicode,
-    /// The same in colours; as 'unicode' where there are none: in files and pipes, and with NO_COLOR
+    /// As 'unicode', in colours; without them in files and pipes, and with NO_COLOR
     Color,
-    /// 0:1,1:3,2:0,3:2: row and column of each queen, as --given reads them
+    /// 0:1,1:3,2:0,3:2: row and column of each queen, in the form of --given
     Coordinates,
     /// The vector as a JSON array
     Json,
 }
 
 impl Format {
-    /// The notation that stdout is fit for.
+    /// Returns the notation that stdout supports.
     ///
     /// # Errors
-    /// If a drawing of so many rows would be too large.
+    /// If a drawing of this many rows would be too large.
     pub(crate) fn notation(self, n: u32) -> Result<Notation, WrongUsage> {
         let notation = match self {
             Self::Vector => Notation::Vector,

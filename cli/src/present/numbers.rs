@@ -1,4 +1,4 @@
-//! Numbers, times and dates for people.
+//! Formats numbers, times and dates for people.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,7 +8,7 @@ pub(crate) use queens_model::{TimeUnit, YEAR, date, grouped, two_digits};
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
 
-/// Seconds for people, in the two largest units.
+/// Formats seconds in the two largest units.
 pub(crate) fn duration(seconds: f64) -> String {
     const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
     let whole = seconds.round();
@@ -23,7 +23,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A share for people: "0.0031 %", "14.1 %". Rounded down, so that only all of it is 100 %.
+/// Formats a share: "0.0031 %", "14.1 %". Rounds down, so that only a complete share is 100 %.
 pub(crate) fn percent(share: f64) -> String {
     const LEAST: f64 = 0.0001;
     // A little more, so that 0.07 is 7 %.
@@ -43,18 +43,18 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{down:.0$} %", n_decimals.unsigned_abs() as usize)
 }
 
-/// A range of seconds for people, no narrower than it is and with no more digits than are known: "45 to 60 min".
+/// Formats a range of seconds: "45 to 60 min". Never narrows it, and omits insignificant digits.
 pub(crate) fn range(low: f64, high: f64) -> String {
     const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
     const MOST: f64 = 1000.0;
-    // The largest unit that says both ends, or else the upper.
+    // The largest unit that fits both ends, or else the upper one.
     let both = UNITS
         .iter()
         .find(|(_, unit)| high >= 2.0 * unit && low >= *unit && (*unit == YEAR || high < MOST * unit));
     let upper = || UNITS.iter().find(|(_, unit)| high >= 2.0 * unit);
     let (name, unit) = both.or_else(upper).copied().unwrap_or(("s", 1.0));
     let (low, high) = (low / unit, high / unit);
-    // Two digits, and whole numbers.
+    // Two significant digits, and whole numbers.
     let digits = |number: f64| 10_f64.powf((number.max(1.0).log10().floor() - 1.0).max(0.0));
     let low = (low / digits(low)).floor() * digits(low);
     let high = ((high / digits(high)).ceil() * digits(high)).max(1.0);
@@ -67,8 +67,8 @@ pub(crate) fn range(low: f64, high: f64) -> String {
     }
 }
 
-/// When what takes from `low` to `high` seconds from `now` on (seconds since 1970) is done, if that is worth a date:
-/// "2026-11-22 01:00 to 03:00 UTC".
+/// Formats when something ends that takes from `low` to `high` seconds after `now` (seconds since 1970): "2026-11-22
+/// 01:00 to 03:00 UTC". `None` below an hour, or from 1000 years on.
 pub(crate) fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
     const LONGEST: f64 = 1000.0 * YEAR;
     if !(HOUR..LONGEST).contains(&high) {
@@ -91,7 +91,7 @@ pub(crate) fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
     })
 }
 
-/// "1 thread", "2 threads"
+/// Formats a number with its noun: "1 thread", "2 threads".
 pub(crate) fn plural(number: impl Display, word: &str) -> String {
     let number = number.to_string();
     let ending = if number == "1" { "" } else { "s" };

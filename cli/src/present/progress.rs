@@ -1,4 +1,4 @@
-//! Progress of a count on stderr: a bar, or a line now and then.
+//! Shows progress of a count on stderr: as a bar, or as occasional lines.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -16,13 +16,13 @@ use crate::present::job::{ends, range_left, state};
 use crate::present::numbers::percent;
 use crate::present::work;
 
-/// Columns of a bar.
+/// The width of a bar, in columns.
 const BAR: usize = 20;
 
-/// Parts of a bar: the share of the work is shown to a tenth of a percent.
+/// The steps of a bar: it shows the share of the work to a tenth of a percent.
 const PARTS: u64 = 1000;
 
-/// The bar that is on the screen, so that log lines can be written above it.
+/// The bar on the screen. Log lines are written above it.
 static SHOWN: OnceLock<ProgressBar> = OnceLock::new();
 
 /// How progress is shown.
@@ -32,18 +32,18 @@ pub(crate) enum Showing {
     Plain,
     /// A bar that is always up to date, if stderr is a terminal
     Bar,
-    /// Not at all
+    /// No progress
     None,
 }
 
 impl Showing {
-    /// What suits stderr.
+    /// Returns what suits stderr.
     pub(crate) fn automatic() -> Self {
         if is_screen(&io::stderr()) { Self::Bar } else { Self::Plain }
     }
 }
 
-/// When the next line is due after so much time.
+/// Returns when the next line is due after this elapsed time.
 fn next_line(elapsed: Duration) -> Duration {
     const EVERY: u64 = 600;
     match elapsed.as_secs() {
@@ -53,17 +53,17 @@ fn next_line(elapsed: Duration) -> Duration {
     }
 }
 
-/// Shows how far a count is, on stderr.
+/// Shows the progress of a count on stderr.
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
     work_before: Option<u128>,
-    /// When the next line is due, if there are lines.
+    /// When the next line is due, if progress is shown in lines.
     next_line: Option<Duration>,
 }
 
 impl Progress {
-    /// Progress that is shown like that.
+    /// Creates progress that is shown in this way.
     pub(crate) fn new(showing: Showing) -> Self {
         let visible = showing == Showing::Bar && is_screen(&io::stderr());
         let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
@@ -75,7 +75,7 @@ impl Progress {
         Self { bar, began: Instant::now(), work_before: None, next_line }
     }
 
-    /// Shows where the job stands.
+    /// Shows the progress of the job.
     pub(crate) fn show(&mut self, job: &JobStatus, store_error: Option<&str>) {
         let work = job.progress.nodes;
         let counted = work - *self.work_before.get_or_insert(work);
@@ -100,17 +100,17 @@ impl Progress {
         self.bar.set_message(message);
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the screen.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Says on a terminal what goes on, and for how long, until it is dropped.
-pub(crate) struct Busy(ProgressBar);
+/// Shows the current activity and its duration on a terminal, until it is dropped.
+pub(crate) struct Spinner(ProgressBar);
 
-impl Busy {
-    /// Something of which there are `n_parts`, if that is known.
+impl Spinner {
+    /// Starts an activity of `n_parts`, if that is known.
     pub(crate) fn new(what: &'static str, n_parts: Option<usize>) -> Self {
         const TICK: Duration = Duration::from_millis(200);
         let target = if is_screen(&io::stderr()) { terminal() } else { ProgressDrawTarget::hidden() };
@@ -123,18 +123,18 @@ impl Busy {
         Self(bar)
     }
 
-    /// Something else goes on now.
+    /// Changes the activity's name.
     pub(crate) fn say(&self, what: String) {
         self.0.set_message(what);
     }
 
-    /// One part is done.
+    /// Records a completed part.
     pub(crate) fn step(&self) {
         self.0.inc(1);
     }
 }
 
-impl Drop for Busy {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }
@@ -145,8 +145,8 @@ fn terminal() -> ProgressDrawTarget {
     ProgressDrawTarget::term_like_with_hz(Box::new(Narrowed(Term::buffered_stderr())), DRAWN_PER_SECOND)
 }
 
-/// A terminal a little narrower than it is. A bar fills its whole line; what the terminal echoes for Ctrl-C has to fit
-/// behind it, or the bar could not be taken off the screen.
+/// A terminal that claims to be a little narrower. A bar fills its whole line, and the echo of Ctrl-C must fit behind
+/// it, or the bar could not be removed from the screen.
 #[derive(Debug)]
 struct Narrowed(Term);
 
@@ -189,8 +189,8 @@ impl TermLike for Narrowed {
     }
 }
 
-/// Where the job stands, in at most so many columns. Parts that don't fit are left out whole: a number without its last
-/// digits would look like another number.
+/// Describes the job in at most `width` columns. Fields that don't fit are omitted as a whole, because a truncated
+/// number would look like another number.
 fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
     let n = format!("n = {}", job.n);
     let share = percent(job.fraction());
@@ -208,15 +208,15 @@ fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
     texts.iter().find(|text| text.len() <= width).unwrap_or(&share).clone()
 }
 
-/// Columns for the message: the terminal's without those of the bar and the space behind it.
+/// Returns the columns for the message: the terminal's, without the bar and the space behind it.
 fn message_width() -> usize {
     usize::from(Narrowed(Term::stderr()).width()).saturating_sub(BAR + 1)
 }
 
-/// Whether something else has the whole screen.
+/// Whether another view owns the whole screen.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, no log lines go to a terminal: they would tear what is on it.
+/// Suppresses log lines on a terminal until it is dropped, because they would tear the screen.
 pub(crate) struct TakenScreen(());
 
 impl TakenScreen {

@@ -1,13 +1,13 @@
-//! Drawings as pixels.
+//! Renders SVG drawings as pixels.
 
 use anyhow::{Context, ensure};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// The most pixels of a picture: 400 MB while it is drawn.
+/// The maximum number of pixels in a picture, which takes 400 MB while it is drawn.
 const MOST_PIXELS: u64 = 100_000_000;
 
-/// Makes sure that a picture of this size can be drawn.
+/// Checks that a picture of this size can be drawn.
 pub(crate) fn check_size((width, height): (u32, u32)) -> anyhow::Result<()> {
     ensure!(
         u64::from(width) * u64::from(height) <= MOST_PIXELS,
@@ -16,7 +16,7 @@ pub(crate) fn check_size((width, height): (u32, u32)) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Draws an SVG.
+/// Renders an SVG.
 pub(crate) fn draw(svg: &str) -> anyhow::Result<Pixmap> {
     let tree = Tree::from_str(svg, &Options::default()).context("failed to read our own drawing")?;
     let size = tree.size().to_int_size();
@@ -26,7 +26,7 @@ pub(crate) fn draw(svg: &str) -> anyhow::Result<Pixmap> {
     Ok(pixmap)
 }
 
-/// Draws an SVG into a PNG file.
+/// Renders an SVG into a PNG file.
 pub(crate) fn png(svg: &str) -> anyhow::Result<Vec<u8>> {
     draw(svg)?.encode_png().context("failed to encode the picture")
 }

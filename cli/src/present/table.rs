@@ -1,4 +1,4 @@
-//! Tables for people, no wider than their terminal.
+//! Text tables that fit the terminal.
 
 use std::io::{self, IsTerminal};
 
@@ -8,25 +8,25 @@ use queens_runtime::say;
 
 use crate::present::output::print;
 
-/// Spaces between two columns.
+/// The spaces between two columns.
 const GAP: usize = 2;
 
-/// What is cut to fit has at least so many characters left.
+/// The minimum number of characters that truncation leaves.
 const LEAST: usize = 8;
 
-/// No column is left out to show more characters than these of one that may be cut.
+/// Truncation goes down to this many characters before a column is left out.
 const ENOUGH: usize = 24;
 
-/// A terminal that does not tell how wide it is.
+/// The default width, for a terminal that does not report its own.
 const USUAL_WIDTH: usize = 80;
 
-/// A column: what stands above it, and what becomes of it where there is no room for all.
+/// A column: its heading, and whether it is truncated or left out on a narrow terminal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     heading: &'static str,
     alignment: Alignment,
     may_be_cut: bool,
-    /// The lowest is left out first; those that have none stay.
+    /// Columns with the lowest number are left out first; those without one stay.
     drop_order: Option<u8>,
 }
 
@@ -39,18 +39,18 @@ impl Column {
         Self { heading, alignment: Alignment::Right, may_be_cut: false, drop_order: None }
     }
 
-    /// Names and other texts that say enough by how they begin.
+    /// Creates a column of names and other texts whose beginning is enough.
     pub(crate) const fn name(heading: &'static str) -> Self {
         Self { heading, alignment: Alignment::Left, may_be_cut: true, drop_order: None }
     }
 
-    /// The same, to be left out before all of a higher number.
+    /// Sets the order in which columns are left out, lowest first.
     pub(crate) const fn drop_order(self, order: u8) -> Self {
         Self { drop_order: Some(order), ..self }
     }
 }
 
-/// A table without lines.
+/// A table without ruled lines.
 pub(crate) struct Table<const N: usize> {
     columns: [Column; N],
     rows: Vec<[String; N]>,
@@ -65,7 +65,7 @@ impl<const N: usize> Table<N> {
         self.rows.push(row.map(|cell| plain::line(&cell).into_owned()));
     }
 
-    /// Prints it to stdout. If that is a terminal too narrow for all of it, says what is left out.
+    /// Prints it to stdout. On a terminal that is too narrow, names the columns left out.
     pub(crate) fn print(&self) -> anyhow::Result<()> {
         let (lines, left_out) = self.fitted(terminal_width());
         print(&lines)?;
@@ -73,7 +73,7 @@ impl<const N: usize> Table<N> {
         Ok(())
     }
 
-    /// The lines, no longer than this if that can be done, and the headings of what is left out.
+    /// Returns the lines, no longer than `width` if possible, and the headings of the columns left out.
     ///
     /// O(rows · columns + width · columns).
     fn fitted(&self, width: Option<usize>) -> (String, Vec<&'static str>) {
@@ -115,12 +115,12 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The length of a line with columns of these widths.
+/// Returns the length of a line with columns of these widths.
 fn length(widths: impl Iterator<Item = usize>) -> usize {
     widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
 }
 
-/// The characters of a line on stdout, if that is a terminal.
+/// Returns the width of stdout in characters, if it is a terminal.
 pub(crate) fn terminal_width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;
@@ -129,8 +129,8 @@ pub(crate) fn terminal_width() -> Option<usize> {
     Some(width.unwrap_or(USUAL_WIDTH))
 }
 
-/// Says which columns a table leaves out on a narrow terminal, and which option prints all, in a line that is itself
-/// short.
+/// Names the columns left out on a narrow terminal, and the option that prints all of them, in a line that is short
+/// itself.
 pub(crate) fn say_left_out(headings: &[&str], instead: &str) {
     if !headings.is_empty() {
         say(&format!("left out: {}; {instead} has all", headings.join(", ")));

@@ -1,11 +1,11 @@
-//! Work, and how fast it is done, in words: of the search in nodes, of halves in units.
+//! Formats work and speed: in nodes for the search, in units for the halves.
 
 use queens_model::MethodSpeeds;
 use queens_solver::Method;
 
 use crate::present::numbers::{grouped, plural};
 
-/// "41109033 nodes", "1729 units of work"
+/// Formats work: "41109033 nodes", "1729 units of work".
 pub(crate) fn work(method: Method, amount: &str) -> String {
     let units = plural(amount, method.unit());
     match method {
@@ -14,13 +14,12 @@ pub(crate) fn work(method: Method, amount: &str) -> String {
     }
 }
 
-/// "866 M nodes/s"
+/// Formats a speed: "866 M nodes/s".
 pub(crate) fn speed(method: Method, per_second: f64) -> String {
     format!("{} M {}s/s", grouped(per_second / 1e6), method.unit())
 }
 
-/// The same of who counts by both methods: "866 M nodes/s + 450 M units/s"; 0 if nothing is counted, and a dash for what
-/// nobody has measured.
+/// Formats the speeds by both methods: "866 M nodes/s + 450 M units/s"; 0 if nothing is counted, and a dash if unknown.
 pub(crate) fn speeds(speeds: Option<MethodSpeeds>) -> String {
     let Some(speeds) = speeds else { return "–".to_owned() };
     let used = Method::ALL.map(|method| (method, speeds.of(method).get()));

@@ -1,4 +1,4 @@
-//! What operators want done.
+//! Operators' actions in `queens top`.
 
 use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
 use queens_proto::client::Operator;
@@ -9,7 +9,7 @@ use crate::method::MethodChoice;
 use crate::terms::TermsArgs;
 use crate::worker_action::WorkerAction;
 
-/// What an operator wants done.
+/// An action of an operator.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OperatorAction {
     Submit {
@@ -27,7 +27,7 @@ pub(crate) enum OperatorAction {
 }
 
 impl OperatorAction {
-    /// Does it; says what was done.
+    /// Carries out the action; returns a message on the result.
     pub(super) async fn carry_out(&self, operator: &Operator) -> anyhow::Result<String> {
         Ok(match self {
             Self::Submit { n, method, priority, recount, recount_by } => {
@@ -61,7 +61,7 @@ impl OperatorAction {
         })
     }
 
-    /// What the operator is asked before it is done. O(W) for one about workers.
+    /// Returns the question that the operator must confirm. O(W) for an action on workers.
     pub(super) fn question(&self, workers: &[WorkerStatus]) -> String {
         match self {
             Self::Submit { n, priority, .. } => format!("Submit n = {n}, priority {priority}?"),

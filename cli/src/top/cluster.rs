@@ -1,4 +1,4 @@
-//! What is known of a coordinator, its jobs and its workers.
+//! The data of a coordinator, its jobs and its workers.
 
 use std::time::Instant;
 
@@ -7,51 +7,50 @@ use queens_model::{
 };
 use queens_proto::client::{Greeting, Problem};
 
-/// What is shown, and so has to be asked for.
+/// The data on the screen, which the poller must request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// The job whose course is shown.
+    /// The job whose progress history is shown.
     pub(super) job: Option<JobId>,
-    /// Into how many rates and groups of parts there is room for that.
+    /// The numbers of rates and groups of parts that fit on the screen.
     pub(super) n_rates: u32,
     pub(super) n_groups: u32,
-    /// Whether the job has the whole screen. Then nobody sees the lists of all jobs and workers.
+    /// Whether the job has the whole screen, so that the lists of jobs and workers are hidden.
     pub(super) is_page: bool,
 }
 
-/// What comes from the coordinator.
+/// A message from the coordinator.
 #[derive(Debug)]
 pub(crate) enum FromCoordinator {
     Lists(Lists),
     Job(Box<JobNews>),
-    /// What else there is: the last of what is asked for at a time.
+    /// Other data: the last message of each refresh.
     News(News),
-    /// It can't be reached, and why.
+    /// The coordinator can't be reached, with the reason.
     Away(Problem),
-    /// There is no such job, in the coordinator's words.
+    /// The job does not exist, in the coordinator's words.
     Gone(String),
-    /// What became of an action: what was done, or why not.
+    /// The result of an action: its effect, or the reason of its failure.
     Done(Result<String, String>),
 }
 
 /// All jobs and workers.
 #[derive(Debug)]
 pub(crate) struct Lists {
-    /// As they are served; below, what is over, the latest first.
+    /// Jobs in the order of service; then those that have ended, the latest first.
     pub(super) jobs: Vec<JobStatus>,
-    /// By their names.
+    /// Workers in the order of their names.
     pub(super) workers: Vec<WorkerStatus>,
-    /// Blocked names.
     pub(super) blocked: Vec<Name>,
     /// The threads of all workers, and their speed.
     pub(super) n_threads: u64,
     pub(super) together: FleetSpeed,
-    /// When they came.
+    /// When the lists arrived.
     pub(super) at: Instant,
 }
 
 impl Lists {
-    /// Puts them in order and adds up. O(J log J + W log W).
+    /// Sorts the lists and computes the sums. O(J log J + W log W).
     pub(super) fn new(mut jobs: Vec<JobStatus>, mut workers: Vec<WorkerStatus>, blocked: Vec<Name>) -> Self {
         jobs.sort_by_key(|job| match job.state.is_over() {
             false => (false, -job.priority.get(), job.id.0),
@@ -72,33 +71,33 @@ impl Lists {
 #[derive(Debug)]
 pub(crate) struct JobNews {
     pub(super) id: JobId,
-    /// Asked for if the job has the whole screen.
+    /// Requested if the job has the whole screen.
     pub(super) status: Option<JobStatus>,
     pub(super) progress_history: ProgressHistory,
-    /// Who has counted it and what was decided about it: asked for now and then.
+    /// Its contributors and verdicts, requested every few seconds.
     pub(super) counters: Option<Counters>,
 }
 
-/// Who has counted a job, and what was decided where counts differed.
+/// The contributions to a job, and the verdicts on its disputes.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(super) contributions: Vec<Contribution>,
     pub(super) verdicts: Vec<VerdictStatus>,
 }
 
-/// What is asked for whatever is shown.
+/// The data requested for every view.
 #[derive(Debug)]
 pub(crate) struct News {
-    /// The URL of the coordinator that leads.
+    /// The URL of the leading coordinator.
     pub(super) url: String,
-    /// The oldest first.
+    /// Events, the oldest first.
     pub(super) events: Vec<Event>,
     /// The coordinator itself.
     pub(super) greeting: Greeting,
 }
 
 impl News {
-    /// Whether whoever looks may only look.
+    /// Returns whether the user has only the role of a viewer.
     pub(super) fn is_for_viewer(&self) -> bool {
         self.greeting.role.as_deref() == Some("viewer")
     }

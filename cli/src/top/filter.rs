@@ -1,19 +1,19 @@
-//! Which jobs and workers are shown.
+//! Filters the jobs and workers on the screen.
 
 use queens_model::{JobStatus, WorkerStatus};
 
 use crate::top::input::Input;
 
-/// Words of which each has to be found; all is shown if there are none. It does not matter whether letters are large.
+/// Words that must all match, in any case; an empty filter shows everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// As it is typed.
+    /// The text as typed.
     pub(super) input: Input,
 }
 
 impl Filter {
-    /// The places of the jobs that are shown: a word is a job's number or n, or part of its state, method or what it waits
-    /// for. O(J).
+    /// Returns the positions of the matching jobs. A word is a job's number or n, or part of its state, method or
+    /// waiting reason. O(J).
     pub(super) fn jobs(&self, jobs: &[JobStatus]) -> Vec<usize> {
         self.places(jobs, |job, word| {
             let waits = job.waits_for.as_deref().unwrap_or_default();
@@ -24,7 +24,8 @@ impl Filter {
         })
     }
 
-    /// The places of the workers that are shown: a word is part of a worker's name, state, kernel or program. O(W).
+    /// Returns the positions of the matching workers. A word is part of a worker's name, state, kernel or program.
+    /// O(W).
     pub(super) fn workers(&self, workers: &[WorkerStatus]) -> Vec<usize> {
         self.places(workers, |worker, word| {
             let lost = if worker.connected { "" } else { "lost" };

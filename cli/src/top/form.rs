@@ -1,4 +1,4 @@
-//! What is asked of whoever submits a job or sets a priority.
+//! The form that submits a job or sets a priority.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use crate::method::MethodChoice;
 use crate::top::action::OperatorAction;
 use crate::top::input::Input;
 
-/// The methods, as they are chosen.
+/// The methods, in the order of choice.
 const METHODS: [&str; 3] = ["auto", "search", "halves"];
 
 /// A field of the form.
@@ -24,7 +24,6 @@ pub(super) enum Field {
     RecountBy,
 }
 
-/// All of them, in their order.
 const ALL: [Field; 5] = [Field::Board, Field::Method, Field::Priority, Field::Recount, Field::RecountBy];
 
 /// The form for a new job, or for the priority of one.
@@ -35,29 +34,29 @@ pub(super) struct Form {
     n: Input,
     method: usize,
     priority: Input,
-    /// The share to recount, in per cent; empty for the default.
+    /// The share to recount, in percent; empty for the default.
     recount: Input,
-    /// The party that alone counts again; empty for any.
+    /// The only party that may recount; empty for any.
     recount_by: Input,
-    /// Where keys go.
+    /// The field that receives keys.
     field: Field,
-    /// What is wrong with what was typed.
+    /// The error in the input.
     pub(super) wrong: Option<String>,
 }
 
-/// What has come of a key.
+/// The result of a key.
 #[derive(Debug, PartialEq)]
 pub(super) enum Filled {
     NotYet,
-    /// This is to be done.
+    /// The action to carry out.
     Do(OperatorAction),
-    /// The same, if somebody who was told this says yes.
+    /// The action, if the user confirms this question.
     Ask(OperatorAction, String),
     Dropped,
 }
 
 impl Form {
-    /// For a new job.
+    /// Creates the form for a new job.
     pub(super) fn submit() -> Self {
         Self {
             job: None,
@@ -71,7 +70,7 @@ impl Form {
         }
     }
 
-    /// For the priority of a job, which has this one now.
+    /// Creates the form for the priority of a job, with its current value.
     pub(super) fn priority(job: JobId, now: Priority) -> Self {
         let priority = Input::of(&now.to_string());
         Self { job: Some(job), priority, field: Field::Priority, ..Self::submit() }
@@ -81,7 +80,7 @@ impl Form {
         self.job.map_or_else(|| "submit a job".to_owned(), |job| format!("priority of job {job}"))
     }
 
-    /// Each field: what is asked, what is there, what is expected, and whether keys go there.
+    /// Returns each field: its label, its value, a hint, and whether it receives keys.
     pub(super) fn fields(&self) -> Vec<(&'static str, &str, &'static str, bool)> {
         let board = ("n", self.n.text(), "0 to 32", Field::Board);
         let method = ("method", METHODS[self.method], "← → auto, search, halves", Field::Method);
@@ -116,7 +115,7 @@ impl Form {
         Filled::NotYet
     }
 
-    /// A key goes to a field that is typed.
+    /// Passes a key to a text field.
     fn write(&mut self, key: KeyEvent, input: impl FnOnce(&mut Self) -> &mut Input) {
         input(self).press(key);
         self.wrong = None;
@@ -151,7 +150,7 @@ impl Form {
         let recount: Option<Share> = given(&self.recount).map_err(|wrong| (Field::Recount, wrong))?;
         let recount_by: Option<Name> = given(&self.recount_by).map_err(|wrong| (Field::RecountBy, wrong))?;
         let action = OperatorAction::Submit { n, method, priority, recount, recount_by };
-        // As 'queens submit' and the coordinator reckon.
+        // The price follows the rule of 'queens submit' and the coordinator.
         Ok(match price_of_job(n, method.named().unwrap_or(Method::Search)) {
             Some(takes) => Filled::Ask(action, format!("{takes}. Submit it?")),
             None => Filled::Do(action),

@@ -1,11 +1,11 @@
-//! A line that is typed.
+//! A one-line text input.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The most characters of a line.
+/// The maximum number of characters.
 const LONGEST: usize = 100;
 
-/// A line that is typed, with the cursor at its end.
+/// A one-line text input, with the cursor at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Input(String);
 
@@ -18,7 +18,7 @@ impl Input {
         &self.0
     }
 
-    /// Takes a key that writes or deletes; returns whether it was one.
+    /// Handles a key that writes or deletes; returns whether it was one.
     pub(super) fn press(&mut self, key: KeyEvent) -> bool {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {

@@ -1,6 +1,6 @@
-//! The keys there are, for help and for the last line.
+//! The keys of `queens top`, for the help and the last line.
 
-/// Where a key does something.
+/// A view in which a key works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     Jobs,
@@ -9,18 +9,18 @@ pub(super) enum View {
     Page,
 }
 
-/// A key, or several that do the same.
+/// A key, or several keys with the same effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key {
     pub(super) key: &'static str,
-    /// For the last line, in a word; empty if it is not named there.
+    /// A word for the last line; empty if the key is not shown there.
     pub(super) short: &'static str,
-    /// For help.
+    /// A description for the help.
     pub(super) long: &'static str,
     pub(super) places: &'static [View],
-    /// Whether it changes something, which takes an operator.
+    /// Whether it changes something, so that only operators may use it.
     pub(super) decides: bool,
-    /// Those of the highest rank go first when the last line has no room.
+    /// If the last line is too narrow, keys of the highest rank are left out first.
     pub(super) rank: u8,
 }
 
@@ -37,7 +37,6 @@ const JOBS: &[View] = &[View::Jobs, View::Page];
 const WORKERS: &[View] = &[View::Workers];
 const PAGE: &[View] = &[View::Page];
 
-/// All of them.
 pub(super) const KEYS: [Key; 14] = [
     of(PAGE, 1, false, key("Esc", "back", "go back; close what is open")),
     of(TABLES, 1, false, key("Enter", "look", "look at one job: parts, who counted, events")),

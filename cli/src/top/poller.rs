@@ -1,9 +1,9 @@
-//! What is asked of the coordinator: what is shown, once a second, and what operators want at a key.
+//! Requests the data on the screen once a second, and carries out operators' actions.
 //!
-//! What that costs, for J jobs and W workers: the lists of all of them O(J + W), but the less often the longer they are,
-//! so that on average at most [`ENTRIES_PER_SECOND`] entries come in a second; none while one job has the whole screen.
-//! Of one job as many rates and groups of parts as there is room for, and at most 10,000 contributions and 1,000 verdicts
-//! every five seconds. Some hundred events.
+//! Cost for J jobs and W workers: the full lists take O(J + W). The longer they are, the less often they are requested,
+//! so that at most [`ENTRIES_PER_SECOND`] entries come per second on average. A job on the whole screen needs no lists.
+//! One job takes as many rates and groups of parts as fit, and at most 10,000 contributions and 1,000 verdicts every
+//! five seconds. There are some hundred events.
 
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ use tokio::time::{Instant, MissedTickBehavior};
 use crate::top::action::OperatorAction;
 use crate::top::cluster::{Counters, FromCoordinator, JobNews, Lists, News, Wanted};
 
-/// How often the coordinator is asked.
+/// The interval of requests.
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// How many jobs and workers may come in a second, on average.
+/// The maximum average number of jobs and workers received per second.
 const ENTRIES_PER_SECOND: usize = 2000;
 
-/// How often it is asked who has counted a job: all its records are read for that.
+/// The interval of requests for a job's contributions, for which the coordinator reads all its records.
 const COUNTERS: Duration = Duration::from_secs(5);
 
-/// Asks the coordinator how it stands, again and again, and does what operators want. Connects anew by itself, to whichever
-/// coordinator leads then.
+/// Requests the coordinator's state repeatedly, and carries out operators' actions. Reconnects by itself to the leading
+/// coordinator.
 pub(crate) async fn ask(
     operator: Operator,
     mut actions: mpsc::Receiver<OperatorAction>,
@@ -65,15 +65,15 @@ pub(crate) async fn ask(
 struct Asker {
     operator: Operator,
     to_screen: mpsc::Sender<FromCoordinator>,
-    /// When the lists are asked for again.
+    /// When to request the lists again.
     lists_due: Instant,
-    /// When it is asked again who has counted the job on the screen, and which that is.
+    /// When to request contributions again, and the job that they are for.
     counters_due: Instant,
     counters_of: Option<JobId>,
 }
 
 impl Asker {
-    /// Asks for all that is shown.
+    /// Requests everything on the screen.
     async fn all(&mut self, wanted: Wanted) -> Result<(), ClientError> {
         if !wanted.is_page && Instant::now() >= self.lists_due {
             let jobs = self.operator.jobs().await?;
@@ -90,7 +90,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Asks for what is shown of one job.
+    /// Requests the data of one job.
     async fn job(&mut self, wanted: Wanted) -> Result<(), ClientError> {
         let Wanted { job: Some(id), n_rates, n_groups, is_page } = wanted else { return Ok(()) };
         match self.job_news(id, n_rates, n_groups, is_page).await {
@@ -117,7 +117,8 @@ impl Asker {
         Ok(JobNews { id, status, progress_history, counters })
     }
 
-    /// Who has counted a job, if it is time to ask. The coordinator may be reading that for somebody else.
+    /// Requests a job's contributions and verdicts if they are due. The coordinator may be reading them for another
+    /// client.
     async fn counters(&mut self, id: JobId, is_disputed: bool) -> Result<Option<Counters>, ClientError> {
         if self.counters_of == Some(id) && Instant::now() < self.counters_due {
             return Ok(None);
@@ -141,17 +142,17 @@ impl Asker {
         self.tell(FromCoordinator::Done(done)).await;
     }
 
-    /// If nobody looks any more, this is over soon.
+    /// If the screen is gone, this task ends soon.
     async fn tell(&self, news: FromCoordinator) {
         _ = self.to_screen.send(news).await;
     }
 }
 
-/// How long lists of so many entries are not asked for again.
+/// Returns the pause between requests for lists of this many entries.
 fn pause_after(n_entries: usize) -> Duration {
     const NANOS_PER_SECOND: u64 = 1_000_000_000;
     let nanos = (n_entries as u64).saturating_mul(NANOS_PER_SECOND) / ENTRIES_PER_SECOND as u64;
-    // Of short lists, with every refresh.
+    // Short lists come with every refresh.
     if nanos < NANOS_PER_SECOND { Duration::ZERO } else { Duration::from_nanos(nanos) }
 }
 

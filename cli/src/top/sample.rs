@@ -1,4 +1,4 @@
-//! A made-up cluster, for tests.
+//! A made-up cluster for tests.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::top::cluster::{Counters, FromCoordinator, JobNews, Lists, News};
 use crate::top::screen::{Pressed, Screen};
 
-/// A job of this number in this state.
 pub(super) fn job(id: u64, n: u32, state: JobState) -> JobStatus {
     let share = if state == JobState::Running { 250 } else { 0 };
     let progress = Progress {
@@ -36,7 +35,6 @@ pub(super) fn job(id: u64, n: u32, state: JobState) -> JobStatus {
     }
 }
 
-/// A worker of this name.
 pub(super) fn worker(id: u64, name: &str) -> WorkerStatus {
     WorkerStatus {
         id: WorkerId(id),
@@ -60,12 +58,11 @@ pub(super) fn worker(id: u64, name: &str) -> WorkerStatus {
     }
 }
 
-/// Jobs and workers as they come.
 pub(super) fn lists(jobs: Vec<JobStatus>, workers: Vec<WorkerStatus>) -> FromCoordinator {
     FromCoordinator::Lists(Lists::new(jobs, workers, Vec::new()))
 }
 
-/// How the coordinator stands, and what has happened two days ago.
+/// Returns a coordinator's data with events of two days ago.
 pub(super) fn news(role: Option<&str>) -> FromCoordinator {
     let ago = Duration::from_secs(2 * 86_400 + 1800);
     let at = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970") - ago;
@@ -96,7 +93,7 @@ pub(super) fn news(role: Option<&str>) -> FromCoordinator {
     })
 }
 
-/// How job 2 has gone, of which 100 parts are done and 50 begun, in so many groups.
+/// Returns the progress history of job 2, with 100 of its parts done and 50 begun, in this many groups.
 pub(super) fn progress_history(n_groups: u32, status: Option<JobStatus>) -> FromCoordinator {
     let per_group = 300 / n_groups;
     let group = |at: u32| {
@@ -128,7 +125,7 @@ pub(super) fn progress_history(n_groups: u32, status: Option<JobStatus>) -> From
     FromCoordinator::Job(Box::new(JobNews { id: JobId(2), status, progress_history, counters }))
 }
 
-/// A screen that knows three jobs, of which the second runs, and two workers.
+/// Returns a screen with three jobs, the second of which runs, and two workers.
 pub(super) fn screen() -> Screen {
     let mut screen = Screen::new("http://coordinator:50051/".to_owned());
     let jobs = vec![job(1, 14, JobState::Done), job(2, 21, JobState::Running), job(3, 18, JobState::Queued)];
@@ -139,7 +136,7 @@ pub(super) fn screen() -> Screen {
     screen
 }
 
-/// Presses keys one after the other; returns what the last asks for.
+/// Presses keys one after the other; returns the request of the last.
 pub(super) fn press(screen: &mut Screen, keys: &[KeyCode]) -> Option<Pressed> {
     let mut pressed = None;
     for key in keys {
@@ -148,7 +145,7 @@ pub(super) fn press(screen: &mut Screen, keys: &[KeyCode]) -> Option<Pressed> {
     pressed
 }
 
-/// The keys that write a text.
+/// Returns the keys that type a text.
 pub(super) fn typed(text: &str) -> Vec<KeyCode> {
     text.chars().map(KeyCode::Char).collect()
 }

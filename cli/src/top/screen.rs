@@ -1,4 +1,4 @@
-//! What is on the screen, and what keys do to it.
+//! The state of the screen, and the effects of keys on it.
 
 #[cfg(test)]
 mod tests;
@@ -17,25 +17,25 @@ use crate::top::keys::View;
 use crate::top::selection::Selection;
 use crate::worker_action::WorkerAction;
 
-/// How long the answer to a key stays on the screen.
+/// How long the result of an action stays on the screen.
 const MESSAGE: Duration = Duration::from_secs(6);
 
-/// What a key asks for that the screen can't do itself.
+/// A request of a key that the screen can't handle itself.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Pressed {
     Quit,
     Do(OperatorAction),
 }
 
-/// What is in front of the rest, and gets the keys.
+/// A panel in front of the tables, which receives the keys.
 #[derive(Debug)]
 pub(super) enum Front {
-    /// The keys, from this line on.
+    /// The help, from this line on.
     Help(usize),
     Form(Form),
-    /// What is done if the next key is 'y', and how that is asked.
+    /// An action that the key 'y' confirms, and its question.
     Question(OperatorAction, String),
-    /// The words that filter the table at hand are typed; these were there before.
+    /// An input of filter words for the current table, with the previous filter.
     Filter(Filter),
 }
 
@@ -43,44 +43,44 @@ pub(super) enum Front {
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) job: JobId,
-    /// As it was heard of last.
+    /// The last received status.
     pub(super) status: Option<JobStatus>,
     pub(super) counters: Option<Counters>,
-    /// How many of those who counted are above the first that is shown.
+    /// The number of contributors that are scrolled off at the top.
     pub(super) scrolled: usize,
 }
 
-/// One of the two tables: what of it is shown, and what of that is selected.
+/// One of the two tables: its filter, its matching entries and its selection.
 #[derive(Debug)]
 pub(super) struct TableOf<I> {
     pub(super) filter: Filter,
-    /// The places in the list of what passes the filter.
+    /// The positions of the matching entries in the list.
     pub(super) shown: Vec<usize>,
     pub(super) selection: Selection<I>,
 }
 
-/// What is on the screen.
+/// The state of the screen.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    /// Whom it is about: the coordinator that was heard of last.
+    /// The coordinator that answered last.
     pub(super) url: String,
     pub(super) lists: Option<Lists>,
     pub(super) news: Option<News>,
-    /// The last that was heard of the course of a job.
+    /// The last received progress history of a job.
     pub(super) job: Option<JobNews>,
     /// Why the coordinator can't be reached, and since when.
     pub(super) away: Option<(Problem, Instant)>,
-    /// Where keys go: to one of the tables, or to a job.
+    /// What receives the keys: one of the tables, or a job.
     pub(super) is_at_workers: bool,
     pub(super) page: Option<Page>,
     pub(super) jobs: TableOf<JobId>,
     pub(super) workers: TableOf<WorkerId>,
     pub(super) front: Option<Front>,
-    /// Whether the coordinator was asked to do something and has not answered.
+    /// Whether an action still waits for the coordinator's answer.
     pub(crate) asking: bool,
-    /// What became of the last action, when, and whether it was done.
+    /// The result of the last action, its time, and whether it succeeded.
     message: Option<(String, Instant, bool)>,
-    /// What there was room for when it was drawn last.
+    /// The numbers of rates and groups that fitted when the screen was drawn last.
     pub(super) room: (u32, u32),
 }
 
@@ -109,7 +109,7 @@ impl Screen {
         }
     }
 
-    /// What has to be asked for to show what was drawn last.
+    /// Returns the data needed for what was drawn last.
     pub(crate) fn wanted(&self) -> Wanted {
         let job = self.page.as_ref().map(|page| page.job).or_else(|| self.selected_job().map(|job| job.id));
         let (n_rates, n_groups) = self.room;
@@ -150,7 +150,7 @@ impl Screen {
             page.status = news.status.take().or_else(|| page.status.take());
             page.counters = news.counters.take().or_else(|| page.counters.take());
         }
-        // A busy coordinator may not tell how far parts are: then what it told last is shown.
+        // A busy coordinator may omit the progress of parts. Then the last known progress stays.
         let before =
             self.job.take().filter(|before| before.id == news.id).map(|before| before.progress_history);
         if let Some(before) = before
@@ -166,7 +166,7 @@ impl Screen {
         self.message = Some((text, Instant::now(), is_good));
     }
 
-    /// Finds out what is shown of the lists, and what of that is selected. O(J + W).
+    /// Updates the filtered lists and their selections. O(J + W).
     fn settle(&mut self) {
         let Some(lists) = &self.lists else { return };
         self.jobs.shown = self.jobs.filter.jobs(&lists.jobs);
@@ -178,13 +178,13 @@ impl Screen {
         self.workers.selection.settle(shown, 0);
     }
 
-    /// The message that is fresh enough to be shown.
+    /// Returns the message, while it is recent.
     pub(super) fn message(&self) -> Option<(&str, bool)> {
         let (text, at, good) = self.message.as_ref()?;
         (at.elapsed() < MESSAGE).then_some((text, *good))
     }
 
-    /// Where keys go.
+    /// Returns the view that receives the keys.
     pub(super) fn place(&self) -> View {
         match (&self.page, self.is_at_workers) {
             (Some(_), _) => View::Page,
@@ -193,7 +193,7 @@ impl Screen {
         }
     }
 
-    /// Whether whoever looks may only look.
+    /// Returns whether the user has only the role of a viewer.
     pub(super) fn is_for_viewer(&self) -> bool {
         self.news.as_ref().is_some_and(News::is_for_viewer)
     }
@@ -206,7 +206,7 @@ impl Screen {
         self.lists.as_ref()?.workers.get(*self.workers.shown.get(self.workers.selection.place())?)
     }
 
-    /// The job that keys are about: the one that has the whole screen, or the selected one.
+    /// Returns the job that keys apply to: the one on the whole screen, or the selected one.
     pub(super) fn job_at_hand(&self) -> Option<&JobStatus> {
         match self.place() {
             View::Page => self.page.as_ref()?.status.as_ref(),
@@ -290,7 +290,7 @@ impl Screen {
         None
     }
 
-    /// Leaves a job, or shows again what a filter keeps away.
+    /// Leaves the job's page, or clears a filter.
     fn go_back(&mut self) {
         if self.page.take().is_none() {
             let filter = if self.is_at_workers { &mut self.workers.filter } else { &mut self.jobs.filter };
@@ -299,7 +299,7 @@ impl Screen {
         }
     }
 
-    /// Shows one job on the whole screen: the selected one, or that which the selected worker counts.
+    /// Shows one job on the whole screen: the selected one, or the selected worker's.
     fn open_page(&mut self) {
         let of_worker =
             || self.selected_worker().and_then(|worker| worker.counting).map(|counting| counting.job);
@@ -328,7 +328,7 @@ impl Screen {
         }
     }
 
-    /// What changes something: asks for more, or whether it is meant.
+    /// Handles a key that changes something: opens a form or a question.
     fn decide(&mut self, key: char) {
         let Some(front) = self.decision(key).filter(|_| !self.asking) else { return };
         if self.is_for_viewer() {
@@ -356,7 +356,7 @@ impl Screen {
         Some(Front::Question(action, question))
     }
 
-    /// Drains the workers of the selected one's name, or blocks or unblocks them.
+    /// Drains the workers with the selected one's name, or blocks or unblocks them.
     fn worker_action(&self, block: bool) -> Option<OperatorAction> {
         let lists = self.lists.as_ref().filter(|_| self.place() == View::Workers)?;
         let name = self.selected_worker()?.name.clone();
@@ -369,7 +369,7 @@ impl Screen {
     }
 }
 
-/// Pauses a job, or lets it go on.
+/// Pauses or resumes a job.
 fn pause_or_resume(job: &JobStatus) -> Option<OperatorAction> {
     match job.state {
         JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
@@ -382,7 +382,7 @@ fn pause_or_resume(job: &JobStatus) -> Option<OperatorAction> {
     }
 }
 
-/// Whether nothing can be decided about a job any more.
+/// Returns whether a job can't be changed any more.
 fn is_closed(job: &JobStatus) -> bool {
     matches!(job.state, JobState::Done | JobState::Cancelled)
 }

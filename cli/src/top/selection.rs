@@ -1,15 +1,15 @@
-//! Which line of a list is selected.
+//! The selected line of a list, and its scrolling.
 
 use std::ops::Range;
 
-/// What is selected: it stays with what somebody chose, wherever that goes in the list. Until somebody chooses, it goes
-/// where the list wants it.
+/// A selection that follows the chosen entry through changes of the list. Before the first choice, it follows the
+/// list's default.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selection<I> {
     chosen: Option<I>,
-    /// Its place among the lines.
+    /// The position of the selected line.
     place: usize,
-    /// The first line there is room for.
+    /// The first visible line.
     first: usize,
 }
 
@@ -20,12 +20,12 @@ impl<I> Default for Selection<I> {
 }
 
 impl<I: PartialEq> Selection<I> {
-    /// The place that is selected.
+    /// Returns the position of the selected line.
     pub(super) fn place(&self) -> usize {
         self.place
     }
 
-    /// Finds what was chosen in the list as it is now; what is no longer there leaves its place to another. O(lines).
+    /// Finds the chosen entry in the changed list; if it is gone, selects another one in its place. O(lines).
     pub(super) fn settle(&mut self, lines: impl ExactSizeIterator<Item = I>, unasked: usize) {
         let last = lines.len().saturating_sub(1);
         let mut lines = lines;
@@ -37,13 +37,13 @@ impl<I: PartialEq> Selection<I> {
         .min(last);
     }
 
-    /// Chooses what is so many lines further down.
+    /// Moves the choice by this many lines.
     pub(super) fn move_by(&mut self, steps: isize, n_lines: usize, line: impl Fn(usize) -> Option<I>) {
         self.place = self.place.saturating_add_signed(steps).min(n_lines.saturating_sub(1));
         self.chosen = line(self.place);
     }
 
-    /// The lines there is room for, the selected one among them.
+    /// Returns the visible lines, which include the selected one.
     pub(super) fn window(&mut self, n_lines: usize, room: usize) -> Range<usize> {
         let least = (self.place + 1).saturating_sub(room);
         let most = self.place.min(n_lines.saturating_sub(room));

@@ -1,4 +1,4 @@
-//! How `queens top` looks.
+//! Draws the screen of `queens top`.
 
 mod column_layout;
 mod curve;
@@ -26,14 +26,14 @@ pub(crate) use palette::Palette;
 
 use crate::top::screen::{Front, Screen};
 
-/// Draws what is known, into whatever room there is. O(cells of the screen + what is told of one job and of events).
+/// Draws the screen into a terminal of any size. O(cells of the screen + data of one job and of events).
 pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
     match screen.page {
         Some(_) => job_page::draw(frame, screen, palette),
         None => draw_tables(frame, screen, palette),
     }
     if screen.away.is_some() {
-        // All but the line that says so is old.
+        // Everything but the line with the problem is out of date.
         let area = frame.area();
         let old = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(2), ..area };
         frame.buffer_mut().set_style(old, Modifier::DIM);
@@ -45,7 +45,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette)
     }
 }
 
-/// Jobs and workers, the curve of the selected job between them, and what has happened.
+/// Draws jobs and workers, the curve of the selected job between them, and events.
 fn draw_tables(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
     let [header, coordinator, jobs, curve, workers, events, footer] = areas(frame.area(), screen);
     header::draw_cluster(frame, header, screen, palette);
@@ -63,7 +63,7 @@ fn draw_tables(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
     }
 }
 
-/// Tables get what they need, as far as there is room; events a quarter at least, and what is left.
+/// Divides the screen: tables get what they need, as far as possible; events at least a quarter, and the rest.
 fn areas(area: Rect, screen: &Screen) -> [Rect; 7] {
     let rows = |n: usize| u16::try_from(n).unwrap_or(u16::MAX).saturating_add(2).max(4);
     let (jobs, workers) = (rows(screen.jobs.shown.len()), rows(screen.workers.shown.len()));

@@ -1,3 +1,5 @@
+//! Creates entries of the audit log.
+
 use std::net::IpAddr;
 
 use queens_model::AuditEntry;

@@ -27,7 +27,7 @@ impl InvitationStore {
     /// # Errors
     /// If the entries can't be written.
     pub fn note(&mut self, entries: &[(bool, AuditEntry)]) -> Result<(), InvitationStoreError> {
-        self.shelf.transact(|database| {
+        self.backend.transact(|database| {
             let before = last_number(database)?;
             entries.iter().try_for_each(|(is_refusal, it)| add(database, it, *is_refusal))?;
             if before / ROUND != last_number(database)? / ROUND {
@@ -52,7 +52,7 @@ impl InvitationStore {
             "SELECT number, at_ms, who, party, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
              ORDER BY number DESC LIMIT ?2"
         );
-        self.shelf.read(|database| {
+        self.backend.read(|database| {
             let mut found = Vec::new();
             for_each(database, &sql, &[before.into(), PAGE.into()], |row| -> Result<(), Fault> {
                 found.push(audit_entry(row)?);

@@ -22,7 +22,7 @@ use crate::store::store_location::StoreLocation;
 /// The invitation store, in a file or on a server.
 #[derive(Debug)]
 pub struct InvitationStore {
-    pub(super) shelf: InvitationBackend,
+    pub(super) backend: InvitationBackend,
 }
 
 /// The properties of a new invitation.
@@ -54,7 +54,7 @@ impl InvitationStore {
     /// # Errors
     /// If the store can't be opened or created.
     pub fn open(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
-        Ok(Self { shelf: InvitationBackend::open(whereabouts)? })
+        Ok(Self { backend: InvitationBackend::open(whereabouts)? })
     }
 
     /// Opens an existing store. On a server, a missing store is found out at the first use.
@@ -62,7 +62,7 @@ impl InvitationStore {
     /// # Errors
     /// If there is no store, or it can't be opened.
     pub fn open_existing(whereabouts: &StoreLocation) -> Result<Self, InvitationStoreError> {
-        Ok(Self { shelf: InvitationBackend::open_existing(whereabouts)? })
+        Ok(Self { backend: InvitationBackend::open_existing(whereabouts)? })
     }
 
     /// Creates an invitation with a token. The token can't be retrieved later.
@@ -70,7 +70,7 @@ impl InvitationStore {
     /// # Errors
     /// If another invitation has the name, or the store can't be written.
     pub fn invite(&mut self, wanted: &NewInvitation, now_ms: u64) -> Result<Token, InvitationStoreError> {
-        self.shelf.transact(|database| {
+        self.backend.transact(|database| {
             let number = add(database, wanted, now_ms, None)?;
             let made = Token::random(number).and_then(|token| Ok((TokenHash::of(&token)?, token)));
             let (TokenHash { salt, hash }, token) = made.map_err(|error| Fault::Unfit(error.to_string()))?;
@@ -90,7 +90,7 @@ impl InvitationStore {
         key: Pin,
         now_ms: u64,
     ) -> Result<u64, InvitationStoreError> {
-        self.shelf.transact(|database| add(database, wanted, now_ms, Some(key)))
+        self.backend.transact(|database| add(database, wanted, now_ms, Some(key)))
     }
 
     /// Revokes an invitation.
@@ -98,7 +98,7 @@ impl InvitationStore {
     /// # Errors
     /// If no invitation has this number, or the store can't be written.
     pub fn revoke(&mut self, number: u64) -> Result<(), InvitationStoreError> {
-        self.shelf.transact(|database| {
+        self.backend.transact(|database| {
             let sql = "UPDATE invitation SET revoked = 1 WHERE number = ?1 RETURNING number";
             let found = first(database, sql, &[signed(number).into()], |_| Ok(()))?;
             Ok(found.ok_or(InvitationStoreError::Unknown(number))?)
@@ -110,7 +110,7 @@ impl InvitationStore {
     /// # Errors
     /// If they can't be read.
     pub fn invitations(&mut self) -> Result<Vec<Invitation>, InvitationStoreError> {
-        self.shelf.read(all_invitations)
+        self.backend.read(all_invitations)
     }
 
     /// Revokes all open invitations; returns them as they were.
@@ -118,7 +118,7 @@ impl InvitationStore {
     /// # Errors
     /// If the store can't be written; then none is revoked.
     pub fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, InvitationStoreError> {
-        self.shelf.transact(|database| {
+        self.backend.transact(|database| {
             let mut open = all_invitations(database)?;
             open.retain(|invitation| invitation.is_open(now_ms).is_ok());
             database.change("UPDATE invitation SET revoked = 1 WHERE revoked = 0", &[])?;
@@ -131,7 +131,7 @@ impl InvitationStore {
     /// # Errors
     /// If they can't be read.
     pub fn names(&mut self) -> Result<HashMap<Name, Party>, InvitationStoreError> {
-        self.shelf.read(|database| {
+        self.backend.read(|database| {
             let mut all = HashMap::new();
             for_each(database, "SELECT name, party FROM name", &[], |row| -> Result<(), Fault> {
                 all.insert(name(row)?, party(row)?);
@@ -154,7 +154,7 @@ impl InvitationStore {
         &mut self,
         wanted: &[(Party, Name)],
     ) -> Result<Vec<Result<(), InvitationStoreError>>, InvitationStoreError> {
-        self.shelf.transact(|database| Ok(bind(database, wanted)?))
+        self.backend.transact(|database| Ok(bind(database, wanted)?))
     }
 
     /// Publishes a coordinator's address. A directory has one; a server has one for each URL, and one for all
@@ -163,7 +163,7 @@ impl InvitationStore {
     /// # Errors
     /// If it can't be written.
     pub fn note_place(&mut self, place: &PublishedAddress) -> Result<(), InvitationStoreError> {
-        let (sql, url) = match &self.shelf {
+        let (sql, url) = match &self.backend {
             InvitationBackend::File { .. } => {
                 let sql = "INSERT INTO place (only, url, pin) VALUES (1, ?1, ?2)
                            ON CONFLICT (only) DO UPDATE SET url = excluded.url, pin = excluded.pin";
@@ -176,7 +176,7 @@ impl InvitationStore {
             }
         };
         let values = [Value::from(url), place.pin.clone().into()];
-        self.shelf.transact(|database| Ok(database.change(sql, &values)?))
+        self.backend.transact(|database| Ok(database.change(sql, &values)?))
     }
 
     /// Returns the published addresses of coordinators, ordered by URL.
@@ -184,7 +184,7 @@ impl InvitationStore {
     /// # Errors
     /// If they can't be read.
     pub fn places(&mut self) -> Result<Vec<PublishedAddress>, InvitationStoreError> {
-        self.shelf.read(|database| {
+        self.backend.read(|database| {
             let mut all = Vec::new();
             for_each(database, "SELECT url, pin FROM place ORDER BY url", &[], |row| -> Result<(), Fault> {
                 let column = |name| row.get(name, &"where a coordinator is reached");
@@ -201,7 +201,7 @@ impl InvitationStore {
     /// # Errors
     /// If it can't be read.
     pub fn version(&mut self) -> Result<i64, InvitationStoreError> {
-        self.shelf.version()
+        self.backend.version()
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) enum QuotaExceeded {
         "{0} sessions of this invitation go on, and no more may: {SESSIONS_OF_A_NAME} for each of its names, and \
          {MORE_SESSIONS}; of connections that broke they end within a minute"
     )]
-    LoginSessions(usize),
+    WorkerSessions(usize),
     /// Health streams.
     #[error("{MOST_WATCHES} streams of yours say already whether all is well")]
     Watches,
@@ -94,7 +94,7 @@ impl UsageTable {
     /// Removes unused entries. The amortised time per entry is constant.
     fn sweep(&mut self, now: Instant) {
         if self.by_person.len() >= self.sweep_at.max(FIRST_SWEEP) {
-            self.by_person.retain(|_, portion| !portion.is_nothing(now));
+            self.by_person.retain(|_, usage| !usage.is_nothing(now));
             self.sweep_at = 2 * self.by_person.len();
         }
     }
@@ -167,33 +167,33 @@ impl Quotas {
         let now = Instant::now();
         let mut all = self.all();
         all.sweep(now);
-        let portion = all.by_person.entry(person).or_default();
+        let usage = all.by_person.entry(person).or_default();
         match kind {
             Kind::Session => {
                 let most = SESSIONS_OF_A_NAME.saturating_mul(n_names).saturating_add(MORE_SESSIONS);
-                if portion.n_sessions >= most {
-                    return Err(QuotaExceeded::LoginSessions(most));
+                if usage.n_sessions >= most {
+                    return Err(QuotaExceeded::WorkerSessions(most));
                 }
             }
-            Kind::Watch if portion.n_watches >= MOST_WATCHES => return Err(QuotaExceeded::Watches),
+            Kind::Watch if usage.n_watches >= MOST_WATCHES => return Err(QuotaExceeded::Watches),
             Kind::Watch | Kind::Probe => {}
             Kind::Submission | Kind::Other => {
                 let QuotaLimits { n_requests, n_submissions } = self.quota;
-                if portion.n_requests >= n_requests.get() {
+                if usage.n_requests >= n_requests.get() {
                     return Err(QuotaExceeded::Requests(n_requests));
                 }
                 if kind == Kind::Submission {
                     let one_more = MINUTE / n_submissions.get();
-                    let rested = portion.rested.map_or(now, |rested| rested.max(now)) + one_more;
+                    let rested = usage.rested.map_or(now, |rested| rested.max(now)) + one_more;
                     if rested > now + one_more * n_submissions.get() {
                         return Err(QuotaExceeded::Submissions(n_submissions));
                     }
-                    portion.rested = Some(rested);
+                    usage.rested = Some(rested);
                 }
             }
         }
-        portion.n_of(kind).into_iter().for_each(|n| *n += 1);
-        let session_budget = (kind == Kind::Session).then(|| portion.budget.for_session());
+        usage.n_of(kind).into_iter().for_each(|n| *n += 1);
+        let session_budget = (kind == Kind::Session).then(|| usage.budget.for_session());
         Ok(Reservation { quotas: self.clone(), person, kind, session_budget })
     }
 
@@ -206,8 +206,8 @@ impl Quotas {
 impl Drop for Reservation {
     fn drop(&mut self) {
         let mut all = self.quotas.all();
-        let Some(portion) = all.by_person.get_mut(&self.person) else { return };
-        portion.n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
+        let Some(usage) = all.by_person.get_mut(&self.person) else { return };
+        usage.n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
         _ = begin(BERT, Kind::Other).expect("another person");
         drop(requests);
         let sessions: Vec<_> = (0..10).map(|_| begin(ANN, Kind::Session).expect("a few")).collect();
-        assert_eq!(begin(ANN, Kind::Session).expect_err("many"), QuotaExceeded::LoginSessions(10));
+        assert_eq!(begin(ANN, Kind::Session).expect_err("many"), QuotaExceeded::WorkerSessions(10));
         _ = begin(ANN, Kind::Other).expect("sessions don't count");
         let watches: Vec<_> = (0..MOST_WATCHES).map(|_| begin(ANN, Kind::Watch).expect("a few")).collect();
         assert_eq!(begin(ANN, Kind::Watch).expect_err("many"), QuotaExceeded::Watches);

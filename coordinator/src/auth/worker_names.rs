@@ -65,7 +65,7 @@ pub(super) fn bind(
     wanted: &[(Party, Name)],
 ) -> Result<Vec<Result<(), InvitationStoreError>>, Fault> {
     let mut owners = owners(database, wanted)?;
-    let mut rooms = rooms(database, wanted)?;
+    let mut budgets = budgets(database, wanted)?;
     let mut bind = |(party, name): &(Party, Name)| {
         match owners.get(name) {
             Some((owner, _)) if owner == party => return Ok(Ok(())),
@@ -74,21 +74,23 @@ pub(super) fn bind(
             }
             None => {}
         }
-        let Some(room) = rooms.get_mut(party) else { return Ok(Err(InvitationStoreError::InvitationGone)) };
-        if room.n_bound >= room.n_names {
-            let names = match &room.told {
+        let Some(budget) = budgets.get_mut(party) else {
+            return Ok(Err(InvitationStoreError::InvitationGone));
+        };
+        if budget.n_bound >= budget.n_names {
+            let names = match &budget.told {
                 Some(told) => told.clone(),
-                None => room.told.insert(some_names(database, *party, room.n_bound)?).clone(),
+                None => budget.told.insert(some_names(database, *party, budget.n_bound)?).clone(),
             };
             return Ok(Err(InvitationStoreError::NoNameLeft {
                 name: name.clone(),
-                invitation: room.number,
+                invitation: budget.number,
                 names,
             }));
         }
         database.put(NAME, vec![text(name), bytes(*party)])?;
-        room.n_bound += 1;
-        owners.insert(name.clone(), (*party, room.number));
+        budget.n_bound += 1;
+        owners.insert(name.clone(), (*party, budget.number));
         Ok(Ok(()))
     };
     wanted.iter().map(&mut bind).collect()
@@ -109,21 +111,21 @@ fn owners(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<N
 }
 
 /// Returns the name budget of each existing invitation.
-fn rooms(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Party, NameBudget>, Fault> {
+fn budgets(database: &dyn Database, wanted: &[(Party, Name)]) -> Result<HashMap<Party, NameBudget>, Fault> {
     let parties: BTreeSet<Party> = wanted.iter().map(|(party, _)| *party).collect();
     let parties = parties.into_iter().map(bytes).collect();
     let sql = "SELECT i.party, i.number, i.n_names,
                       (SELECT count(*) FROM name AS n WHERE n.party = i.party) AS n_bound
                FROM invitation AS i WHERE i.party IN";
-    let mut rooms = HashMap::new();
+    let mut budgets = HashMap::new();
     in_batches(database, sql, parties, |row| {
         let column = |name| row.get::<i64>(name, &"an invitation");
         let (n_bound, n_names) = (column("n_bound")?, column("n_names")?);
-        let room = NameBudget { number: number(row, "number")?, n_bound, n_names, told: None };
-        rooms.insert(party(row)?, room);
+        let budget = NameBudget { number: number(row, "number")?, n_bound, n_names, told: None };
+        budgets.insert(party(row)?, budget);
         Ok(())
     })?;
-    Ok(rooms)
+    Ok(budgets)
 }
 
 /// Calls `each` with the rows of a query that ends before its list of values.

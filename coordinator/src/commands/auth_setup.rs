@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 const NOTE_AGAIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
-pub(crate) struct DoorArgs {
+pub(crate) struct AuthArgs {
     /// URL of this coordinator for clients, by a name or through a proxy [default: the address it listens on]
     ///
     /// 'invite' prints it, and the web pages accept its host name.
@@ -52,7 +52,7 @@ pub(crate) struct DoorArgs {
     insecure_no_auth: bool,
 }
 
-impl DoorArgs {
+impl AuthArgs {
     /// Loads the TLS files, if they are given.
     pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
         let Some((certificate, key)) = self.tls_cert.clone().zip(self.tls_key.clone()) else {

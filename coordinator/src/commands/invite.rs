@@ -18,7 +18,7 @@ use super::store::StoreArgs;
 
 /// Options for the location of the invitation store.
 #[derive(Debug, Args)]
-pub(crate) struct BookArgs {
+pub(crate) struct InvitationStoreArgs {
     /// Data directory of the coordinator
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct BookArgs {
     store: StoreArgs,
 }
 
-impl BookArgs {
+impl InvitationStoreArgs {
     /// Opens the existing store.
     pub(crate) fn open(&self) -> anyhow::Result<InvitationStore> {
         Ok(InvitationStore::open_existing(&self.whereabouts()?)?)
@@ -106,7 +106,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Creates an invitation, and prints the command for its user.
-pub(crate) fn invite(args: &InviteArgs, store: &BookArgs) -> anyhow::Result<()> {
+pub(crate) fn invite(args: &InviteArgs, store: &InvitationStoreArgs) -> anyhow::Result<()> {
     if args.role != Role::Worker && args.uses != 1 {
         bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
     }
@@ -168,7 +168,7 @@ pub(crate) fn invite(args: &InviteArgs, store: &BookArgs) -> anyhow::Result<()> 
 
 /// Opens the store, and waits until a coordinator has published its address. An existing directory may belong to a
 /// coordinator that is starting.
-fn wait_for_places(args: &BookArgs) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
+fn wait_for_places(args: &InvitationStoreArgs) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
     let whereabouts = args.store.whereabouts(&args.data_dir)?;
     let began = Instant::now();
     let mut is_waiting = false;

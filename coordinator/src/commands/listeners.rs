@@ -14,7 +14,7 @@ use queens_runtime::allow_many_files;
 use tokio::net::TcpListener;
 use tracing::warn;
 
-use super::auth_setup::DoorArgs;
+use super::auth_setup::AuthArgs;
 use super::quota_args::LimitArgs;
 
 /// Assumed limit of open files if it can't be determined.
@@ -34,22 +34,22 @@ impl Ports {
     pub(crate) async fn bind(
         listen: &ListenAddress,
         pages: Option<&ListenAddress>,
-        door: &DoorArgs,
+        auth: &AuthArgs,
         limits: &LimitArgs,
     ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(listen.as_str()).await;
         let listener = listener.with_context(|| format!("failed to listen on {listen}"))?;
-        let tls = door.tls()?;
+        let tls = auth.tls()?;
         let site = match pages {
             Some(address) => {
-                let site = http::Site::bind(address, door.url.as_ref(), tls.clone()).await;
+                let site = http::Site::bind(address, auth.url.as_ref(), tls.clone()).await;
                 Some(site.with_context(|| format!("failed to listen on {address}, which --http asks for"))?)
             }
             None => None,
         };
         let mut listening = vec![listener.local_addr()?];
         listening.extend(site.as_ref().map(http::Site::local_addr).transpose()?);
-        door.check(&listening)?;
+        auth.check(&listening)?;
         if let Some(site) = &site {
             site.announce()?;
         }
@@ -75,9 +75,9 @@ impl Ports {
     }
 
     /// Returns the addresses to which other coordinators redirect clients of this one.
-    pub(crate) fn contact(&self, door: &DoorArgs) -> io::Result<Contact> {
+    pub(crate) fn contact(&self, auth: &AuthArgs) -> io::Result<Contact> {
         let pages = self.site.as_ref().map(http::Site::local_addr).transpose()?;
-        Ok(door.contact(self.local_addr()?, pages, self.tls.as_deref()))
+        Ok(auth.contact(self.local_addr()?, pages, self.tls.as_deref()))
     }
 
     /// Returns the port for workers and operators, for a server in this runtime.

@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::Args;
 use queens_coordinator::auth::QuotaLimits;
-use queens_coordinator::connections::Most;
+use queens_coordinator::connections::ConnectionLimits;
 use queens_ledger::Reporting;
 use queens_model::{InvalidReportInterval, ReportInterval};
 
@@ -42,8 +42,12 @@ pub(crate) struct LimitArgs {
 
 impl LimitArgs {
     /// Returns the limits on connections.
-    pub(crate) fn connections(&self) -> Most {
-        Most { connections: self.max_connections, waiting: self.max_waiting, handshakes: self.max_handshakes }
+    pub(crate) fn connections(&self) -> ConnectionLimits {
+        ConnectionLimits {
+            connections: self.max_connections,
+            waiting: self.max_waiting,
+            handshakes: self.max_handshakes,
+        }
     }
 
     /// Returns the quota of one principal.

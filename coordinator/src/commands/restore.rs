@@ -8,7 +8,7 @@ use queens_coordinator::store::{Restored, StoreLocation, restore};
 use queens_runtime::say;
 
 use super::audit_jobs::show;
-use super::invite::{BookArgs, revoke_all};
+use super::invite::{InvitationStoreArgs, revoke_all};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
@@ -22,7 +22,7 @@ pub(crate) struct RestoreArgs {
     keep_invitations: bool,
 
     #[command(flatten)]
-    store: BookArgs,
+    store: InvitationStoreArgs,
 }
 
 /// Revokes the invitations of a copy, verifies the copy, and moves it into place.

@@ -9,7 +9,7 @@ use clap::Args;
 use queens_certificate::Key;
 use queens_coordinator::store::StoreLocation;
 use queens_coordinator::store::postgres::{LeaderCandidate, LeaderLease};
-use queens_coordinator::{Standing, grpc};
+use queens_coordinator::{LeaderView, grpc};
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
 use queens_model::{JobState, ListenAddress};
@@ -20,7 +20,7 @@ use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::auth_setup::DoorArgs;
+use super::auth_setup::AuthArgs;
 use super::listeners::Ports;
 use super::quota_args::LimitArgs;
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
@@ -28,7 +28,7 @@ use super::store::StoreArgs;
 
 /// How long sessions may take to end after a signal; and after a loss of the lease, when the new leader does not wait.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-const SHORT_FAREWELL: Duration = Duration::from_millis(500);
+const SHORT_DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A leader without contact to workers for this long gives up the lease, if workers ask a standby.
 const UNHEARD: Duration = Duration::from_secs(5);
@@ -60,7 +60,7 @@ pub(crate) struct ServeArgs {
     store: StoreArgs,
 
     #[command(flatten)]
-    door: DoorArgs,
+    auth: AuthArgs,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -69,7 +69,7 @@ pub(crate) struct ServeArgs {
 impl ServeArgs {
     /// Checks that the referenced files exist and are valid.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.door.tls()?;
+        self.auth.tls()?;
         self.store.server()?;
         Ok(())
     }
@@ -90,7 +90,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     // Handles signals only.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async { go_on_at_hangup() }).context("failed to listen to signals")?;
-    let ports = Ports::bind(&args.listen, args.http.as_ref(), &args.door, &args.limits);
+    let ports = Ports::bind(&args.listen, args.http.as_ref(), &args.auth, &args.limits);
     let ports = runtime.block_on(ports)?;
     let stop = CancellationToken::new();
     runtime.block_on(async { cancel_on_signal(stop.clone()) }).context("failed to listen to signals")?;
@@ -105,9 +105,9 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         let coordinator = start(args, Box::new(store)).context("failed to go on with what is kept")?;
         return lead(args, &ports, coordinator, None, &stop).map(drop);
     };
-    let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
-    args.door.note_place(StoreLocation::Server(server.clone()), place, stop.clone())?;
-    let own = ports.contact(&args.door)?;
+    let place = args.auth.place(ports.local_addr()?, ports.tls.as_deref());
+    args.auth.note_place(StoreLocation::Server(server.clone()), place, stop.clone())?;
+    let own = ports.contact(&args.auth)?;
     let mut candidate = LeaderCandidate::new(server, own.clone(), &args.data_dir);
     let (mut standing_by, mut not_before) = (None, Instant::now());
     while let Some((store, stood_by)) =
@@ -130,7 +130,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
             End::Superseded => Instant::now(),
             End::Unattended => Instant::now() + REST,
         };
-        standing_by = Some(StandingBy::start(&ports, Standing::Unled(NOT_YET))?);
+        standing_by = Some(StandingBy::start(&ports, LeaderView::Unled(NOT_YET))?);
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn lead(
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(serve_as_leader(args, ports, coordinator, lease, stop));
     let is_over = matches!(ended, Ok(End::Told) | Err(_));
-    runtime.shutdown_timeout(if is_over { DRAIN_TIMEOUT } else { SHORT_FAREWELL });
+    runtime.shutdown_timeout(if is_over { DRAIN_TIMEOUT } else { SHORT_DRAIN_TIMEOUT });
     ended
 }
 
@@ -177,8 +177,8 @@ async fn serve_as_leader(
 ) -> anyhow::Result<End> {
     let stop = told.child_token();
     let store = args.store.whereabouts(&args.data_dir)?;
-    let place = args.door.place(ports.local_addr()?, ports.tls.as_deref());
-    let authenticator = args.door.authenticator(&store, place, args.limits.quota(), stop.clone())?;
+    let place = args.auth.place(ports.local_addr()?, ports.tls.as_deref());
+    let authenticator = args.auth.authenticator(&store, place, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &ports.tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;
         info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
@@ -194,7 +194,7 @@ async fn serve_as_leader(
     ready();
     let end = tokio::select! {
         () = told.cancelled() => Ok(End::Told),
-        end = tenure_ended(lease, &handle) => Ok(end),
+        end = lease_ended(lease, &handle) => Ok(end),
         () = coordinator.stopped() => match lease {
             Some(lease) if lease.has_ended() => Ok(End::Superseded),
             _ => Err("the ledger's thread has ended".to_owned()),
@@ -205,11 +205,11 @@ async fn serve_as_leader(
     let patience = match end {
         Ok(End::Superseded) => {
             warn!("this coordinator leads no more: nothing is acknowledged that is not recorded");
-            SHORT_FAREWELL
+            SHORT_DRAIN_TIMEOUT
         }
         Ok(End::Unattended) => {
             warn!("no worker is heard here, and some ask another coordinator: it may lead");
-            SHORT_FAREWELL
+            SHORT_DRAIN_TIMEOUT
         }
         Ok(End::Told) | Err(_) => {
             info!("stopping");
@@ -236,7 +236,7 @@ async fn serve_as_leader(
 }
 
 /// Waits until the lease has ended, or the leader should give it up.
-async fn tenure_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
+async fn lease_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
     let Some(lease) = lease else { return std::future::pending().await };
     let began = Instant::now();
     let is_unheard = || {
@@ -245,7 +245,7 @@ async fn tenure_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
     };
     let unattended = async {
         while !(lease.has_standby_contact() && is_unheard()) {
-            tokio::time::sleep(SHORT_FAREWELL).await;
+            tokio::time::sleep(SHORT_DRAIN_TIMEOUT).await;
         }
     };
     tokio::select! {

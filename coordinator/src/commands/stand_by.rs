@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use queens_coordinator::store::postgres::{Contact, LeaderCandidate, PostgresStore};
-use queens_coordinator::{Standby, Standing, grpc};
+use queens_coordinator::{LeaderView, Standby, grpc};
 use queens_ledger::store::StoreError;
 use queens_runtime::{complain, ready};
 use tokio::runtime::{Builder, Runtime};
@@ -36,9 +36,9 @@ pub(crate) struct StandingBy {
 
 impl StandingBy {
     /// Starts the servers.
-    pub(crate) fn start(ports: &Ports, standing: Standing) -> anyhow::Result<Self> {
+    pub(crate) fn start(ports: &Ports, leader: LeaderView) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let (standby, stop) = (Standby::new(standing), CancellationToken::new());
+        let (standby, stop) = (Standby::new(leader), CancellationToken::new());
         let serving = async {
             if let Some(tls) = &ports.tls {
                 tls.follow(stop.clone()).context("failed to listen to signals")?;
@@ -84,27 +84,27 @@ pub(crate) fn wait_to_lead(
     while !stop.is_cancelled() {
         let may_lead = Instant::now() >= not_before;
         let stood = if may_lead { candidate.stand() } else { candidate.look().map(Err) };
-        let (standing, why) = match stood {
+        let (leader, why) = match stood {
             Ok(Ok(store)) => {
                 if let Some(standing_by) = &standing_by {
-                    standing_by.standby.tell(Standing::Unled(ABOUT_TO_LEAD));
+                    standing_by.standby.tell(LeaderView::Unled(ABOUT_TO_LEAD));
                 }
                 return Ok(Some((store, standing_by)));
             }
-            Ok(Err(Some(leader))) if leader != *own => (Standing::Led(leader), None),
-            Ok(Err(Some(_))) => (Standing::Unled(NAMESAKE), None),
-            Ok(Err(None)) => (Standing::Unled(NOBODY), None),
-            Err(StoreError::Failed(reason)) => (Standing::Unled(UNREACHABLE), Some(reason)),
+            Ok(Err(Some(leader))) if leader != *own => (LeaderView::Led(leader), None),
+            Ok(Err(Some(_))) => (LeaderView::Unled(NAMESAKE), None),
+            Ok(Err(None)) => (LeaderView::Unled(NOBODY), None),
+            Err(StoreError::Failed(reason)) => (LeaderView::Unled(UNREACHABLE), Some(reason)),
             Err(error) => return Err(error.into()),
         };
         let is_away = why.is_some();
-        let reason = why.unwrap_or_else(|| standing.to_string());
+        let reason = why.unwrap_or_else(|| leader.to_string());
         let (standing_by, is_news) = match &mut standing_by {
             Some(standing_by) => {
-                let is_news = standing_by.standby.tell(standing);
+                let is_news = standing_by.standby.tell(leader);
                 (standing_by, is_news)
             }
-            None => (standing_by.insert(StandingBy::start(ports, standing)?), true),
+            None => (standing_by.insert(StandingBy::start(ports, leader)?), true),
         };
         if is_news && is_away {
             warn!(reason, "waiting to lead");

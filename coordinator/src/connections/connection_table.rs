@@ -22,13 +22,13 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// All connections of a port. The clock is passed in.
 #[derive(Debug)]
-pub(super) struct Register {
+pub(super) struct ConnectionTable {
     n_admitted: u64,
     entries: HashMap<u64, Entry>,
     /// Connections in their TLS handshake.
-    shaking: Line,
+    shaking: ConnectionQueue,
     /// Connections that wait for a request.
-    waiting: Line,
+    waiting: ConnectionQueue,
 }
 
 /// When a waiting connection is closed, and its number.
@@ -36,15 +36,15 @@ type Due = (Instant, u64);
 
 /// Maximal connections in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct QueueLimits {
     pub(super) in_all: usize,
     pub(super) of_address: usize,
 }
 
 /// Connections that wait for the same event, ordered by their deadlines.
 #[derive(Debug)]
-struct Line {
-    room: Room,
+struct ConnectionQueue {
+    room: QueueLimits,
     all: BTreeSet<Due>,
     /// The same by address, without empty entries.
     by_address: HashMap<IpAddr, BTreeSet<Due>>,
@@ -86,14 +86,14 @@ pub(super) struct Overdue {
     pub(super) n_waiting: usize,
 }
 
-impl Register {
+impl ConnectionTable {
     /// Creates an empty table with the limits for handshakes and for waiting connections.
-    pub(super) fn new(shaking: Room, waiting: Room) -> Self {
+    pub(super) fn new(shaking: QueueLimits, waiting: QueueLimits) -> Self {
         Self {
             n_admitted: 0,
             entries: HashMap::new(),
-            shaking: Line::new(shaking),
-            waiting: Line::new(waiting),
+            shaking: ConnectionQueue::new(shaking),
+            waiting: ConnectionQueue::new(waiting),
         }
     }
 
@@ -204,7 +204,7 @@ impl Register {
         }
     }
 
-    fn line(&mut self, shaking: bool) -> &mut Line {
+    fn line(&mut self, shaking: bool) -> &mut ConnectionQueue {
         if shaking { &mut self.shaking } else { &mut self.waiting }
     }
 
@@ -228,8 +228,8 @@ impl Register {
     }
 }
 
-impl Line {
-    fn new(room: Room) -> Self {
+impl ConnectionQueue {
+    fn new(room: QueueLimits) -> Self {
         Self { room, all: BTreeSet::new(), by_address: HashMap::new() }
     }
 
@@ -269,19 +269,23 @@ mod tests {
     use super::*;
 
     const MOST_WAITING: usize = 3;
-    const WAITING: Room = Room { in_all: usize::MAX, of_address: MOST_WAITING };
-    const SHAKING: Room = Room { in_all: 3, of_address: 2 };
+    const WAITING: QueueLimits = QueueLimits { in_all: usize::MAX, of_address: MOST_WAITING };
+    const SHAKING: QueueLimits = QueueLimits { in_all: 3, of_address: 2 };
 
     /// A connection table and its connections.
     struct Played {
-        register: Register,
+        table: ConnectionTable,
         now: Instant,
         closed: HashMap<u64, CancellationToken>,
     }
 
     impl Played {
         fn new() -> Self {
-            Self { register: Register::new(SHAKING, WAITING), now: Instant::now(), closed: HashMap::new() }
+            Self {
+                table: ConnectionTable::new(SHAKING, WAITING),
+                now: Instant::now(),
+                closed: HashMap::new(),
+            }
         }
 
         fn admit(&mut self, address: &str) -> Option<u64> {
@@ -296,7 +300,7 @@ mod tests {
         fn admit_to(&mut self, address: &str, shakes: bool) -> Option<u64> {
             let close = CancellationToken::new();
             let peer = address.parse().expect("an address");
-            let Admitted { number, instead } = self.register.admit(self.now, peer, close.clone(), shakes)?;
+            let Admitted { number, instead } = self.table.admit(self.now, peer, close.clone(), shakes)?;
             assert!(!instead || !self.closed().is_empty());
             self.closed.insert(number, close);
             Some(number)
@@ -305,7 +309,7 @@ mod tests {
         /// Advances the clock; returns the numbers of all closed connections.
         fn pass(&mut self, seconds: u64) -> Vec<u64> {
             self.now += Duration::from_secs(seconds);
-            self.register.close_overdue(self.now);
+            self.table.close_overdue(self.now);
             self.closed()
         }
 
@@ -324,24 +328,24 @@ mod tests {
         let asking = played.admit("10.0.0.1").expect("room");
         let working = played.admit("10.0.0.1").expect("room");
         assert!(played.pass(9).is_empty());
-        played.register.ask(played.now, asking);
-        played.register.begin_work(working);
+        played.table.ask(played.now, asking);
+        played.table.begin_work(working);
         assert_eq!(played.pass(1), [silent]);
         assert_eq!(played.pass(58), [silent]);
         assert_eq!(played.pass(1), [silent, asking]);
         assert_eq!(played.pass(100_000), [silent, asking]);
-        played.register.end_work(played.now, working);
+        played.table.end_work(played.now, working);
         assert_eq!(played.pass(59), [silent, asking]);
         assert_eq!(played.pass(1), [silent, asking, working]);
         // Events of closing connections have no effect.
-        played.register.ask(played.now, asking);
-        played.register.begin_work(working);
-        played.register.end_work(played.now, working);
+        played.table.ask(played.now, asking);
+        played.table.begin_work(working);
+        played.table.end_work(played.now, working);
         for number in [silent, asking, working] {
-            played.register.leave(number);
+            played.table.leave(number);
         }
-        assert!(played.register.entries.is_empty() && played.register.waiting.all.is_empty());
-        assert!(played.register.waiting.by_address.is_empty());
+        assert!(played.table.entries.is_empty() && played.table.waiting.all.is_empty());
+        assert!(played.table.waiting.by_address.is_empty());
     }
 
     #[test]
@@ -354,7 +358,7 @@ mod tests {
         played.pass(1);
         assert!(played.admit("10.0.0.1").is_some());
         assert_eq!(played.closed(), [first[0]]);
-        played.register.begin_work(first[1]);
+        played.table.begin_work(first[1]);
         assert!(played.admit("10.0.0.1").is_some(), "who is at work does not wait");
         for place in 0..MOST_WAITING {
             assert!(played.admit(&format!("2001:db8::{place}")).is_some());
@@ -367,12 +371,12 @@ mod tests {
     fn room_is_made_by_who_has_waited_longest() {
         let mut played = Played::new();
         let (first, second) = (played.admit("10.0.0.1"), played.admit("10.0.0.2"));
-        assert!(!played.register.make_room(played.now));
-        played.register.begin_work(first.expect("room"));
+        assert!(!played.table.make_room(played.now));
+        played.table.begin_work(first.expect("room"));
         played.pass(2);
-        assert!(played.register.make_room(played.now));
+        assert!(played.table.make_room(played.now));
         assert_eq!(played.closed(), [second.expect("room")]);
-        assert!(!played.register.make_room(played.now), "the other is at work");
+        assert!(!played.table.make_room(played.now), "the other is at work");
     }
 
     #[test]
@@ -387,14 +391,14 @@ mod tests {
         played.pass(1);
         played.shake("10.0.0.3").expect("room is made");
         assert_eq!(played.closed(), [first]);
-        assert!(!played.register.end_handshake(played.now, first), "it is being closed");
+        assert!(!played.table.end_handshake(played.now, first), "it is being closed");
         // It evicts the connection that has waited longest for a request.
-        assert!(played.register.end_handshake(played.now, second));
+        assert!(played.table.end_handshake(played.now, second));
         assert_eq!(played.closed(), [waiting[0], first]);
         assert_eq!(played.pass(4).len(), 3, "the one of 10.0.0.2 took too long");
         assert!(!played.closed().contains(&second));
         played.pass(100);
-        assert!(played.register.shaking.all.is_empty() && played.register.shaking.by_address.is_empty());
+        assert!(played.table.shaking.all.is_empty() && played.table.shaking.by_address.is_empty());
         assert!(played.closed().contains(&second));
     }
 }

@@ -19,30 +19,30 @@ pub(crate) const REQUEST: Duration = Duration::from_secs(15);
 
 /// A request in progress, from its head to the end of its answer. An extension of the request.
 #[derive(Clone, Debug)]
-pub(crate) struct Visit(Arc<Visiting>);
+pub(crate) struct RequestGuard(Arc<ActiveRequest>);
 
 #[derive(Debug)]
-struct Visiting {
+struct ActiveRequest {
     peer: Peer,
     at_work: AtomicBool,
 }
 
-impl Visit {
+impl RequestGuard {
     fn begin(peer: Peer) -> Self {
         peer.ask();
-        Self(Arc::new(Visiting { peer, at_work: AtomicBool::new(false) }))
+        Self(Arc::new(ActiveRequest { peer, at_work: AtomicBool::new(false) }))
     }
 
     /// Marks the connection as at work until the answer ends.
     pub(crate) fn begin_work(&self) {
-        let Visiting { peer, at_work } = &*self.0;
+        let ActiveRequest { peer, at_work } = &*self.0;
         if !at_work.swap(true, Ordering::Relaxed) {
             peer.begin_work();
         }
     }
 }
 
-impl Drop for Visiting {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         if *self.at_work.get_mut() {
             self.peer.end_work();
@@ -61,7 +61,7 @@ pub(crate) type TooLate = fn() -> Response;
 pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
     // Connections of a simulated network are not tracked.
     let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
-    let visit = peer.map(Visit::begin);
+    let visit = peer.map(RequestGuard::begin);
     if let Some(visit) = &visit {
         request.extensions_mut().insert(visit.clone());
     }
@@ -77,7 +77,7 @@ pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request
 /// The body of an answer, which is in progress until it is dropped.
 struct Attended {
     body: Body,
-    _visit: Visit,
+    _visit: RequestGuard,
 }
 
 impl HttpBody for Attended {

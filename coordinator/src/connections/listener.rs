@@ -18,10 +18,10 @@ use tokio_stream::Stream;
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::connection::Connection;
-use super::connection_table::{Admitted, Overdue, Register, Room};
+use super::connection_table::{Admitted, ConnectionTable, Overdue, QueueLimits};
 use super::peer::{ConnectionSlot, Peer, Shared};
 use super::stream::Stream as Carrier;
-use crate::tls::{Above, Tls};
+use crate::tls::{AppProtocol, Tls};
 
 /// How often deadlines are checked. If a check is this late, deadlines are not enforced: the process was suspended and
 /// has not read what clients sent.
@@ -45,7 +45,7 @@ const MOST_SHAKING: usize = 1024;
 
 /// Limits on connections that the operator has set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Most {
+pub struct ConnectionLimits {
     /// In total, of all ports.
     pub connections: Option<NonZeroUsize>,
     /// Waiting connections of one address, for each port.
@@ -54,7 +54,7 @@ pub struct Most {
     pub handshakes: Option<NonZeroUsize>,
 }
 
-impl Most {
+impl ConnectionLimits {
     /// Returns how many connections `n_files` file descriptors allow, if that is below the set limit.
     #[must_use]
     pub fn too_many(self, n_files: u64) -> Option<usize> {
@@ -83,13 +83,13 @@ pub struct Limits {
 impl Limits {
     /// Divides the file descriptors between the port for workers and operators, and the port for pages if there is one.
     #[must_use]
-    pub fn share(n_files: u64, with_pages: bool, most: Most) -> (Self, Self) {
+    pub fn share(n_files: u64, with_pages: bool, most: ConnectionLimits) -> (Self, Self) {
         let n_connections = allowed(n_files).min(most.connections.map_or(usize::MAX, NonZeroUsize::get));
         let n_pages = if with_pages { (n_connections / 4).min(MOST_TO_PAGES) } else { 0 };
         (Self::of(n_connections - n_pages, most), Self::of(n_pages, most))
     }
 
-    fn of(n_connections: usize, most: Most) -> Self {
+    fn of(n_connections: usize, most: ConnectionLimits) -> Self {
         let n_connections = n_connections.max(1);
         let half = n_connections.div_ceil(2);
         let n_waiting = most.waiting.map_or(half.min(MOST_WAITING), NonZeroUsize::get);
@@ -103,7 +103,7 @@ impl Limits {
 pub struct Port {
     listener: TcpListener,
     /// `None` for a port without TLS.
-    tls: Option<(Arc<Tls>, Above)>,
+    tls: Option<(Arc<Tls>, AppProtocol)>,
     /// TLS handshakes in progress; each returns a connection if it succeeds.
     shaking: JoinSet<Option<Connection>>,
     shared: Arc<Shared>,
@@ -120,22 +120,22 @@ impl Port {
     /// Serves workers and operators on `listener`. Must be called in a runtime.
     #[must_use]
     pub fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
-        Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, Above::Grpc)))
+        Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, AppProtocol::Grpc)))
     }
 
     /// Serves pages on `listener`. Must be called in a runtime.
     pub(crate) fn for_pages(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
-        Self::new("pages", listener, limits, tls.map(|tls| (tls, Above::Pages)))
+        Self::new("pages", listener, limits, tls.map(|tls| (tls, AppProtocol::Pages)))
     }
 
     fn new(
         name: &'static str,
         listener: TcpListener,
         limits: Limits,
-        tls: Option<(Arc<Tls>, Above)>,
+        tls: Option<(Arc<Tls>, AppProtocol)>,
     ) -> Self {
-        let shaking = Room { in_all: limits.n_shaking, of_address: limits.n_shaking.div_ceil(4) };
-        let waiting = Room { in_all: usize::MAX, of_address: limits.n_waiting };
+        let shaking = QueueLimits { in_all: limits.n_shaking, of_address: limits.n_shaking.div_ceil(4) };
+        let waiting = QueueLimits { in_all: usize::MAX, of_address: limits.n_waiting };
         let mut checks = tokio::time::interval(CHECK);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self {
@@ -197,7 +197,7 @@ impl Port {
     fn poll_room(&mut self) -> Poll<()> {
         let Some((_, makes_room)) = &mut self.arrived else { return Poll::Ready(()) };
         if !*makes_room {
-            *makes_room = self.shared.register(|register| register.make_room(Instant::now()));
+            *makes_room = self.shared.table(|table| table.make_room(Instant::now()));
             if *makes_room {
                 self.shared.say_closed(1, "there is no room for more, and it has waited longest");
             }
@@ -216,9 +216,9 @@ impl Port {
         // A failure costs only latency.
         _ = stream.set_nodelay(true);
         let (close, shakes) = (CancellationToken::new(), self.tls.is_some());
-        let admit = |register: &mut Register| register.admit(Instant::now(), peer, close.clone(), shakes);
+        let admit = |table: &mut ConnectionTable| table.admit(Instant::now(), peer, close.clone(), shakes);
         let what = if shakes { "too many TLS handshakes go on" } else { "too many of its address wait" };
-        let Some(Admitted { number, instead }) = self.shared.register(admit) else {
+        let Some(Admitted { number, instead }) = self.shared.table(admit) else {
             self.shared.say_refused(peer, what);
             return None;
         };
@@ -226,10 +226,10 @@ impl Port {
             self.shared.say_closed(1, &format!("{what}, and it has waited longest"));
         }
         let mut place = ConnectionSlot::new(Peer::new(self.shared.clone(), number, peer), place);
-        let Some((tls, above)) = &self.tls else {
+        let Some((tls, app_protocol)) = &self.tls else {
             return Some(Connection::new(Carrier::Plain(stream), close, place));
         };
-        let acceptor = tls.acceptor(*above);
+        let acceptor = tls.acceptor(*app_protocol);
         self.shaking.spawn(async move {
             match close.run_until_cancelled(acceptor.accept(stream)).await? {
                 Ok(stream) if place.peer().end_handshake() => {
@@ -254,7 +254,7 @@ impl Port {
         if late >= STANDSTILL {
             return;
         }
-        let Overdue { n_shaking, n_waiting } = self.shared.register(|register| register.close_overdue(now));
+        let Overdue { n_shaking, n_waiting } = self.shared.table(|table| table.close_overdue(now));
         if n_shaking > 0 {
             self.shared.say_closed(n_shaking, "the TLS handshake took too long");
         }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_part_of_all_files_is_kept_and_pages_get_a_quarter_of_the_rest() {
         let n_connections = |n_files, with_pages| {
-            let (workers, pages) = Limits::share(n_files, with_pages, Most::default());
+            let (workers, pages) = Limits::share(n_files, with_pages, ConnectionLimits::default());
             (workers.n_connections, pages.n_connections)
         };
         assert_eq!(n_connections(64, true), (24, 8));
@@ -309,18 +309,18 @@ mod tests {
         assert_eq!(n_connections(20_000, false).0, 19_968);
         assert_eq!(n_connections(0, true), (1, 1));
         assert_eq!(n_connections(u64::MAX, true), (Semaphore::MAX_PERMITS - MOST_TO_PAGES, MOST_TO_PAGES));
-        assert_eq!(Limits::share(20_000, true, Most::default()).0.n_waiting, MOST_WAITING);
+        assert_eq!(Limits::share(20_000, true, ConnectionLimits::default()).0.n_waiting, MOST_WAITING);
     }
 
     #[test]
     fn what_was_said_is_the_most_as_far_as_files_go() {
         let some = |number| NonZeroUsize::new(number);
-        let most = Most { connections: some(100), waiting: some(7), handshakes: some(5) };
+        let most = ConnectionLimits { connections: some(100), waiting: some(7), handshakes: some(5) };
         let (workers, pages) = Limits::share(1024, true, most);
         assert_eq!(workers, Limits { n_connections: 75, n_waiting: 7, n_shaking: 5 });
         assert_eq!(pages, Limits { n_connections: 25, n_waiting: 7, n_shaking: 5 });
         assert_eq!(most.too_many(1024), None);
-        let most = Most { connections: some(1000), ..Most::default() };
+        let most = ConnectionLimits { connections: some(1000), ..ConnectionLimits::default() };
         assert_eq!(most.too_many(1024), Some(992));
         assert_eq!(Limits::share(1024, false, most).0.n_connections, 992);
     }

@@ -10,27 +10,27 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::connection_table::{Register, Room};
+use super::connection_table::{ConnectionTable, QueueLimits};
 
 /// Shared state of a port and its connections.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// For the log.
     name: &'static str,
-    register: Mutex<Register>,
+    table: Mutex<ConnectionTable>,
     refusals: LogThrottle,
     closings: LogThrottle,
 }
 
 impl Shared {
-    pub(super) fn new(name: &'static str, shaking: Room, waiting: Room) -> Self {
-        let register = Mutex::new(Register::new(shaking, waiting));
-        Self { name, register, refusals: LogThrottle::default(), closings: LogThrottle::default() }
+    pub(super) fn new(name: &'static str, shaking: QueueLimits, waiting: QueueLimits) -> Self {
+        let table = Mutex::new(ConnectionTable::new(shaking, waiting));
+        Self { name, table, refusals: LogThrottle::default(), closings: LogThrottle::default() }
     }
 
-    pub(super) fn register<T>(&self, change: impl FnOnce(&mut Register) -> T) -> T {
+    pub(super) fn table<T>(&self, change: impl FnOnce(&mut ConnectionTable) -> T) -> T {
         // A panic leaves no inconsistent state: each change leaves the table valid.
-        change(&mut self.register.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn say_refused(&self, peer: IpAddr, reason: &str) {
@@ -79,7 +79,7 @@ impl Peer {
 
     /// Notes the end of the TLS handshake; `false` if the connection must close.
     pub(super) fn end_handshake(&self) -> bool {
-        self.shared.register(|register| register.end_handshake(Instant::now(), self.number))
+        self.shared.table(|table| table.end_handshake(Instant::now(), self.number))
     }
 
     /// Logs a failed TLS handshake.
@@ -89,17 +89,17 @@ impl Peer {
 
     /// Notes a request.
     pub(super) fn ask(&self) {
-        self.shared.register(|register| register.ask(Instant::now(), self.number));
+        self.shared.table(|table| table.ask(Instant::now(), self.number));
     }
 
     /// Notes that an answer is in progress.
     pub(super) fn begin_work(&self) {
-        self.shared.register(|register| register.begin_work(self.number));
+        self.shared.table(|table| table.begin_work(self.number));
     }
 
     /// Notes that an answer has ended.
     pub(super) fn end_work(&self) {
-        self.shared.register(|register| register.end_work(Instant::now(), self.number));
+        self.shared.table(|table| table.end_work(Instant::now(), self.number));
     }
 
     /// Logs that the connection is closed because the peer does not read.
@@ -133,6 +133,6 @@ impl ConnectionSlot {
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Peer { shared, number, .. } = &self.peer;
-        shared.register(|register| register.leave(*number));
+        shared.table(|table| table.leave(*number));
     }
 }

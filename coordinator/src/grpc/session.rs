@@ -18,7 +18,7 @@ use tracing::{debug, warn};
 
 use super::refusal::{invalid_message, peer};
 use crate::auth::{AuthContext, NameError, REVOKED};
-use crate::connections::{NotYetAtWork, Visit};
+use crate::connections::{NotYetAtWork, RequestGuard};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;
@@ -90,7 +90,7 @@ impl Workers for WorkersService {
 /// What a session knows about its worker.
 struct Heard {
     /// The session's request; its connection counts as active from the Hello on.
-    visit: Option<Visit>,
+    visit: Option<RequestGuard>,
     /// Determines the names under which the worker may report.
     auth: Option<AuthContext>,
     /// The worker's name, after its Hello.
@@ -173,7 +173,7 @@ async fn receive(
         if let ToCoordinator::Hello(hello) = &message {
             _ = heard.name.set(hello.name.to_string());
             // Active before the name is bound: binding takes a while when thousands of workers connect at once.
-            heard.visit.iter().for_each(Visit::begin_work);
+            heard.visit.iter().for_each(RequestGuard::begin_work);
             if let Some(auth) = &heard.auth {
                 auth.use_name(&hello.name).await.map_err(not_bound)?;
             }

@@ -17,7 +17,7 @@ use tonic_health::ServingStatus;
 use super::jobs::JobsService;
 use super::server::{LARGEST_OF_ANYBODY, serve_router};
 use super::session::WorkersService;
-use crate::standby::{Standby, Standing};
+use crate::standby::{LeaderView, Standby};
 
 /// The path of session requests.
 const SESSION: &str = "/queens.v1.Workers/Session";
@@ -44,15 +44,15 @@ where
             if request.uri().path() == SESSION {
                 standby.note_standby_contact();
             }
-            let refusal = refusal(&standby.standing());
+            let refusal = refusal(&standby.leader());
             async move { refusal.into_http::<tonic::body::Body>() }
         });
     serve_router(router, incoming, stop).await
 }
 
-fn refusal(standing: &Standing) -> Status {
-    let mut status = Status::unavailable(standing.to_string());
-    if let Standing::Led(leader) = standing
+fn refusal(leader: &LeaderView) -> Status {
+    let mut status = Status::unavailable(leader.to_string());
+    if let LeaderView::Led(leader) = leader
         && let Ok(url) = leader.url.parse()
     {
         status.metadata_mut().insert(LEADER_KEY, url);

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 
 use super::state::App;
 
-/// Liveness: the process answers.
+/// Checks whether the process answers.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/healthz",
@@ -15,9 +15,9 @@ pub(super) async fn health() -> &'static str {
     "ok\n"
 }
 
-/// Readiness: the coordinator makes progress.
+/// Checks whether jobs are making progress.
 ///
-/// It is ready while the event loop runs, keeps up, and can make its changes durable.
+/// They are while the event loop runs, keeps up, and can make its changes durable.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/readyz",

@@ -11,9 +11,8 @@ use super::history_json::{FleetLevelView, LevelView, fleet_levels, levels, run};
 use super::refusal::described::{NoSuchJob, Senseless};
 use super::state::{App, find, job_id};
 
-/// A job's progress at six resolutions: steps of 1, 10, 60, 600, 3600 and 86400 seconds, which cover the last five
-/// minutes, two hours, day, thirty days, year and ten years. Times without counting or without a coordinator have no
-/// samples.
+/// A job's progress in steps of 1, 10, 60, 600, 3600 and 86400 seconds, over the last five minutes, two hours, day,
+/// thirty days, year and ten years. Times without counting or without a coordinator have no samples.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct History {

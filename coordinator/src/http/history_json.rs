@@ -75,8 +75,7 @@ fn every(level: &Level, points: &[Point]) -> LevelView {
     LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
 }
 
-/// Returns the whole run in at most about `most` samples, by merging neighbours. `None` if there are fewer than two
-/// points. O(points).
+/// Merges the whole run to at most about `most` samples; `None` if there are fewer than two points. O(points).
 pub(super) fn run(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelView> {
     let (level, points) = whole(levels).filter(|(_, points)| points.len() > 1)?;
     let n_together = u64::try_from(points.len().div_ceil(most.max(1))).unwrap_or(u64::MAX);
@@ -97,7 +96,7 @@ pub(super) fn run(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelV
     Some(LevelView { step_seconds: level.step_seconds * n_together, samples: samples.collect() })
 }
 
-/// Returns all levels of the fleet. O(points), of which there are at most 60,000.
+/// Returns all levels of the fleet. O(points), at most 60,000.
 pub(super) fn fleet_levels(curves: &Curves) -> Vec<FleetLevelView> {
     let [search, halves, workers] =
         [Subject::Search, Subject::Halves, Subject::Workers].map(|subject| curves.levels(subject));

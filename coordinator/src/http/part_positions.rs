@@ -76,8 +76,7 @@ fn of_halves(parts: &[&HalvesPart]) -> Vec<MapPosition> {
     places
 }
 
-/// Returns for each known column, from the centre outwards, whether it is the lower half's; the upper half's sort
-/// first.
+/// Returns whether each known column is the lower half's, from the centre outwards; the upper half's sort first.
 fn pattern(part: &HalvesPart) -> Vec<bool> {
     let (upper, lower) = (part.upper_columns(), part.lower_columns());
     let mut known: Vec<u32> = (0..u32::BITS).filter(|&column| (upper | lower) >> column & 1 == 1).collect();
@@ -92,7 +91,7 @@ fn ceil_sqrt(number: usize) -> usize {
     root + usize::from(root * root < number)
 }
 
-/// Converts a coordinate, none of which exceeds [`WIDEST`].
+/// Converts a coordinate, which is at most [`WIDEST`].
 fn small(number: usize) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }

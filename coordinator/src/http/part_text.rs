@@ -24,7 +24,7 @@ use super::state::App;
 /// The width of a square in pixels.
 const TILE: u32 = 32;
 
-/// Limits concurrent searches for a subproblem's queens, each of which takes seconds on the largest boards.
+/// Limits concurrent searches for a subproblem's queens, which take seconds on the largest boards.
 static SEARCHES: Semaphore = Semaphore::const_new(2);
 
 #[derive(Debug, Deserialize)]
@@ -170,10 +170,10 @@ const fn describe(image: Symmetry) -> &'static str {
     }
 }
 
-/// A picture of the board that is counted.
+/// A picture of the counted board.
 ///
-/// For a cross, it shows the queens of the cross and, on green squares, those of the subproblem. For halves, it shows
-/// the middle row's queen, those of the subproblem, and the columns of each half: blue above the middle, violet below.
+/// A cross shows its queens and, on green squares, those of the subproblem. A part of halves shows the middle row's
+/// queen, those of the subproblem, and the columns of each half: blue above the middle, violet below.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",

@@ -19,7 +19,7 @@ use super::not_found::{self, is_of_a_person};
 use super::pages;
 use super::refusal::RequestRefusal;
 use super::security_headers::{self, Hosts};
-use crate::standby::{Standby, Standing};
+use crate::standby::{LeaderView, Standby};
 
 /// Builds the routes of a standby.
 pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
@@ -38,7 +38,7 @@ pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
 }
 
 async fn readiness(State(standby): State<Standby>) -> (StatusCode, String) {
-    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", standby.standing()))
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", standby.leader()))
 }
 
 async fn metrics(headers: HeaderMap) -> Response {
@@ -56,10 +56,10 @@ async fn metrics(headers: HeaderMap) -> Response {
 
 /// Redirects to the same path of the leader, keeping the method.
 async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
-    let standing = standby.standing();
-    let pages = match &standing {
-        Standing::Led(leader) => leader.pages.as_ref(),
-        Standing::Unled(_) => None,
+    let leader = standby.leader();
+    let pages = match &leader {
+        LeaderView::Led(leader) => leader.pages.as_ref(),
+        LeaderView::Unled(_) => None,
     };
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let mut response = match pages {
@@ -70,7 +70,7 @@ async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
                         <a href=\"\">Try again</a>.";
             not_found::page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
         }
-        None => RequestRefusal::unavailable(standing.to_string()).into_response(),
+        None => RequestRefusal::unavailable(leader.to_string()).into_response(),
     };
     // The leader may have changed by the next request.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

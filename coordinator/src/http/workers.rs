@@ -26,7 +26,7 @@ pub(super) struct Named {
 /// The workers that a command affects.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct Affected {
+pub(super) struct ChangedWorkers {
     /// Number of workers that have the name now.
     workers: usize,
 }
@@ -36,9 +36,9 @@ pub(super) struct Affected {
     post,
     path = "/api/v1/workers/drain",
     request_body = Named,
-    responses((status = 200, description = "The answer.", body = Affected), NotDecided, NoSuchWorker),
+    responses((status = 200, description = "The answer.", body = ChangedWorkers), NotDecided, NoSuchWorker),
 ))]
-pub(super) async fn drain(State(app): State<App>, body: Body<Named>) -> Answer<Affected> {
+pub(super) async fn drain(State(app): State<App>, body: Body<Named>) -> Answer<ChangedWorkers> {
     change(&app, body, WorkerChange::Drain).await
 }
 
@@ -47,9 +47,9 @@ pub(super) async fn drain(State(app): State<App>, body: Body<Named>) -> Answer<A
     post,
     path = "/api/v1/workers/block",
     request_body = Named,
-    responses((status = 200, description = "The answer.", body = Affected), NotDecided, NoSuchWorker),
+    responses((status = 200, description = "The answer.", body = ChangedWorkers), NotDecided, NoSuchWorker),
 ))]
-pub(super) async fn block(State(app): State<App>, body: Body<Named>) -> Answer<Affected> {
+pub(super) async fn block(State(app): State<App>, body: Body<Named>) -> Answer<ChangedWorkers> {
     change(&app, body, WorkerChange::Block).await
 }
 
@@ -58,15 +58,15 @@ pub(super) async fn block(State(app): State<App>, body: Body<Named>) -> Answer<A
     post,
     path = "/api/v1/workers/unblock",
     request_body = Named,
-    responses((status = 200, description = "The answer.", body = Affected), NotDecided, NoSuchWorker),
+    responses((status = 200, description = "The answer.", body = ChangedWorkers), NotDecided, NoSuchWorker),
 ))]
-pub(super) async fn unblock(State(app): State<App>, body: Body<Named>) -> Answer<Affected> {
+pub(super) async fn unblock(State(app): State<App>, body: Body<Named>) -> Answer<ChangedWorkers> {
     change(&app, body, WorkerChange::Unblock).await
 }
 
-async fn change(app: &App, body: Body<Named>, change: WorkerChange) -> Answer<Affected> {
+async fn change(app: &App, body: Body<Named>, change: WorkerChange) -> Answer<ChangedWorkers> {
     let Json(Object(Named { name })) = body?;
     let name = worker_name(&name).map_err(|invalid| RequestRefusal::bad_request(invalid.to_string()))?;
     let workers = carried_out(app, app.handle.change_workers(name, change)).await??;
-    Ok(Json(Affected { workers }))
+    Ok(Json(ChangedWorkers { workers }))
 }

@@ -128,7 +128,7 @@ fn what_is_only_in_the_log_is_kept() {
     let before = load(directory(live).path());
     assert!(live["queens.db-wal"].len() > PAGE);
     let mut damaged = live.clone();
-    // Both tables have lost their root pages.
+    // The first page holds the roots of all tables: no pointer leads to their rows any more.
     damaged.get_mut(DATABASE).expect("a database")[..PAGE].fill(0);
     let (_, new) = recovered(&damaged);
     assert_eq!(load(new.path()).jobs[0].coverage, before.jobs[0].coverage);

@@ -1,4 +1,4 @@
-//! Looks up in the store what was counted before.
+//! Looks up stored records for comparisons and draws.
 
 use queens_ledger::Comparison;
 use queens_ledger::store::StoreError;
@@ -8,8 +8,8 @@ use super::EventLoop;
 use crate::metrics::Fate;
 
 impl EventLoop {
-    /// Looks up what was counted before, and sets aside jobs of which something else is stored than was written. A store
-    /// that can't be reached is asked once: each answer may be long in coming.
+    /// Looks up earlier counts. Sets aside jobs whose stored data differ from what was written. After a failure of the
+    /// store, asks it nothing more: each answer may take long.
     pub(super) fn look_up(&mut self, comparisons: &[Comparison], draws: &[Draw]) -> Result<(), StoreError> {
         for comparison in comparisons {
             let found = self.store.find(comparison.job, comparison.second.span);
@@ -27,11 +27,11 @@ impl EventLoop {
         Ok(())
     }
 
-    /// What the store has answered, or `None` if it says that a job is damaged, which is set aside then.
+    /// Returns the store's answer. If a job is damaged, sets it aside and returns `None`.
     fn unless_damaged<T>(&mut self, answer: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         match answer {
             Err(StoreError::DamagedJob { job, reason }) => {
-                // Unless an earlier state was put back, which contradicts all that is in memory.
+                // Fails if an earlier state was restored, which contradicts everything in memory.
                 self.store.confirm()?;
                 self.core.set_aside(job, reason);
                 Ok(None)

@@ -1,7 +1,7 @@
-//! How fast jobs were counted, and by how many workers, in steps of several levels: the longer ago, the coarser.
+//! The curves of jobs and workers: how fast jobs were counted, at several resolutions. Older data are coarser.
 //!
-//! What is measured goes into a step of every level at once, so that a coarse step has the sum of the fine ones. A step
-//! knows for how long it was measured: a mean is that of the measured time, and nothing is told of any other.
+//! Each measurement goes into a step of every level at once, so a coarse step has the sum of the fine ones. A step
+//! knows its measured time: a mean covers only that time, and nothing is claimed about the rest.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,37 +12,37 @@ use queens_store::history::{LEVELS, N_LEVELS, Point, Subject};
 
 use crate::snapshot::Snapshot;
 
-/// How often a job is looked at.
+/// The sampling interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What was recorded between two looks is not told of if they are farther apart: this process stood still.
+/// A longer interval is not recorded: this process stood still.
 const FARTHEST: Duration = Duration::from_secs(10);
 
-/// A coordinator that starts gets reports of what was counted while nobody measured. They come soon.
+/// After a start, reports arrive soon about work that was done while nobody measured. They are ignored for this time.
 const LATE_REPORTS: Duration = Duration::from_secs(2);
 
-/// Jobs that are measured at the same time.
+/// The maximum number of jobs that are measured at the same time.
 const MOST_JOBS: usize = 32;
 
-/// What counts as now.
+/// The time over which the present speed is averaged.
 const NOW_MS: u64 = 10_000;
 const HOUR_MS: u64 = 3_600_000;
 
-/// The shortest time of which a mean says something.
+/// The shortest measured time for a meaningful mean.
 const SHORTEST_MS: u64 = 500;
 
-/// Those of all jobs, and of the fleet.
+/// The curves of all jobs, and of the fleet.
 #[derive(Debug, Default)]
 pub struct Curves {
     curves: BTreeMap<Subject, Curve>,
-    /// What is counted at present.
+    /// The subjects that are counted at present.
     going: BTreeSet<Subject>,
     looked: Option<Duration>,
-    /// For how long workers have been connected, together.
+    /// The connection time of all workers, summed.
     worker_ms: u128,
-    /// Those with points that are not stored as they are now.
+    /// The subjects with points that are not stored in their present form.
     unstored: BTreeSet<Subject>,
-    /// By level: the first and the last step that are kept of jobs.
+    /// Per level, the first and the last step that are kept of jobs.
     kept: [(u64, u64); N_LEVELS],
     open: [OpenStep; N_LEVELS],
 }
@@ -50,15 +50,15 @@ pub struct Curves {
 #[derive(Debug, Default)]
 struct Curve {
     levels: [VecDeque<Point>; N_LEVELS],
-    /// By level: the first point that is not stored as it is now.
+    /// Per level, the first point that is not stored in its present form.
     unstored: [Option<u64>; N_LEVELS],
-    /// When it was last looked at, and its nodes then.
+    /// The time of the last sample, and the nodes then.
     last: Option<(Duration, u128)>,
-    /// When this process first saw it counted, and its nodes then.
+    /// The time when this process first saw it counted, and the nodes then.
     first: Option<(Duration, u128)>,
 }
 
-/// Nodes per second, as far as they are known.
+/// Nodes per second, if known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Speeds {
     /// Over the last ten seconds.
@@ -68,7 +68,7 @@ pub struct Speeds {
 }
 
 impl Curves {
-    /// Goes on with what is stored.
+    /// Continues with stored points.
     pub(crate) fn restore(mut points: Vec<Point>, are_stored: bool) -> Self {
         let mut curves = Self::default();
         points.sort_by_key(|point| (point.subject, point.level, point.number));
@@ -92,15 +92,15 @@ impl Curves {
         curves
     }
 
-    /// Whether it is time to look at jobs: once a second, and when one begins or ends.
+    /// Returns whether to sample now: once a second, and when a job begins or ends.
     pub(crate) fn is_due(&self, now: Duration, jobs: &[JobStatus]) -> bool {
         let going = measured(jobs);
         going != self.going
             || (!going.is_empty() && self.looked.is_none_or(|at| now.saturating_sub(at) >= LOOK))
     }
 
-    /// Looks at jobs and workers at a time of a clock that never goes back, and of the calendar. Returns whether there is
-    /// anything new. O of the jobs and the workers.
+    /// Samples jobs and workers. `now` is a monotonic clock, `at_ms` the calendar. Returns whether there are new data.
+    /// O(jobs + workers).
     pub(crate) fn look(&mut self, now: Duration, at_ms: u64, snapshot: &Snapshot) -> bool {
         let looked = self.looked.replace(now);
         let n_workers = snapshot.workers.iter().filter(|worker| worker.connected).count();
@@ -109,11 +109,11 @@ impl Curves {
         let going = measured(&snapshot.jobs);
         let before = std::mem::replace(&mut self.going, going);
         let looked_at = |subject: &Subject| before.contains(subject) || self.going.contains(subject);
-        let mut standings: Vec<Standing> = Vec::new();
+        let mut standings: Vec<ProgressTotals> = Vec::new();
         for job in &snapshot.jobs {
             let (subject, nodes) = (Subject::Job(job.id), job.progress.nodes);
             if looked_at(&subject) {
-                standings.push(Standing { subject, nodes, billionths: billionths(job.fraction()) });
+                standings.push(ProgressTotals { subject, nodes, billionths: billionths(job.fraction()) });
             }
         }
         let of_method = |subject: Subject| {
@@ -123,7 +123,7 @@ impl Curves {
         for subject in [Subject::Search, Subject::Halves, Subject::Workers] {
             if looked_at(&subject) {
                 let nodes = if subject == Subject::Workers { self.worker_ms } else { of_method(subject) };
-                standings.push(Standing { subject, nodes, billionths: 0 });
+                standings.push(ProgressTotals { subject, nodes, billionths: 0 });
             }
         }
         let mut is_changed = false;
@@ -138,8 +138,8 @@ impl Curves {
         is_changed
     }
 
-    /// Drops what is too old or too much, and what is of the future, as the clock was wrong then. Returns the first and
-    /// the last step that are kept of each level of jobs.
+    /// Drops points that are too old or too many, and points in the future, which come from a wrong clock. Returns the
+    /// first and the last step to keep of jobs, per level.
     pub(crate) fn prune(&mut self, at_ms: u64) -> [(u64, u64); N_LEVELS] {
         for (level, of) in LEVELS.iter().enumerate() {
             let last = at_ms / (of.step_seconds * 1000);
@@ -164,8 +164,8 @@ impl Curves {
         self.kept
     }
 
-    /// The first step that is kept of a level of jobs because of how many points it has. If there are too many, a
-    /// twentieth of them goes, so that this is seldom.
+    /// Returns the first step of a level that the maximum number of jobs' points allows. If there are too many points,
+    /// a twentieth of them goes, so that this is rare.
     fn first_of_most(&self, level: usize) -> u64 {
         let most = LEVELS[level].most_points;
         let jobs = || self.curves.iter().filter(|(subject, _)| subject.is_job());
@@ -174,12 +174,12 @@ impl Curves {
             return self.kept[level].0;
         }
         let mut numbers: Vec<u64> = points().map(|point| point.number).collect();
-        // There are not so many of one step that none would go.
+        // No step has so many points that none would go.
         let n_dropped = numbers.len() - (most - most / 20);
         *numbers.select_nth_unstable(n_dropped).1
     }
 
-    /// What is not stored as it is now.
+    /// Returns the points that are not stored in their present form.
     pub(crate) fn unstored(&self) -> Vec<Point> {
         let curves = self.unstored.iter().filter_map(|subject| self.curves.get(subject));
         let levels = curves.flat_map(|curve| curve.levels.iter().zip(curve.unstored));
@@ -192,7 +192,7 @@ impl Curves {
         unstored
     }
 
-    /// All of it is stored.
+    /// Marks everything as stored.
     pub(crate) fn stored(&mut self) {
         for subject in std::mem::take(&mut self.unstored) {
             if let Some(curve) = self.curves.get_mut(&subject) {
@@ -201,7 +201,7 @@ impl Curves {
         }
     }
 
-    /// Nothing of it is stored.
+    /// Marks everything as not stored.
     pub(crate) fn lose(&mut self) {
         for (subject, curve) in &mut self.curves {
             curve.unstored =
@@ -210,7 +210,7 @@ impl Curves {
         }
     }
 
-    /// How fast a job is counted.
+    /// Returns the speeds of a job.
     pub fn speeds(&self, job: JobId, at_ms: u64) -> Speeds {
         let Some(Curve { levels: [fine, middle, ..], .. }) = self.curves.get(&Subject::Job(job)) else {
             return Speeds::default();
@@ -222,7 +222,7 @@ impl Curves {
         Speeds { now: over(fine, NOW_MS), hour: over(middle, HOUR_MS) }
     }
 
-    /// What is known of a job or the fleet, by level, the oldest first.
+    /// Returns the points of a job or the fleet, by level, the oldest first.
     pub fn levels(&self, subject: Subject) -> [Vec<Point>; N_LEVELS] {
         let Some(curve) = self.curves.get(&subject) else { return Default::default() };
         std::array::from_fn(|level| curve.levels[level].iter().copied().collect())
@@ -234,11 +234,11 @@ impl Curve {
         &mut self,
         now: Duration,
         at_ms: u64,
-        standing: Standing,
+        standing: ProgressTotals,
         is_going: bool,
         open: &mut [OpenStep; N_LEVELS],
     ) -> bool {
-        let Standing { subject, nodes, billionths } = standing;
+        let ProgressTotals { subject, nodes, billionths } = standing;
         let (first_seen, nodes_then) = *self.first.get_or_insert((now, nodes));
         let next = is_going.then_some((now, nodes));
         let Some((at, before)) = std::mem::replace(&mut self.last, next) else { return false };
@@ -265,7 +265,7 @@ impl Curve {
         let step_ms = LEVELS[level].step_seconds * 1000;
         let (number, end_ms) = (at_ms / step_ms, at_ms % step_ms);
         let points = &mut self.levels[level];
-        // The clock was put back.
+        // The clock was set back.
         while points.back().is_some_and(|last| last.number > number) {
             points.pop_back();
         }
@@ -276,7 +276,7 @@ impl Curve {
                 point.nodes = point.nodes.saturating_add(nodes);
                 point.billionths = billionths;
             }
-            // There are few of the fleet.
+            // The fleet has few points.
             None if !subject.is_job() || open.has_room(level, number) => {
                 points.push_back(Point { subject, level, number, end_ms, measured_ms, nodes, billionths });
             }
@@ -287,15 +287,15 @@ impl Curve {
     }
 }
 
-/// How a job or the fleet stands.
+/// The present state of a job or the fleet.
 #[derive(Clone, Copy)]
-struct Standing {
+struct ProgressTotals {
     subject: Subject,
     nodes: u128,
     billionths: u32,
 }
 
-/// What was recorded since the last look.
+/// The progress since the last sample.
 #[derive(Clone, Copy)]
 struct Sample {
     subject: Subject,
@@ -305,7 +305,7 @@ struct Sample {
     billionths: u32,
 }
 
-/// The latest step of a level, and how many jobs have a point in it.
+/// The latest step of a level, and the number of jobs with a point in it.
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenStep {
     number: u64,
@@ -313,7 +313,7 @@ struct OpenStep {
 }
 
 impl OpenStep {
-    /// Makes room for one more point, if there is any: a level holds at least twenty steps.
+    /// Makes room for one more point, if possible: a level holds at least twenty steps.
     fn has_room(&mut self, level: usize, number: u64) -> bool {
         if self.number != number {
             *self = Self { number, n_points: 0 };
@@ -329,7 +329,7 @@ fn billionths(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * 1e9) as u32
 }
 
-/// What is measured: of the jobs that are counted, the first that are served, and while there are any, the fleet.
+/// Returns the subjects to measure: the running jobs that are served first, and the fleet while any job runs.
 fn measured(jobs: &[JobStatus]) -> BTreeSet<Subject> {
     let mut going: Vec<&JobStatus> = jobs.iter().filter(|job| job.state == JobState::Running).collect();
     let of_fleet: BTreeSet<Subject> = going.iter().map(|job| Subject::of_method(job.method)).collect();
@@ -341,7 +341,7 @@ fn measured(jobs: &[JobStatus]) -> BTreeSet<Subject> {
     going.into_iter().map(|job| Subject::Job(job.id)).chain(of_fleet).chain(workers).collect()
 }
 
-/// Nodes per second of these points together.
+/// Returns the nodes per second of these points together.
 pub fn mean<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<f64> {
     let (mut nodes, mut measured_ms) = (0.0, 0);
     for point in points {

@@ -1,9 +1,9 @@
-//! All that is known of a curve, in the finest steps in which it is known.
+//! Selects the finest resolution that covers all that is known of a curve.
 
 use queens_store::history::{LEVELS, Level, N_LEVELS, Point};
 
-/// The finest level that goes back to where the longest begins, and its points; `None` if nothing is known. What a step
-/// began with may be measured in another, so that a step or two, or a fiftieth of the time, may be missing. O(levels).
+/// Returns the finest level that goes as far back as the longest, and its points; `None` if nothing is known. Up to
+/// two steps, or a fiftieth of the time, may be missing: another step may measure the start of one. O(levels).
 pub fn whole(levels: &[Vec<Point>; N_LEVELS]) -> Option<(&'static Level, &[Point])> {
     let ends = levels.iter().filter_map(|points| Some((begins(points.first()?), points.last()?.at_ms())));
     let (first, last) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
@@ -14,7 +14,7 @@ pub fn whole(levels: &[Vec<Point>; N_LEVELS]) -> Option<(&'static Level, &[Point
     LEVELS.iter().zip(levels).find(is_whole).map(|(level, points)| (level, &points[..]))
 }
 
-/// When what a point says was begun to be measured, in milliseconds since 1970.
+/// Returns the start of a point's measurement, in milliseconds since 1970.
 pub fn begins(point: &Point) -> u64 {
     point.at_ms().saturating_sub(point.measured_ms)
 }

@@ -1,4 +1,4 @@
-//! What is measured is told, and nothing else is.
+//! Tests that history shows what was measured, and nothing else.
 
 use queens_model::{JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{BoardSize, Method};
@@ -7,7 +7,7 @@ use queens_store::sqlite::SqliteStore;
 
 use super::*;
 
-/// A time of today, on the first second of a day.
+/// A recent time, at the first second of a day.
 const BEGINNING_MS: u64 = 20_000 * 86_400_000;
 
 pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
@@ -18,7 +18,7 @@ pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
     }
 }
 
-/// How things stand with these jobs.
+/// Returns a snapshot with these jobs.
 fn of_jobs<const N: usize>(jobs: [JobStatus; N]) -> Snapshot {
     Snapshot { jobs: jobs.into(), ..Snapshot::default() }
 }
@@ -42,17 +42,17 @@ pub(super) fn worker(id: u64, connected: bool) -> WorkerStatus {
     }
 }
 
-/// The curves of job 1, looked at by hand.
+/// The curves of job 1, sampled manually.
 #[derive(Default)]
-struct Looks {
+struct Observations {
     curves: Curves,
     now_ms: u64,
-    /// What the calendar is ahead.
+    /// How far the calendar is ahead of the clock.
     ahead_ms: u64,
     nodes: u128,
 }
 
-impl Looks {
+impl Observations {
     fn at_ms(&self) -> u64 {
         BEGINNING_MS + self.now_ms + self.ahead_ms
     }
@@ -68,7 +68,7 @@ impl Looks {
         self.look(JobState::Running);
     }
 
-    /// Nodes and milliseconds of each level.
+    /// Returns the nodes and milliseconds of each level.
     fn sums(&self) -> [(u64, u64); N_LEVELS] {
         let sum = |points: Vec<Point>| {
             let nodes = points.iter().map(|point| point.nodes).sum();
@@ -80,7 +80,7 @@ impl Looks {
 
 #[test]
 fn a_coarse_step_is_the_sum_of_the_fine_ones() {
-    let mut looks = Looks::default();
+    let mut looks = Observations::default();
     looks.look(JobState::Running);
     let mut random: u64 = 1;
     for _ in 0..250 {
@@ -96,16 +96,16 @@ fn a_coarse_step_is_the_sum_of_the_fine_ones() {
 
 #[test]
 fn what_nobody_measured_is_in_no_mean() {
-    let mut looks = Looks::default();
+    let mut looks = Observations::default();
     looks.look(JobState::Running);
     (0..60).for_each(|_| looks.count(1000, 500));
-    // Paused, and the process stopped meanwhile.
+    // The job is paused, and the process stops meanwhile.
     looks.now_ms += 400;
     looks.look(JobState::Paused);
     looks.now_ms += 600_000;
     looks.look(JobState::Running);
     (0..60).for_each(|_| looks.count(1000, 500));
-    // It stands still, and reports come when it goes on.
+    // The process stands still, and reports come when it continues.
     looks.count(120_000, 1_000_000);
     (0..60).for_each(|_| looks.count(1000, 500));
     assert_eq!(looks.sums(), [(90_000, 180_400); N_LEVELS]);
@@ -118,7 +118,7 @@ fn what_nobody_measured_is_in_no_mean() {
 
 #[test]
 fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
-    let mut looks = Looks { nodes: 1_000_000, ..Looks::default() };
+    let mut looks = Observations { nodes: 1_000_000, ..Observations::default() };
     looks.look(JobState::Running);
     // Workers that counted meanwhile report at once.
     looks.count(1000, 777_777);
@@ -129,7 +129,7 @@ fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
 
 #[test]
 fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
-    let mut looks = Looks { ahead_ms: 40 * 86_400_000, ..Looks::default() };
+    let mut looks = Observations { ahead_ms: 40 * 86_400_000, ..Observations::default() };
     looks.look(JobState::Running);
     (0..10).for_each(|_| looks.count(1000, 500));
     looks.ahead_ms = 0;
@@ -146,7 +146,7 @@ fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
     assert_eq!(looks.sums()[0], (5000, 10_000));
 }
 
-/// Keeps what it is given, unless it is told to fail.
+/// A history store that keeps all changes in memory, or fails on demand.
 #[derive(Clone, Debug, Default)]
 struct Kept(Arc<Mutex<KeptChanges>>);
 
@@ -170,7 +170,7 @@ impl History for Kept {
 }
 
 impl Kept {
-    /// What it was given since the last call, and whether it fails from now on.
+    /// Returns the changes since the last call, and sets whether it fails from now on.
     fn take(&self, fails: Option<fn(String) -> NotKept>) -> Vec<Change> {
         let mut kept = self.0.lock().expect("nobody panics");
         kept.fails = fails;
@@ -178,7 +178,7 @@ impl Kept {
     }
 }
 
-/// Tells of a job that is counted for so many seconds, ten times a second.
+/// Publishes a running job for this many seconds, ten times a second.
 async fn count(snapshots: &watch::Sender<Arc<Snapshot>>, seconds: u128) {
     for _ in 0..10 * seconds {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -198,13 +198,13 @@ async fn it_is_stored_once_in_ten_seconds_and_not_while_nothing_happens() {
     count(&snapshots, 100).await;
     let n_stored = kept.take(None).len();
     assert!((8..=10).contains(&n_stored), "{n_stored} times in 100 s");
-    // The last seconds, if they are not among those; and nothing after that.
+    // The last seconds may be stored later, and nothing after that.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let n_late = kept.take(None).len();
     assert!(n_late <= 1 && n_stored + n_late >= 9, "{n_stored} and {n_late} times");
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(kept.take(None).len(), 0);
-    // What is new at the end does not wait.
+    // At the end, new points are stored at once.
     count(&snapshots, 3).await;
     drop(snapshots);
     running.await.expect("it ends");
@@ -234,7 +234,7 @@ async fn what_could_not_be_stored_is_stored_later() {
     let stored = kept.take(Some(NotKept::Lost));
     assert_eq!(stored.iter().map(|change| change.events.len()).collect::<Vec<_>>()[..1], [1]);
     assert!(nodes(&stored)[0] > *nodes(&failed).last().expect("some"));
-    // All of it, if what was stored is lost.
+    // After a loss, everything is stored again.
     count(&snapshots, 12).await;
     let lost = kept.take(None);
     assert_eq!(lost[0].events.len(), 0);
@@ -266,13 +266,13 @@ fn many_jobs_do_not_take_more_room() {
     for (level, n_points) in LEVELS.iter().zip(n_points) {
         assert!((1..=level.most_points).contains(&n_points), "{n_points} of {level:?}");
     }
-    // The latest is there.
+    // The latest job is there.
     assert_eq!(curves.levels(Subject::Job(JobId(20_000)))[0].len(), 1);
-    // Those that began first are not the only ones.
+    // The first jobs are not the only ones.
     assert_eq!(curves.levels(Subject::Job(JobId(1))).map(|points| points.len()), [0, 0, 0, 0, 1, 1]);
 }
 
-/// Two jobs by search and one by halves, one after the other and together, and workers that come.
+/// Measures two jobs by search and one by halves, in turn and together, and arriving workers.
 #[test]
 fn the_fleet_is_measured_while_anything_is_counted() {
     let mut curves = Curves::default();
@@ -294,7 +294,7 @@ fn the_fleet_is_measured_while_anything_is_counted() {
     };
     look([job(1, running, 0), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 1);
     look([job(1, running, 50), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 2);
-    // One ends and another begins; nothing of either is lost or there twice.
+    // One ends and another begins; no work is lost or counted twice.
     look([job(1, done, 70), job(2, running, 5), halves(running, 0)], 3);
     let [search, by_halves, workers] = look([job(1, done, 70), job(2, running, 15), halves(running, 7)], 3);
     assert_eq!((&*search, &*by_halves), (&[(85, 3000)][..], &[(7, 1000)][..]));
@@ -329,7 +329,7 @@ fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
     };
     assert!(before.iter().all(|levels| levels.iter().all(|points| !points.is_empty())), "{before:?}");
     let store = SqliteStore::open(dir.path()).expect("opens").with_history();
-    // This is not a database that has the job.
+    // This database does not have the job.
     let (history, past) = open(&store, &[]);
     let after = all(&Historian::new(history, past, watch::Sender::new(Arc::default()).subscribe()).curves());
     assert_eq!(after[..2], before[..2]);

@@ -1,4 +1,4 @@
-//! A year of running, in which everything happens that makes history long.
+//! Simulates a year that makes history as long as possible, and checks its size.
 
 use std::fs;
 use std::path::Path;
@@ -12,22 +12,22 @@ use super::tests::{job, worker};
 use super::*;
 use crate::event_log::EventLog;
 
-/// What a year of running may take.
+/// The maximum size of the history of a year.
 const MOST_BYTES: u64 = 10_000_000;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// In 2024: times of today are as long.
+/// A time in 2024, which has as many digits as today's.
 const BEGINNING: u64 = 20_000 * DAY;
 
-/// A coordinator's history without the coordinator, at a time of its own.
+/// The history of a coordinator without the coordinator, with a clock of its own.
 struct World {
     historian: Historian,
     snapshots: watch::Sender<Arc<Snapshot>>,
     event_log: EventLog,
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     now: u64,
     nodes: u128,
     next_job: u64,
@@ -49,8 +49,8 @@ impl World {
         }
     }
 
-    /// Four long jobs, one of them by halves, and one that lasts a second are counted, 10^13 nodes a second each, while
-    /// workers come and go.
+    /// Counts for a second, while workers come and go: four long jobs, one of them by halves, and one that lasts a
+    /// second, at 10^13 nodes a second each.
     fn count_for_a_second(&mut self) {
         let short = self.next_job;
         self.next_job += 1;
@@ -67,7 +67,7 @@ impl World {
         self.now -= 1;
     }
 
-    /// Counts for a second, and does so again after each `step` seconds, until `end`.
+    /// Counts for a second, after each `step` seconds, until `end`.
     fn pass(&mut self, end: u64, step: u64) {
         while self.now < end {
             self.count_for_a_second();
@@ -79,7 +79,7 @@ impl World {
         for i in 0..n_events {
             let (kind, job) =
                 if i % 2 == 0 { (EventKind::Worker, None) } else { (EventKind::Failure, Some(JobId(1))) };
-            // As many of them are kept as there can be, with as many bytes.
+            // The kept events reach their maximum number and size.
             self.event_log.add(kind, job, "ж".repeat(50));
         }
     }
@@ -108,7 +108,7 @@ fn a_year_stays_small() {
         if ![1, 13].contains(&month) {
             continue;
         }
-        // All levels are as full as they get.
+        // All levels become as full as possible.
         for (left, step, n_looks) in [(2 * HOUR, MINUTE, 12), (5 * MINUTE, 10, 12), (0, 1, 30)] {
             let rest = end - left - world.now;
             for n_left in (0..n_looks).rev() {

@@ -93,7 +93,7 @@ impl FedWorker {
         self.say(said);
     }
 
-    /// A worker that gets no answer still leaves.
+    /// Leaves, without an answer if need be.
     fn leave(mut self) {
         self.session.leave(self.now, &mut self.desk);
         for _ in 0..30 {
@@ -111,7 +111,7 @@ impl FedWorker {
         step.next
     }
 
-    /// Whatever a coordinator sends, the worker sends valid messages.
+    /// Checks that the worker sends valid messages, whatever a coordinator sends.
     fn say(&self, messages: Vec<ToCoordinator>) {
         for message in messages {
             let heard = ToCoordinator::try_from(pb::WorkerMessage::from(message.clone()));

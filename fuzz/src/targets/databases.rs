@@ -16,7 +16,7 @@ use queens_ledger::{Ledger, Run};
 use queens_model::{HalvesSkill, Hello, Name, Party, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
 use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
-use queens_store::{Archive, Truth};
+use queens_store::{Archive, RecomputedPlan};
 
 use self::asked::{MOST_PLANNED, draw};
 use self::directory::{DATABASE, Directory};
@@ -39,7 +39,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
         let is_whole = audit.is_complete() && audit.job.terms.crosses.is_none();
         // A count that awaits a recount may still be wrong.
         let is_final = audit.job.terms.recount == Share::NOTHING;
-        // Somebody who makes digests fit can falsify counts, but the audit reports them.
+        // A deceiver who makes digests fit can falsify counts, but the audit reports them.
         let is_told = audit.contradicted().is_some();
         assert!(!is_whole || !is_final || is_told || Some(audit.total) == total, "WRONG: {audit:?}");
     }
@@ -52,7 +52,7 @@ fn reason(error: &StoreError) {
 }
 
 /// Returns the true values of a board, whose plan is made once.
-fn truth(job: &JobEntry, pass: Pass) -> Option<Truth> {
+fn truth(job: &JobEntry, pass: Pass) -> Option<RecomputedPlan> {
     type Plans = Mutex<Vec<((BoardSize, Method, bool), Plan)>>;
     static PLANS: Plans = Mutex::new(Vec::new());
     let is_second = pass == Pass::Second;
@@ -70,11 +70,10 @@ fn truth(job: &JobEntry, pass: Pass) -> Option<Truth> {
             plan
         }
     };
-    Some(Truth { plan })
+    Some(RecomputedPlan { plan })
 }
 
-/// Saves the parts that prove themselves. The damaged directory stays unchanged, and the saved parts prove themselves
-/// again.
+/// Saves the records that prove themselves, and proves them again. The damaged directory stays unchanged.
 fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     let new = Directory::new("saved");
     match recover(dir.path(), new.path()) {
@@ -88,7 +87,7 @@ fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     check_unchanged(dir, before);
 }
 
-/// The database is unchanged, whatever SQLite did to the files beside it.
+/// Checks that the database is unchanged, whatever SQLite did to the files beside it.
 fn check_unchanged(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     assert!(before.get(DATABASE) == Some(&dir.read(DATABASE)), "what is only looked at was changed");
 }
@@ -152,7 +151,7 @@ fn serve(mut ledger: Ledger) {
     };
     assert!(ledger.jobs().iter().all(|job| (0.0..=1.0).contains(&job.fraction())));
     let party = Party::of_name(&hello.name);
-    ledger.connect(Duration::ZERO, hello, party).expect("it is let in");
+    ledger.connect(Duration::ZERO, hello, party).expect("accepted");
     for second in 0..3 {
         ledger.tick(Duration::from_secs(second));
         _ = (ledger.take_effects(), ledger.jobs(), ledger.workers());

@@ -27,7 +27,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     Outcome::of(is_accepted)
 }
 
-/// An accepted message stays the same when it is encoded and decoded again, except for omitted fields.
+/// Checks that an accepted message stays the same when encoded and decoded again, except for omitted fields.
 fn is_passed_on<M, T>(input: &[u8], tell: fn(T) -> M, forget: fn(&mut T)) -> bool
 where
     M: Message + Default,
@@ -41,14 +41,14 @@ where
     true
 }
 
-/// The seed of a job is sent only when the job is done.
+/// Clears the seed, which is sent only when the job is done.
 fn forget_seed(job: &mut JobStatus) {
     if job.state != JobState::Done {
         job.terms.seed = 0;
     }
 }
 
-/// The same except for speeds: the message carries their sum, which is not exact.
+/// Checks a worker except for its speeds: the message carries their sum, which is not exact.
 fn worker(input: &[u8]) -> bool {
     let Ok(Ok(first)) = pb::Worker::decode(input).map(WorkerStatus::try_from) else { return false };
     let mut second = WorkerStatus::try_from(pb::Worker::from(first.clone())).expect("it was accepted before");
@@ -62,7 +62,7 @@ fn worker(input: &[u8]) -> bool {
     true
 }
 
-/// Nothing of it is refused.
+/// Checks the message about a coordinator, which is never refused.
 fn coordinator(input: &[u8]) -> bool {
     let Ok(message) = pb::Coordinator::decode(input) else { return false };
     let first = CoordinatorStatus::from(message);

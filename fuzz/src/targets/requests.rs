@@ -64,7 +64,7 @@ async fn read(response: Response<Body>, path: &str, is_head: bool) -> (StatusCod
     if path == ENDLESS {
         return (status, false);
     }
-    let body = to_bytes(body, LONGEST_ANSWER).await.expect("it comes to its end, and is not long");
+    let body = to_bytes(body, LONGEST_ANSWER).await.expect("it ends, and is not too long");
     let is_json = headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
     // An answer to HEAD has no body.
     if is_json && !is_head {

@@ -48,7 +48,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     Outcome::of(read.contains(&true))
 }
 
-/// An accepted text stays the same when it is written and read again.
+/// Checks that an accepted text stays the same when it is written and read again.
 fn is_written_as_it_was_read<T>(text: &str) -> bool
 where
     T: FromStr<Err: Debug> + Display + Debug + PartialEq,
@@ -58,7 +58,7 @@ where
     true
 }
 
-/// Any text can be shown, and showing it again changes nothing.
+/// Checks that any text can be shown, and that showing it again changes nothing.
 fn shown(text: &str) {
     for shown in [plain::line(text), plain::lines(text)] {
         let is_seen = |c: char| c == '\n' || plain::is_plain(c);
@@ -81,7 +81,7 @@ fn given(text: &str) -> bool {
             assert!(found.is_err(), "{given} on {n}");
             continue;
         };
-        let n_solutions = found.expect("they are on the board").expect("nobody stops it").solutions;
+        let n_solutions = found.expect("they are on the board").expect("not stopped").solutions;
         match search.solve(&stop) {
             SearchEnd::Found(solution) => {
                 assert!(n_solutions > 0, "{given} on {n}: {solution}");
@@ -89,7 +89,7 @@ fn given(text: &str) -> bool {
                 assert!(given.queens().iter().all(|queen| queens.contains(queen)), "{given} on {n}");
             }
             SearchEnd::None => assert_eq!(n_solutions, 0, "{given} on {n}"),
-            SearchEnd::Stopped => panic!("nobody stops it"),
+            SearchEnd::Stopped => panic!("not stopped"),
         }
     }
     true
@@ -101,7 +101,8 @@ fn placement(text: &str) -> bool {
     for notation in [Notation::Vector, Notation::Json] {
         assert_eq!(placement.written(notation).to_string().parse(), Ok(placement.clone()));
     }
-    let given: Given = placement.written(Notation::Coordinates).to_string().parse().expect("queens in peace");
+    let given: Given =
+        placement.written(Notation::Coordinates).to_string().parse().expect("a valid solution");
     assert_eq!(given.queens().len(), placement.columns().len());
     _ = placement.is_fundamental();
     true

@@ -1,9 +1,9 @@
 //! Recounts records by other parties: draws them, confirms or disputes them, and decides disputes.
 //!
 //! Two parties that agree confirm a record. While its counts differ, nothing changes: the record goes to further
-//! parties until two agree. One transaction then replaces the record that lost, keeps the lost counts as verdicts, and
-//! marks the parties that lost as suspect, under all their names. Suspects get no leases. Their records in jobs without
-//! an exported certificate are recounted.
+//! parties until two agree. One transaction then replaces the record that lost, and keeps the lost counts as verdicts.
+//! It also marks the parties that lost as suspect, under all their names. Suspects get no leases. Their records in jobs
+//! without an exported certificate are recounted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -240,8 +240,7 @@ fn replace(state: &mut State, id: JobId, recorded: &Recorded, agreed: Count) {
     }
 }
 
-/// Marks the party that lost as suspect, under all its names: it gets no leases. Returns whether it was not suspect
-/// before.
+/// Marks the party that lost as suspect, under all its names, so that it gets no leases. Returns whether that is new.
 fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> bool {
     let Source { name, party, .. } = &*verdict.lost_source;
     let others: Vec<String> = agreeing.iter().map(|name| format!("'{name}'")).collect();

@@ -171,9 +171,8 @@ fn record(
 /// How much longer a span may have taken than the time since its lease was last heard of.
 const LEEWAY: Duration = Duration::from_secs(1);
 
-/// Whether a worker with this report interval can have taken as long for a span as it says. An implausible duration
-/// measures no speed, so nobody waits for a worker that claims to be slow. For ended leases, the last report is
-/// unknown.
+/// Whether a worker with this report interval can have taken as long as it says. Other durations measure no speed, so
+/// that nobody waits for a worker that claims to be slow. For ended leases, the last report is unknown.
 fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
     delta.duration <= now.saturating_sub(lease.heard()) + interval + LEEWAY
 }

@@ -229,8 +229,7 @@ impl Counting {
         }
     }
 
-    /// Marks the unrecorded subproblems of `span` as failed, for workers other than `tried`. Nobody else may hold any
-    /// of it.
+    /// Marks the unrecorded subproblems of `span` as failed by `tried`. Nobody else may hold any of it.
     pub(crate) fn fail(&mut self, span: Span, tried: &Tried) {
         for part in unrecorded(&self.coverage[span.cross() as usize], span) {
             self.free.take(part);

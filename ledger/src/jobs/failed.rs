@@ -50,8 +50,8 @@ struct FailedSpan {
 }
 
 impl FailedSpan {
-    /// Returns the parties that may no longer try the span: those with three workers that have failed and, if three
-    /// parties have failed, all of these.
+    /// Returns the parties that may no longer try the span: those with three workers that have failed. If three parties
+    /// have failed, none of them may.
     fn closed(&self) -> BTreeSet<Party> {
         let mut n_tried: BTreeMap<Party, usize> = BTreeMap::new();
         self.tried.values().for_each(|party| *n_tried.entry(*party).or_default() += 1);
@@ -73,8 +73,7 @@ impl FailedSpans {
         self.spans.len()
     }
 
-    /// Returns the number of spans that no connected party may try. `is_closed_to_all` says this of a set of excluded
-    /// parties.
+    /// Returns the number of spans that are closed to all connected parties, which the predicate decides.
     pub(crate) fn n_given_up(&self, is_closed_to_all: impl Fn(&BTreeSet<Party>) -> bool) -> usize {
         let given_up =
             self.by_closed.iter().filter(|(closed, _)| !closed.is_empty() && is_closed_to_all(closed));
@@ -132,8 +131,7 @@ impl FailedSpans {
         }
     }
 
-    /// Returns a span that this worker of this party may still try. Few spans are closed to a worker and not to its
-    /// party.
+    /// Returns a span that this worker of this party may try. Few spans are closed to a worker but not to its party.
     pub(crate) fn to_try(&self, worker: WorkerId, party: Party) -> Option<Span> {
         let tried = self.by_worker.get(&worker);
         let may_try = |key: &&Key| tried.is_none_or(|tried| !tried.contains(*key));

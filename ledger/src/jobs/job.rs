@@ -264,8 +264,7 @@ impl Job {
         self.entry.priority = priority;
     }
 
-    /// Counts a span as verified or not. It can cease to be so when a party contradicts itself and no longer confirms
-    /// it.
+    /// Counts a span as verified or not. A party that contradicts itself no longer confirms it.
     pub(crate) fn note_verified(&mut self, before: bool, now: bool) {
         let verified = &mut self.entry.n_verified;
         *verified = match (before, now) {

@@ -136,8 +136,7 @@ impl Jobs {
         self.all.get(&self.to_draw.first()?.job)
     }
 
-    /// Returns the pass of a job, which decides the images that are counted: a second pass by the same method uses
-    /// others.
+    /// Returns the pass of a job, which decides its images: a second pass by the same method uses others.
     pub(crate) fn pass(&self, job: &Job) -> Pass {
         let first = job.entry().terms.second_of.and_then(|first| self.get(first));
         if first.is_some_and(|first| first.method() == job.method()) { Pass::Second } else { Pass::First }

@@ -1,7 +1,7 @@
-//! The records of one job that are to be recounted, by parties that have not counted them yet.
+//! The recounts of one job's records, by parties that have not counted them yet.
 //!
 //! Only some are kept here: the store is asked for more when few are left. They are hints like leases. The store has
-//! the truth about who has counted each record.
+//! the truth about each record's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const MOST_LOOKS: usize = 64;
 /// A span's part and first subproblem.
 pub(crate) type Key = (u32, u64);
 
-/// The records of a job that are to be recounted.
+/// The recounts of a job's records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
@@ -166,7 +166,6 @@ impl Recounts {
         self.search == Search::Ended
     }
 
-    /// Returns the number of records that were looked at.
     pub(crate) fn n_seen(&self) -> u64 {
         self.n_seen
     }
@@ -175,12 +174,10 @@ impl Recounts {
         self.search != Search::Idle
     }
 
-    /// Returns the parts whose records are all recounted.
     pub(crate) fn doubted(&self) -> &BTreeSet<u32> {
         &self.doubted
     }
 
-    /// Whether there are second counts, which may contradict their records.
     pub(crate) fn has_second_counts(&self) -> bool {
         self.has_second_counts
     }
@@ -198,7 +195,6 @@ impl Recounts {
         self.all.len()
     }
 
-    /// Returns the estimated work of the records that are kept here.
     pub(crate) fn work(&self) -> u128 {
         self.work
     }
@@ -207,7 +203,6 @@ impl Recounts {
         self.all.get(&key)
     }
 
-    /// Returns the records with different counts.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &Recount> {
         self.cases.iter().filter_map(|key| self.all.get(key))
     }
@@ -259,7 +254,7 @@ impl Recounts {
         self.has_second_counts = true;
     }
 
-    /// Ends the search, because nothing is to be recounted.
+    /// Ends the search, because no record needs a recount.
     pub(crate) fn end_search(&mut self) {
         self.search = Search::Ended;
     }

@@ -201,8 +201,7 @@ impl LiveLease {
         (self.heard, self.begun, self.begun_work) = (now, now, self.work);
     }
 
-    /// Removes a reported span of this estimated work. Returns the part that the lease held, without spans that were
-    /// cut off.
+    /// Removes a reported span of this estimated work. Returns the part that the lease held, without cut spans.
     pub(crate) fn report(&mut self, now: Duration, span: Span, work: u128) -> Vec<Span> {
         self.cut.take(span);
         self.work = self.work.saturating_sub(work);

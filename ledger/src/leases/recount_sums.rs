@@ -11,7 +11,7 @@ use queens_solver::{Count, Span};
 use crate::spans::SpanSet;
 use crate::store::{MAX_COUNT, MAX_DURATION};
 
-/// The records of one lease, no two of which touch, with the sums of their reports.
+/// The records of one lease, which do not touch each other, with the sums of their reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums(BTreeMap<(u32, u64), Sum>);
 

@@ -146,8 +146,7 @@ fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
             failed.find(|(_, method, failed)| can_count(*method) && failed.to_try(worker, party).is_some());
         return Some((worker, to_try.map_or(free.job, |(rank, ..)| rank.job)));
     }
-    // At most two workers of a party have failed on a span that the party may still try. So one of three workers may
-    // try.
+    // At most two workers of a party have failed on a span that it may still try. So one of three may try.
     failed().find_map(|(rank, method, failed)| {
         let mut groups = state.workers().readiness(method).recounters().values().take(MOST_GROUPS);
         let worker = groups.find_map(|has_capacity| {
@@ -181,8 +180,8 @@ fn feed_worker(state: &mut State, worker: WorkerId, job: JobId) {
     }
 }
 
-/// Returns the parts that the worker's party has counted in the first pass, as far as known, if the job is a second
-/// pass on other images. The worker should rather get other parts.
+/// Returns the parts that the worker's party has counted in the first pass, as far as known, so that it gets others.
+/// Returns `None` unless the job is a second pass on other images.
 fn counted_in_first_pass(state: &State, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
     let job = state.jobs().get(id).filter(|job| state.jobs().pass(job) == Pass::Second)?;
     let (first, party) = (state.counting(job.first_pass())?, state.workers().get(worker)?.party());

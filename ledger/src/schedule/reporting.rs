@@ -40,7 +40,7 @@ pub(crate) fn hurry_for_tails(state: &mut State) {
     }
 }
 
-/// Whether a worker counts by a method of which all work is held.
+/// Whether a worker counts by a method whose work is all held.
 fn is_tail_of(state: &State, worker: &Worker, method: Method) -> bool {
     worker.held_leases().n_running_by(method) > 0 && state.jobs().first_free(method).is_none()
 }

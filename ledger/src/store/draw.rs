@@ -13,7 +13,7 @@ use crate::store::record::{Record, SecondCount, Verdict};
 /// The number of records that a store looks at for one [`Draw`].
 pub const MOST_SEEN: usize = 4096;
 
-/// A request for records of a job that are to be recounted.
+/// A request for records of a job to recount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draw {
     /// The job.
@@ -29,7 +29,7 @@ pub struct Draw {
     /// Parts whose records are all wanted.
     pub doubted: BTreeSet<u32>,
     /// The complete first pass, if the job is the second by the same method. A record is wanted if its party also has a
-    /// record of that part in the first pass: a party that is wrong in both may be wrong in the same way.
+    /// record of that part in the first pass. A party that is wrong in both may be wrong in the same way.
     pub first_pass: Option<JobId>,
 }
 

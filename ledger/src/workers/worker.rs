@@ -118,14 +118,12 @@ impl Worker {
         self.skills.of(method).is_some()
     }
 
-    /// Returns the speed of one thread in estimated work units, possibly a guess; `None` if it can't count by this
-    /// method.
+    /// Returns one thread's speed in estimated work units, perhaps guessed; `None` if it can't count by this method.
     pub(crate) fn estimated(&self, method: Method) -> Option<MeasuredSpeed> {
         self.skills.of(method).map(|skill| skill.estimated)
     }
 
-    /// Returns the speed of one thread in counted work units, possibly a guess; `None` if it can't count by this
-    /// method.
+    /// Returns one thread's speed in counted work units, perhaps guessed; `None` if it can't count by this method.
     pub(crate) fn counted(&self, method: Method) -> Option<MeasuredSpeed> {
         self.skills.of(method).map(|skill| skill.counted)
     }
@@ -335,8 +333,7 @@ impl Worker {
         self.blocked = blocked;
     }
 
-    /// Adds a failure. `too_many_spans` says whether it has failed on too many spans of one job. Returns whether it
-    /// gets no more leases.
+    /// Adds a failure, `too_many_spans` if on too many spans of one job. Returns whether it gets no more leases.
     pub(crate) fn fail(&mut self, reason: String, too_many_spans: bool) -> bool {
         self.failures.add(reason, too_many_spans);
         self.failures.are_too_many()

@@ -509,8 +509,8 @@ proptest! {
     }
 }
 
-/// The one way in which sharing costs a count: a worker has just begun a lease, and the ledger, which has not heard of
-/// it yet, gives it to another.
+/// The one way in which sharing repeats a count: a worker has just begun a lease. The ledger has not heard of it yet,
+/// and gives it to another.
 #[test]
 fn a_lease_taken_just_as_it_is_begun_is_counted_twice_and_recorded_once() {
     let mut world = World::new();

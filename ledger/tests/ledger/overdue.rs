@@ -23,8 +23,7 @@ impl World {
     }
 }
 
-/// Plays a worker that reports each second that it is alive, and nothing else, until another has done the job, or an
-/// hour.
+/// Plays a worker that only reports each second that it is alive, until another has done the job, or for an hour.
 #[track_caller]
 fn check_held_up(n_threads: u32, claimed: f64, honest_first: bool) {
     let mut world = World::new();

@@ -70,7 +70,7 @@ fn a_job_with_records_outside_its_part_is_damaged() {
     assert_eq!(damage(&stored).as_deref(), Some("it counts crosses 2..99 of a plan with 30"));
 }
 
-/// Sums must not overflow, even if somebody who can make digests has written the numbers.
+/// Sums must not overflow, even if an attacker who can make digests has written the numbers.
 #[test]
 fn a_job_with_numbers_that_no_board_comes_to_is_damaged() {
     let mut world = World::new();

@@ -218,8 +218,8 @@ fn a_second_pass_of_nothing_like_it_is_damaged() {
     Ledger::restore(two, Run::new(1)).expect("it is given up");
 }
 
-/// A lie in the first pass: the second pass finds the part, two names that agree find the liar, and the job ends with
-/// the right number. The job has no other recounts.
+/// A lie in the first pass: the second pass finds the part, and two names that agree find the liar. The job ends with
+/// the right number, and has no other recounts.
 #[test]
 fn a_lie_that_the_second_pass_finds_is_counted_again_and_the_liar_is_blocked() {
     let mut world = World::new();

@@ -300,8 +300,7 @@ impl World {
         }
     }
 
-    /// Lets a worker count and report one subproblem, or report its finished leases. Returns `false` if it has no
-    /// leases.
+    /// Lets a worker count and report one subproblem, or its finished leases. Returns `false` if it has no leases.
     pub(crate) fn step(&mut self, id: WorkerId) -> bool {
         let has_leases = !self.workers[&id].leases.is_empty();
         let delta = self.begin(id);

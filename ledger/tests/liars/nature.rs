@@ -22,7 +22,7 @@ pub(crate) enum Nature {
     Flaky {
         /// In how many of a million subproblems.
         share: u64,
-        /// The first of ten bits, one of which flips: no two workers flip the same.
+        /// The first of ten bits: one of them flips, and no two workers flip the same.
         bit: u32,
     },
 }

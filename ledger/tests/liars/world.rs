@@ -222,8 +222,7 @@ impl World {
         self.ledger.report(self.now, id, &report).expect("in order");
     }
 
-    /// Returns the count that a worker reports for a span. In the second pass it lies about the same subproblems as in
-    /// the first.
+    /// Returns a worker's reported count of a span. Its lies concern the same subproblems in both passes.
     fn told(&mut self, nature: Nature, job: JobId, span: Span) -> Count {
         let is_honests = |record: &Record| {
             let is_in = record.span.cross() == span.cross()
@@ -296,8 +295,7 @@ impl World {
         }
     }
 
-    /// Replaces the coordinator by another, which continues with the durable state. All workers come back without
-    /// leases.
+    /// Replaces the coordinator by one that continues from the durable state. All workers come back without leases.
     fn crash(&mut self) {
         self.n_crashes += 1;
         let was = std::mem::replace(&mut self.crashes, false);
@@ -319,8 +317,7 @@ impl World {
     pub(crate) fn finish(&mut self) {
         for n_steps in 0..MOST_STEPS {
             if self.has_colluders() && n_steps % 1000 == 999 {
-                // They may have had all others blocked. Nobody can tell who is right, so an operator lets all try
-                // again.
+                // They may have had all others blocked. As nobody knows who is right, an operator lets all try again.
                 for name in self.blocked() {
                     let name = name.parse().expect("a name");
                     self.ledger.unblock(self.now, &name).expect("is blocked");
@@ -440,7 +437,7 @@ impl World {
         counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
     }
 
-    /// What is kept against records and for them makes a certificate that holds: `queens check` believes no coordinator.
+    /// Checks that the stored evidence makes a valid certificate: `queens check` trusts no coordinator.
     pub(crate) fn check_opinions(&self) {
         for &job in &self.jobs {
             for record in self.store.records(job) {
@@ -472,7 +469,7 @@ impl World {
         }
     }
 
-    /// A party that was found out is blocked under all its names.
+    /// Checks that a party that was found out is blocked under all its names.
     pub(crate) fn check_all_names_are_blocked(&self) {
         let blocked = self.blocked();
         let parties: BTreeSet<&str> = blocked.iter().map(|name| party_of(name)).collect();
@@ -490,7 +487,7 @@ impl World {
     }
 }
 
-/// The party that has a name: all that stands before a comma.
+/// Returns the party that a name belongs to: the text before a comma.
 fn party_of(name: &str) -> &str {
     name.split(',').next().unwrap_or(name)
 }

@@ -1,5 +1,4 @@
-//! What is durable, as the writes so far come to: each is held against what the spans really count to and against all
-//! before.
+//! A model of the durable contents. It compares each write with the true counts and with all earlier writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,33 +9,33 @@ use queens_solver::Span;
 
 use super::puzzle::{Puzzle, puzzle};
 
-/// What a store holds.
+/// The contents of a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pub(crate) entries: BTreeMap<JobId, JobEntry>,
     crosses: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
-    /// What has been said of each record, by whom.
+    /// The counts of each record, with their parties.
     said: BTreeMap<Key, BTreeSet<Said>>,
-    /// Records on which two parties that say nothing else have agreed, and those that were contradicted.
+    /// Records on which two consistent parties agree, and those that were contradicted.
     verified: BTreeSet<Key>,
     disputed: BTreeSet<Key>,
 }
 
-/// The records of one cross, by their first subproblem, and the coverage that was written with them.
+/// The records of one part, by their first subproblem, and the coverage that was written with them.
 #[derive(Clone, Debug, Default)]
 struct Cross {
     records: BTreeMap<u64, Record>,
     coverage: Coverage,
 }
 
-/// A job and a span: its cross, its first subproblem and the one after its last.
+/// A job and a span: its part, its first subproblem and the one after its last.
 type Key = (JobId, u32, u64, u64);
 
 /// A party, and the solutions and nodes that it counted.
 type Said = (Party, u64, u64);
 
-/// How many records second counts agreed with, and how many they contradicted.
+/// The numbers of records that second counts have confirmed and contradicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compared {
     pub(crate) n_verified: u64,
@@ -50,24 +49,24 @@ impl Contents {
         record.is_some_and(|record| record.span == span)
     }
 
-    /// Whether another name has counted a record to the same.
+    /// Whether another party has confirmed a record.
     pub(crate) fn is_confirmed(&self, job: JobId, span: Span) -> bool {
         self.verified.contains(&(job, span.cross(), span.from(), span.to()))
     }
 
-    /// Whether nothing is left to be recorded of a job.
+    /// Whether everything of a job is recorded.
     pub(crate) fn is_all_recorded(&self, job: JobId) -> bool {
         self.progress(job).is_some_and(|progress| progress.n_recorded == progress.n_subproblems)
     }
 
-    /// How many records of a job second counts agreed with, and how many they contradicted.
+    /// Returns the numbers of a job's records that second counts have confirmed and contradicted.
     pub(crate) fn compared(&self, job: JobId) -> Compared {
         let of =
             |spans: &BTreeSet<Key>| spans.range((job, 0, 0, 0)..(JobId(job.0 + 1), 0, 0, 0)).count() as u64;
         Compared { n_verified: of(&self.verified), n_disputed: of(&self.disputed) }
     }
 
-    /// Holds a second count against its record.
+    /// Compares a second count with its record.
     fn compare(&mut self, job: JobId, again: &SecondCount) {
         let span = again.span;
         let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
@@ -90,7 +89,7 @@ impl Contents {
         }
     }
 
-    /// What is durably recorded of a cross.
+    /// Returns the durable records of a part.
     pub(crate) fn recorded(&self, job: JobId, cross: u32) -> Intervals {
         self.crosses.get(&(job, cross)).map(|cross| cross.coverage.recorded.clone()).unwrap_or_default()
     }
@@ -105,7 +104,7 @@ impl Contents {
         crosses.flat_map(|(_, cross)| cross.records.values()).cloned().collect()
     }
 
-    /// What the coverage of a job comes to, of a plan that is stored.
+    /// Returns the progress of a job with a stored plan.
     pub(crate) fn progress(&self, job: JobId) -> Option<Progress> {
         self.progress.get(&job).copied()
     }
@@ -129,7 +128,7 @@ impl Contents {
                 }
                 Write::Job(entry) => {
                     if let Some(before) = self.entries.insert(entry.id, entry.clone()) {
-                        // What is done may have to be counted again.
+                        // A job that is done may be reopened for recounts.
                         let is_reopened = (before.phase, entry.phase) == (Phase::Done, Phase::Active);
                         assert!(
                             is_reopened || rank(before.phase) <= rank(entry.phase),
@@ -137,7 +136,7 @@ impl Contents {
                             entry.id
                         );
                         assert_eq!(before.identity, entry.identity, "another job {}", entry.id);
-                        // Who comes to contradict themselves confirm nothing any more.
+                        // A party that contradicts itself no longer confirms anything, so `n_verified` may shrink.
                         assert!(before.n_disputed <= entry.n_disputed);
                     }
                 }
@@ -173,7 +172,7 @@ impl Contents {
         }
     }
 
-    /// What a job of this number counts to, as it is stored.
+    /// Returns the true counts of a job, by its stored identity.
     pub(crate) fn puzzle<'a>(&self, puzzles: &'a [Puzzle], job: JobId) -> &'a Puzzle {
         puzzle(puzzles, self.entries[&job].identity)
     }

@@ -1,4 +1,4 @@
-//! The coordinator: its core, driven as the event loop drives it, and watched at every step.
+//! A coordinator: its core, driven as the event loop drives it, and checked at every step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -17,15 +17,15 @@ use super::sight::Sight;
 use super::surroundings::{Command, Request, Surroundings};
 use super::worker::party_of;
 
-/// A worker is given up when a report is so late; and how seldom that is looked at.
+/// The delay of a report at which a worker is given up, and the longest interval between checks for that.
 const LATE: Duration = Duration::from_secs(14);
 const TICK: Duration = Duration::from_secs(1);
 
-/// An answer that waits until what it says is durable.
+/// An answer that waits until the writes behind it are durable.
 #[derive(Debug)]
 enum Answer {
     Submitted(Sealed<Result<JobId, SubmissionRefusal>>),
-    /// Given up, unless it was over already.
+    /// Cancelled, unless it had ended already.
     Cancelled(JobId, Sealed<Result<(), queens_ledger::JobRefusal>>),
 }
 
@@ -33,15 +33,15 @@ enum Answer {
 #[derive(Debug)]
 struct Unwritten {
     batch: Batch,
-    /// Whether it was tried.
+    /// Whether a write was tried.
     has_failed: bool,
 }
 
-/// Where in a step the process is to be stopped, and for how long.
+/// The point in a step at which the process stops, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Standstill {
     BeforeCommit(Duration),
-    /// After a commit and so many of the messages that follow.
+    /// After a commit and this many of the messages that follow.
     AfterCommit(u64, Duration),
 }
 
@@ -54,27 +54,27 @@ pub(crate) struct Coordinator {
     queue: VecDeque<Command>,
     /// The session that was begun on each link.
     sessions: BTreeMap<u64, Session>,
-    /// What should be open: the last link of each worker that has not ended.
+    /// The expected open sessions: the last link of each worker that has not ended.
     open: BTreeMap<WorkerId, u64>,
-    /// How often each worker reports, and when it should say something again.
+    /// The report interval of each worker, and when its next message is due.
     due: BTreeMap<WorkerId, (Duration, Duration)>,
-    /// Workers whose goodbye was heard, and that have not come again.
+    /// Workers that have said goodbye and have not come again.
     left: BTreeSet<WorkerId>,
     answers: Vec<Answer>,
     unwritten: Option<Unwritten>,
-    /// How many more messages it sends before it dies, if it is to die after its next commit.
+    /// The number of messages that it still sends after its next commit before it dies, if it is to die.
     pub(crate) dies_after: Option<u64>,
-    /// In which of its next steps that write something it is to be stopped, if it is.
+    /// The point at which it stops in one of its next steps with writes.
     pub(crate) standstill: Option<Standstill>,
-    /// The lead that it has, or had, and the state that it goes on from.
+    /// The epoch of its lead, current or lost, and the state that it continues from.
     epoch: u64,
     lineage: Lineage,
-    /// Whether something was reported since the last transaction that is not recorded now.
+    /// Whether a report since the last transaction was dropped.
     drops: bool,
 }
 
 impl Coordinator {
-    /// Goes on with what is durable, having taken the lead in this epoch.
+    /// Starts from the durable state, having taken the lead in this epoch.
     pub(crate) fn start(epoch: u64, run: Run, around: &mut Surroundings<'_>) -> Self {
         let stored = around.disk.load();
         around.witness.restart(&around.disk.contents, around.tokens);
@@ -112,7 +112,7 @@ impl Coordinator {
         self.queue.is_empty() && !self.core.ledger().has_leases()
     }
 
-    /// Whether a job waits for somebody else to count some of it again.
+    /// Whether a job waits for another party's recounts.
     pub(crate) fn wants_others(&self) -> bool {
         let jobs = self.core.ledger().jobs();
         jobs.iter().any(|job| job.state.is_provisional() && job.waits_for.is_some())
@@ -122,12 +122,12 @@ impl Coordinator {
         self.core.ledger().jobs().iter().any(|job| job.state == JobState::Failed)
     }
 
-    /// When it has to be run though nothing has come.
+    /// Returns when it must run even if nothing has come.
     pub(crate) fn next_tick(&self) -> Option<Duration> {
         self.core.next_tick(false).filter(|_| !self.is_blocked())
     }
 
-    /// Plays all that waits to the core, then does what that wants done.
+    /// Passes all queued commands to the core, then carries out its effects.
     pub(crate) fn run(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         if self.is_blocked() {
             return;
@@ -143,7 +143,7 @@ impl Coordinator {
         self.carry_out(time, around);
     }
 
-    /// Writes again what could not be written.
+    /// Retries a failed write.
     pub(crate) fn retry(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         if self.is_blocked() {
             self.carry_out(time, around);
@@ -244,26 +244,26 @@ impl Coordinator {
         }
     }
 
-    /// A worker is heard of, or told how often to report.
+    /// Notes that a worker was heard, or was told its report interval.
     fn expect_report(&mut self, worker: WorkerId, interval: Option<Duration>) {
         let before = self.due.get(&worker).map(|due| due.0);
         let interval = interval.or(before).expect("it is known");
         self.due.insert(worker, (interval, self.now + interval));
     }
 
-    /// Whether a link has the session of its worker that should be open.
+    /// Whether a link has its worker's session that should be open.
     fn is_open(&self, link: u64) -> bool {
         self.sessions.get(&link).is_some_and(|session| self.open.get(&session.worker()) == Some(&link))
     }
 
-    /// The session on a link should be closed now, unless its worker has begun another since.
+    /// Ends the session on a link, unless its worker has begun another since.
     fn end(&mut self, link: u64) -> bool {
         let is_open = self.is_open(link);
         self.open.retain(|_, open| *open != link);
         is_open
     }
 
-    /// First makes durable, then tells, as the event loop does.
+    /// Makes writes durable and then sends messages, as the event loop does.
     fn carry_out(&mut self, time: Duration, around: &mut Surroundings<'_>) {
         loop {
             let unwritten = self.unwritten.take();
@@ -284,7 +284,7 @@ impl Coordinator {
                     self.unwritten = Some(Unwritten { batch, has_failed: true });
                     return around.requests.push(Request::Retry);
                 }
-                // What it wanted to say is never said.
+                // Its remaining messages are never sent.
                 Err(CommitFailed::Fenced) => {
                     around.sights.see(Sight::LateWriteRefused);
                     return around.requests.push(Request::Resign);
@@ -338,7 +338,7 @@ impl Coordinator {
                 return;
             }
             if around.is_cut_off {
-                // What could not be looked up is not answered; the core asks again for what it needs.
+                // A failed lookup gets no answer; the core repeats the request if it needs to.
                 return;
             }
             for comparison in &comparisons {
@@ -357,7 +357,7 @@ impl Coordinator {
         }
     }
 
-    /// Makes writes durable. Without any, only what an old leader could tell wrongly is confirmed.
+    /// Makes writes durable. Without writes, it confirms the lead if an old leader could otherwise answer wrongly.
     fn commit(&mut self, writes: &[Write], around: &mut Surroundings<'_>) -> Result<(), CommitFailed> {
         let tells = self.drops || !self.answers.is_empty();
         if writes.is_empty() && !tells {
@@ -373,14 +373,14 @@ impl Coordinator {
         }
         self.drops = false;
         if around.has_gone_back {
-            // What is gone is only what it is about to write again: from here on it leads.
+            // The coordinator now writes the lost changes again: from here on it leads.
             around.requests.push(Request::GoOn);
             around.past = None;
         }
         Ok(())
     }
 
-    /// Is stopped among its messages, if it is to be.
+    /// Stops among its messages, if planned.
     fn stand_still(&mut self, has_written: bool, around: &mut Surroundings<'_>) {
         match &mut self.standstill {
             Some(Standstill::AfterCommit(n_messages, _)) if has_written && *n_messages > 0 => {
@@ -401,7 +401,7 @@ impl Coordinator {
             assert_eq!((lease.n, lease.method), (plan.n(), plan.method()), "what {lease:?} is of");
             around.witness.grant(self.now, worker, lease);
         }
-        // Without a session, the ledger's word on what is *not* held still counts.
+        // Without a session, the ledger's statement that a lease is *not* held still counts.
         let is_told = link.is_some() || matches!(message, ToWorker::Shorten { .. } | ToWorker::Cancel(_));
         if is_told {
             let unacknowledged = around.workers.get(&worker).map(|worker| worker.watch.unacknowledged());
@@ -421,9 +421,9 @@ impl Coordinator {
         }
     }
 
-    /// Exactly the sessions that should be are open: each worker's last one, until it ends or nothing is heard of it.
+    /// Checks that exactly each worker's last session is open, until it ends or the worker is silent for too long.
     fn check_sessions(&mut self, around: &mut Surroundings<'_>) {
-        // Also when its clock goes back, the ledger's does not.
+        // If its clock goes back, the ledger's time does not.
         self.now = self.now.max(self.core.now());
         for note in self.core.take_notes() {
             if let Note::Silent { worker } = note {
@@ -452,7 +452,7 @@ impl Coordinator {
         }
     }
 
-    /// What the ledger says of its jobs is what is durable, and what the witness has seen.
+    /// Checks that the ledger's status of its jobs matches the durable contents and the witness.
     fn check(&self, around: &Surroundings<'_>) {
         let known = around.disk.as_of(around.past);
         for status in self.core.ledger().jobs() {

@@ -1,4 +1,4 @@
-//! The store, which can be made to fail and to fence, and what is in it.
+//! A store that can fail and fence its writers, and a model of its contents.
 
 use std::fmt::Debug;
 
@@ -13,24 +13,24 @@ use super::contents::Contents;
 use super::lead::{Fenced, Lead};
 use super::puzzle::Puzzle;
 
-/// A store that is watched.
+/// A store that is checked.
 #[derive(Debug)]
 pub(crate) struct Disk {
     medium: Medium,
     pub(crate) contents: Contents,
     pub(crate) lead: Lead,
-    /// How many commits are to fail.
+    /// The number of commits that will fail.
     pub(crate) n_failures: u64,
-    /// Whether those that fail are durable all the same.
+    /// Whether failing commits are durable all the same.
     pub(crate) fails_late: bool,
-    /// The number of the state it is in, and of the last that was made.
+    /// The number of its current state, and of the last state that was made.
     state: i64,
     last_state: i64,
-    /// An earlier state, if it was kept.
+    /// An earlier state, if it was saved.
     backup: Option<Box<Backup>>,
 }
 
-/// All that a disk is at a moment.
+/// The state of a disk at one moment.
 #[derive(Debug)]
 struct Backup {
     store: MemoryStore,
@@ -39,19 +39,19 @@ struct Backup {
     state: i64,
 }
 
-/// A store that outlives the process that writes to it, to have histories played on.
+/// A store that outlives the process that writes to it, on which histories are played.
 pub(crate) trait RealDisk: Debug {
-    /// The store, open.
+    /// Returns the store, open.
     fn store(&mut self) -> &mut dyn Store;
 
-    /// What a crash leaves: what is written, without the tidying up of a store that is closed.
+    /// Simulates a crash: the written data stays, without the clean-up of a store that is closed.
     fn crash(self: Box<Self>) -> Box<dyn RealDisk>;
 
-    /// What the records prove by themselves, `plan` being that of a job.
+    /// Returns the totals that the records alone prove, with `plan` as the plan of each job.
     fn audit(self: Box<Self>, plan: &dyn Fn(JobId) -> Plan) -> Vec<Audited>;
 }
 
-/// What the records of a job come to.
+/// The totals of a job's records.
 #[derive(Debug)]
 pub(crate) struct Audited {
     pub(crate) job: JobId,
@@ -78,12 +78,12 @@ impl Medium {
     }
 }
 
-/// Why nothing is known to be written.
+/// Why a commit is not known to be written.
 #[derive(Debug)]
 pub(crate) enum CommitFailed {
-    /// It may work later.
+    /// A retry may help.
     Failed,
-    /// Somebody else leads: nothing was written, and never will be.
+    /// Another coordinator leads: nothing was written, and never will be.
     Fenced,
 }
 
@@ -94,7 +94,7 @@ impl From<Fenced> for CommitFailed {
 }
 
 impl Disk {
-    /// An empty disk: a real one, or a model in memory, which is much faster.
+    /// Creates an empty disk: a real one, or a model in memory, which is much faster.
     pub(crate) fn new(real: Option<Box<dyn RealDisk>>) -> Self {
         let medium = real.map_or_else(|| Medium::Memory(MemoryStore::default()), Medium::Real);
         let (contents, lead) = (Contents::default(), Lead::default());
@@ -112,7 +112,7 @@ impl Disk {
         disk
     }
 
-    /// Keeps the state that it is in, if it is not a real disk.
+    /// Saves the current state, unless the disk is real.
     pub(crate) fn back_up(&mut self) -> bool {
         let Medium::Memory(store) = &self.medium else { return false };
         let (store, contents, lead) = (store.clone(), self.contents.clone(), self.lead.clone());
@@ -120,7 +120,7 @@ impl Disk {
         true
     }
 
-    /// Puts back the state that was kept last; who leads and all else, as a database is put back.
+    /// Restores the last saved state, including the lead, as a restored database does.
     pub(crate) fn go_back(&mut self) -> bool {
         let Some(Backup { store, contents, lead, state }) = self.backup.as_deref() else { return false };
         if *state == self.state {
@@ -132,14 +132,14 @@ impl Disk {
         true
     }
 
-    /// The state that a coordinator begins with.
+    /// Returns the lineage that a coordinator starts with.
     pub(crate) fn lineage(&self) -> Lineage {
         let mut lineage = Lineage::default();
         lineage.begin(self.state);
         lineage
     }
 
-    /// Whether a coordinator still leads, and goes on from the state that it has left.
+    /// Confirms that a coordinator still leads, and continues from the state that it has left.
     pub(crate) fn confirm(&self, epoch: u64, lineage: &mut Lineage) -> Result<(), Fenced> {
         self.lead.hold(epoch)?;
         if lineage.known().is_none() {
@@ -148,7 +148,7 @@ impl Disk {
         if lineage.known() == Some(self.state) { Ok(()) } else { Err(Fenced) }
     }
 
-    /// What is there after a crash.
+    /// Loads the stored data after a crash.
     pub(crate) fn load(&mut self) -> Stored {
         self.medium = match std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default())) {
             Medium::Real(disk) => Medium::Real(disk.crash()),
@@ -157,7 +157,7 @@ impl Disk {
         self.medium.store().load().expect("it can be read")
     }
 
-    /// What the records of a real disk prove; closes it.
+    /// Audits the records of a real disk, and closes it.
     pub(crate) fn audit(&mut self, puzzles: &[Puzzle]) -> Vec<Audited> {
         let contents = &self.contents;
         match std::mem::replace(&mut self.medium, Medium::Memory(MemoryStore::default())) {
@@ -166,7 +166,7 @@ impl Disk {
         }
     }
 
-    /// One transaction of whoever has taken the lead in this epoch.
+    /// Commits one transaction of the coordinator that took the lead in this epoch.
     pub(crate) fn commit(
         &mut self,
         puzzles: &[Puzzle],
@@ -196,7 +196,7 @@ impl Disk {
         self.contents.apply(puzzles, writes);
     }
 
-    /// A record, for whoever leads; what can't be read was read in another state than the one that it has left.
+    /// Looks up a record for the leader. A read may fail only if the store is in another state than expected.
     pub(crate) fn find(
         &mut self,
         epoch: u64,
@@ -208,7 +208,7 @@ impl Disk {
         self.readable(epoch, lineage, found)
     }
 
-    /// The same of what a draw asks for.
+    /// The same for a draw.
     pub(crate) fn draw(&mut self, epoch: u64, lineage: &mut Lineage, draw: &Draw) -> Result<Drawn, Fenced> {
         let drawn = self.medium.store().draw(draw);
         self.readable(epoch, lineage, drawn)
@@ -226,7 +226,7 @@ impl Disk {
         Ok(answer.expect("it can be read"))
     }
 
-    /// What a coordinator goes by: what is durable, or, if it has lost the lead, what was at that time.
+    /// Returns the contents that a coordinator knows: the durable ones, or those at the time when it lost the lead.
     pub(crate) fn as_of<'a>(&'a self, past: Option<&'a Contents>) -> &'a Contents {
         past.unwrap_or(&self.contents)
     }

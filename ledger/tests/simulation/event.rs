@@ -1,4 +1,4 @@
-//! What can happen, and a log of what did.
+//! The events of a history, and a log of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use queens_model::{JobId, ToCoordinator, ToWorker, WorkerId};
 
 use super::fault::Fault;
 
-/// Something that happens at some time.
+/// An event at some time.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Up {
@@ -24,7 +24,7 @@ pub(crate) enum Event {
         thread: usize,
         duration: Duration,
     },
-    /// A worker's session wants to be woken.
+    /// A worker's session has asked to be woken.
     WakeWorker {
         link: u64,
     },
@@ -46,11 +46,11 @@ pub(crate) enum Event {
     },
     Submit,
     Fault(Fault),
-    /// Operators take back pauses and blocks.
+    /// Operators lift pauses and blocks.
     Undo,
-    /// Operators have what failed tried again, if all else is done.
+    /// Operators retry what failed, if all else is done.
     Oversee,
-    /// Operators ask again for what they got no answer to.
+    /// Operators repeat requests that got no answer.
     AskAgain,
     /// A host that was stopped goes on.
     Thaw {
@@ -59,7 +59,7 @@ pub(crate) enum Event {
     Restart {
         host: usize,
     },
-    /// To the process that was started as the given one: it tries to take the lead.
+    /// The process that was started under this number tries to take the lead.
     Campaign {
         start: u64,
     },
@@ -70,7 +70,7 @@ pub(crate) enum Event {
     Renew {
         start: u64,
     },
-    /// To its coordinator.
+    /// A tick of its coordinator.
     Tick {
         start: u64,
     },
@@ -87,7 +87,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    /// Whether it is worth a line in the log, which signs of life are not.
+    /// Whether it is worth a line in the log, unlike heartbeats.
     pub(crate) fn is_telling(&self) -> bool {
         match self {
             Self::Tick { .. } | Self::Wake { .. } | Self::WakeWorker { .. } | Self::Oversee => false,
@@ -101,10 +101,10 @@ impl Event {
     }
 }
 
-/// The last steps of a history, for whoever has to find out why it failed.
+/// The last steps of a history, for finding out why it failed.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
-    /// The most lines it keeps.
+    /// The most lines that it keeps.
     pub(crate) longest: usize,
     pub(crate) lines: VecDeque<String>,
 }

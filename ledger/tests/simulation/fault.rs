@@ -1,4 +1,4 @@
-//! What goes wrong in a history: a counted number of faults, each of a kind and at a time drawn beforehand.
+//! The faults of a history: a limited number, each of a kind and at a time drawn beforehand.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,55 +9,55 @@ use std::time::Duration;
 use super::random::Random;
 use super::sight::Sights;
 
-/// Most faults of one history.
+/// The most faults of one history.
 const MOST: u64 = 14;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// One direction of a link holds its messages back for a while.
+    /// One direction of a link delays its messages for a while.
     Delay,
     /// A report is delivered again, some time after the first time.
     Duplicate,
-    /// A link breaks; its two ends find out in their own time, and the worker connects again.
+    /// A link breaks. Its two ends notice at different times, and the worker connects again.
     LinkLost,
     /// A worker is cut off for good.
     Partition,
-    /// A worker dies with all it has not reported; another may take its place.
+    /// A worker dies and loses all that it has not reported; another may take its place.
     Crash,
     /// A worker does nothing for up to a minute, then goes on.
     Stall,
-    /// The threads of a worker do nothing for a while, and its session goes on.
+    /// The threads of a worker do nothing for a while, but its session goes on.
     Stuck,
     /// A worker becomes much slower or faster.
     Speed,
-    /// A worker reports what can't be.
+    /// A worker sends an impossible report.
     CorruptReport,
-    /// A worker says at its next hello that it holds what can't be.
+    /// A worker claims impossible leases in its next hello.
     CorruptHello,
     /// A worker contradicts a record.
     Lie,
-    /// A worker reports what nobody asked it for.
+    /// A worker reports spans that it was not asked to count.
     Unsolicited,
     /// The coordinator's clock jumps.
     ClockJump,
     /// The coordinator dies between two steps.
     Restart,
-    /// The coordinator dies after a commit, with some of its messages not sent.
+    /// The coordinator dies after a commit, before it has sent all its messages.
     RestartAfterCommit,
     /// Some commits fail.
     CommitFails,
-    /// Some commits fail, though what they wrote is durable.
+    /// Some commits fail, though their writes are durable.
     CommitFailsLate,
     /// A worker leaves in good order.
     Leave,
-    /// The second job is given up.
+    /// The second job is cancelled.
     Cancel,
     /// A job is paused for a while.
     Pause,
-    /// A job becomes more or less urgent.
+    /// The priority of a job changes.
     Priority,
-    /// All workers of a name are sent home, and others take their places.
+    /// All workers of a name are drained, and others take their places.
     Drain,
     /// A name is blocked for a while.
     Block,
@@ -65,15 +65,15 @@ pub(crate) enum Fault {
     Failure,
     /// A worker reports wrong counts of spans that it was not granted, or has reported, under any token.
     Liar,
-    /// A worker says at its next hello that it holds leases of others, or spans that it was not granted.
+    /// A worker claims leases of others, or spans that it was not granted, in its next hello.
     Impostor,
-    /// A worker says of each subproblem it holds that it can't count it.
+    /// A worker reports a failure for each subproblem that it holds.
     Flood,
     /// A coordinator is stopped for a while, between two steps.
     Freeze,
     /// It is stopped before its next commit.
     FreezeBeforeCommit,
-    /// It is stopped after its next commit, with some of its messages not sent.
+    /// It is stopped after its next commit, before it has sent all its messages.
     FreezeAfterCommit,
     /// A coordinator can't reach the store for a while.
     CutOff,
@@ -81,14 +81,14 @@ pub(crate) enum Fault {
     CutOffFromWorkers,
     /// A coordinator ends in good order, and lets another lead at once.
     Retire,
-    /// The state of the store is kept.
+    /// The state of the store is saved.
     Backup,
-    /// The state that was kept last is put back, or an empty store: under running coordinators, or while they are down.
+    /// The last saved state, or an empty store, is restored: under running coordinators, or while they are down.
     GoBack,
 }
 
 impl Fault {
-    /// What happens where one coordinator may take the lead from another.
+    /// The faults where one coordinator may take the lead from another.
     const OF_LEADERS: [Self; 10] = [
         Self::Freeze,
         Self::FreezeBeforeCommit,
@@ -102,7 +102,7 @@ impl Fault {
         Self::GoBack,
     ];
 
-    /// What happens to any coordinator.
+    /// The faults of any coordinator.
     const ALL: [Self; 29] = [
         Self::Delay,
         Self::Duplicate,
@@ -136,7 +136,7 @@ impl Fault {
     ];
 }
 
-/// The faults of a history of two coordinators, in no order: half of them concern who leads.
+/// Draws the faults of a history of two coordinators, unordered: half of them concern the lead.
 pub(crate) fn draw_of_two(random: &mut Random) -> Vec<(Duration, Fault)> {
     let favourite = random.pick(&Fault::OF_LEADERS).filter(|_| random.percent(40));
     let budget = random.between(1, MOST);
@@ -149,7 +149,7 @@ pub(crate) fn draw_of_two(random: &mut Random) -> Vec<(Duration, Fault)> {
     (0..budget).map(one).collect()
 }
 
-/// The faults of a history, in no order.
+/// Draws the faults of a history, unordered.
 pub(crate) fn draw(random: &mut Random) -> Vec<(Duration, Fault)> {
     // Some histories have one favourite, so that several faults of one kind come together.
     let favourite = random.pick(&Fault::ALL).filter(|_| random.percent(40));
@@ -162,7 +162,7 @@ pub(crate) fn draw(random: &mut Random) -> Vec<(Duration, Fault)> {
     (0..budget).map(one).collect()
 }
 
-/// Which of a history's faults are inflicted, by their numbers in the order they were drawn; all by default.
+/// The subset of a history's faults to inflict, by their numbers in the order of drawing; all by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults(Option<Vec<u64>>);
 
@@ -171,7 +171,7 @@ impl Faults {
         self.0.as_ref().is_none_or(|kept| kept.contains(&number))
     }
 
-    /// As few as possible of them with which a history still fails, if it fails with all of them.
+    /// Returns a minimal subset with which a history still fails, if it fails with all of them.
     pub(crate) fn fewest(&self, fails: impl Fn(&Self) -> bool) -> Self {
         let all: Vec<u64> = (0..MOST).filter(|&number| self.has(number)).collect();
         let first = |n: usize| Self(Some(all[..n].to_vec()));
@@ -206,7 +206,7 @@ impl FromStr for Faults {
     }
 }
 
-/// How many faults of each kind there were, and what they led to.
+/// The number of faults of each kind, and their consequences.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) sights: Sights,

@@ -1,4 +1,4 @@
-//! A machine on which a coordinator runs, or wants to.
+//! A machine on which a coordinator runs, or waits for the lead.
 
 use std::time::Duration;
 
@@ -11,27 +11,27 @@ pub(crate) struct Host {
     /// The coordinator, once it leads, until its process ends.
     pub(crate) coordinator: Option<Coordinator>,
     pub(crate) witness: Witness,
-    /// The number of its process, which changes when that ends: what is meant for another one is not heard.
+    /// The number of its process, which changes when that ends: events for another process are ignored.
     pub(crate) start: u64,
     /// When the coordinator was started, and how far its clock has jumped since.
     pub(crate) started: Duration,
     pub(crate) ahead: Duration,
     pub(crate) behind: Duration,
-    /// Until when nothing happens here, and whether the coordinator was in the middle of a step.
+    /// Until when the host is stopped, and whether its coordinator was in the middle of a step.
     pub(crate) frozen_until: Duration,
     pub(crate) is_in_a_step: bool,
     /// Until when the store can't be reached from here.
     pub(crate) cut_off_until: Duration,
-    /// The lead that it has taken.
+    /// The epoch of the lead that it has taken.
     pub(crate) epoch: u64,
-    /// What was durable when somebody else took the lead, if the coordinator here goes on.
+    /// The durable contents when another took the lead, if the coordinator here goes on.
     pub(crate) past: Option<Contents>,
-    /// Whether an earlier state of the store was put back under the coordinator here.
+    /// Whether an earlier state of the store was restored under the coordinator here.
     pub(crate) has_gone_back: bool,
 }
 
 impl Host {
-    /// What its coordinator takes for the time since its start.
+    /// Returns the time since its start, by its coordinator's clock.
     pub(crate) fn clock(&self, now: Duration) -> Duration {
         (now - self.started + self.ahead).saturating_sub(self.behind)
     }

@@ -1,4 +1,4 @@
-//! How each kind of fault is inflicted.
+//! Inflicts each kind of fault.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::witness::Witness;
 use super::world::World;
 
 impl World<'_> {
-    /// Inflicts a fault; `false` if there is nobody whom it could happen to.
+    /// Inflicts a fault. Returns `false` if nobody is there to suffer it.
     pub(crate) fn inflict(&mut self, fault: Fault) -> bool {
         match fault {
             Fault::CommitFails | Fault::CommitFailsLate => {
@@ -51,7 +51,7 @@ impl World<'_> {
     fn harm_coordinator(&mut self, fault: Fault) -> Option<()> {
         let mut host = self.any_coordinator()?;
         if fault == Fault::CutOffFromWorkers && self.hosts.iter().any(Host::is_superseded) {
-            // So that workers go from the one that leads to the one that did.
+            // Then workers move from the current leader to the old one.
             host = self.leader().unwrap_or(host);
         }
         match fault {
@@ -79,7 +79,7 @@ impl World<'_> {
         Some(())
     }
 
-    /// Some workers lose their links to a host, and can't make others for a while.
+    /// Breaks the links of some workers to a host, which they can't reach for a while.
     fn cut_off_from_workers(&mut self, host: usize) {
         let until = self.now + self.any_standstill();
         for worker in self.workers.keys().copied().collect::<Vec<_>>() {
@@ -91,8 +91,7 @@ impl World<'_> {
         }
     }
 
-    /// An earlier state of the store is put back. Jobs that are gone with what came since are submitted again, and other
-    /// boards are.
+    /// Restores an earlier state of the store. Jobs that are lost by that are submitted again, with other boards.
     fn go_back(&mut self) -> Option<()> {
         let before = self.disk.contents.clone();
         if !self.disk.go_back() {
@@ -121,7 +120,7 @@ impl World<'_> {
         let host = if self.hosts.len() > 1 { self.any_coordinator().unwrap_or(0) } else { 0 };
         if self.random.percent(70) {
             self.hosts[host].ahead += self.random.ms(100, 60_000);
-            // The first jump is taken for a standstill, the next one not.
+            // The first jump looks like a standstill, the next one does not.
             if self.random.percent(50) {
                 self.coordinate(host, Coordinator::run);
                 self.hosts[host].ahead += self.random.ms(100, 60_000);
@@ -131,20 +130,20 @@ impl World<'_> {
         }
     }
 
-    /// The witness of the coordinator that a worker speaks with.
+    /// Returns the witness of the coordinator that a worker is connected to.
     fn witness_of(&self, worker: WorkerId) -> &Witness {
         let link = self.workers.get(&worker).and_then(|worker| worker.link);
         &self.hosts[link.map_or(0, |link| self.links[&link].host)].witness
     }
 
-    /// The jobs whose plans are durable.
+    /// Returns the jobs with durable plans.
     fn planned_jobs(&self) -> Vec<JobIdentity> {
         let durable = &self.disk.contents;
         let planned = durable.entries.iter().filter(|(job, _)| durable.progress(**job).is_some());
         planned.map(|(_, entry)| entry.identity).collect()
     }
 
-    /// Some fencing token that was given out.
+    /// Returns a random fencing token that was used.
     fn any_token(&mut self) -> Option<LeaseId> {
         self.random.pick(&self.tokens.iter().copied().collect::<Vec<_>>())
     }
@@ -232,7 +231,7 @@ impl World<'_> {
         Some(())
     }
 
-    /// Says once more what was said before, and that is long on its way: it arrives in a session that is over.
+    /// Repeats an old report with a long delay, so that it arrives in a session that has ended.
     fn send_last_words(&mut self, id: WorkerId, link: u64) {
         let until = self.now + self.random.ms(1_000, 20_000);
         self.links.get_mut(&link).expect("was made").up.hold(until);
@@ -242,23 +241,23 @@ impl World<'_> {
         }
     }
 
-    /// Breaks a link, with or without what is on its way.
+    /// Breaks a link, with or without the messages in flight.
     pub(crate) fn break_link(&mut self, link: u64) {
         let (lose_up, lose_down) = (self.random.percent(50), self.random.percent(50));
         let last = self.links.get_mut(&link).expect("was made").up.close(lose_up);
         self.close_down(link, lose_down);
-        // A connection that is gone without a word is only noticed when its worker comes back or stays silent.
+        // A silently lost connection is noticed only when its worker comes back or stays silent.
         if self.random.percent(60) {
             let at = last.saturating_sub(self.now) + self.random.ms(0, 20_000);
             self.after(at, Event::CoordinatorNotices { link });
         }
     }
 
-    /// A report that no honest worker sends.
+    /// Returns a report that no honest worker sends.
     fn invent(&mut self, fault: Fault, id: WorkerId) -> Option<Report> {
         let jobs = self.planned_jobs();
         let job = self.random.pick(&jobs)?;
-        // Its own or anybody's, of this or an earlier coordinator: under others, nothing is listened to.
+        // A token of its own or of any worker, of this or an earlier coordinator: others are rejected anyway.
         let mut leases = self.workers[&id].leases();
         leases.extend(self.any_token());
         let lease = self.random.pick(&leases)?;
@@ -267,7 +266,7 @@ impl World<'_> {
         let mut delta = Delta { job, lease, span, count, duration: Duration::from_millis(50) };
         match fault {
             Fault::CorruptReport => self.corrupt(&mut delta),
-            // As long as a column can hold: nothing may be added to it.
+            // The most that a database column can hold: nothing may be added to it.
             _ if self.random.percent(20) => delta.duration = MAX_DURATION,
             _ => {}
         }
@@ -281,14 +280,14 @@ impl World<'_> {
                 Delta { span: second, count: count(second), ..delta },
             ];
         } else if fault == Fault::CorruptReport {
-            // In order itself, but in bad company.
+            // This delta is valid, but the report contains an invalid one.
             deltas.insert(0, Delta { job, span, count, ..delta });
             deltas[0].duration = Duration::ZERO;
         }
         Some(Report { sequence: 0, deltas, finished: vec![LeaseId(u64::MAX)] })
     }
 
-    /// A worker whose lease somebody else has counted in its place, and a report of it with other numbers.
+    /// Returns a worker whose lease another has counted in its place, and a report of it with other numbers.
     fn contradict(&mut self) -> Option<(WorkerId, Report)> {
         let records =
             self.disk.contents.entries.keys().map(|&job| (job, self.disk.contents.records(job))).collect();
@@ -298,15 +297,15 @@ impl World<'_> {
         let repeatable: Vec<(WorkerId, Delta)> = self.workers.keys().flat_map(repeatable).collect();
         let (worker, mut delta) = self.random.pick(&repeatable)?;
         let true_count = delta.count;
-        // No two of different names tell the same lie.
+        // No two names tell the same lie.
         let lie = 1 + worker.0 % 4;
         delta.count.nodes += lie * self.random.below(2);
         delta.count.solutions += lie * u64::from(delta.count == true_count);
         Some((worker, Report { sequence: 0, deltas: vec![delta], finished: Vec::new() }))
     }
 
-    /// A report of wrong counts under one token: its own or anybody's. What it could be believed of is left out,
-    /// because nobody could tell.
+    /// Returns a report of wrong counts under one token, of its own or of any worker. Spans on which the ledger would
+    /// believe it are left out, because no check could tell.
     fn lie(&mut self, id: WorkerId) -> Option<Report> {
         let jobs = self.planned_jobs();
         let mut leases = self.workers[&id].leases();
@@ -325,7 +324,7 @@ impl World<'_> {
                 deltas.push(delta);
             }
         }
-        // No honest report has this number, so that its acknowledgement tells nothing.
+        // No honest report has this number, so its acknowledgement has no effect.
         Some(Report { sequence: 0, deltas, finished: Vec::new() })
     }
 
@@ -344,7 +343,7 @@ impl World<'_> {
         }
     }
 
-    /// Adds leases to a hello that can't be, or that are others'.
+    /// Adds impossible leases, or leases of others, to a hello.
     pub(crate) fn spoil(&mut self, hello: &mut Hello, fault: Fault) {
         if fault == Fault::Impostor {
             for job in self.planned_jobs() {

@@ -1,15 +1,15 @@
-//! Whatever happens to workers, links, store and coordinators, a job ends with the right count.
+//! Plays random histories: whatever happens to workers, links, store and coordinators, a job ends with the right count.
 //!
-//! Plays random histories to the coordinator's [`Core`](queens_ledger::Core), a store, and the
-//! [`LeaseQueue`](queens_worker_session::LeaseQueue)s and [`WorkerSession`](queens_worker_session::WorkerSession)s of workers that count small boards.
-//! There is one coordinator, whose store is a directory, or there are two that share a database: whoever takes the lead
-//! there may write, and whoever had it before goes on until he finds out. Links delay and break, and there is a counted number of faults, after which the history must come to its end.
-//! All chance comes from a seed, time is simulated, and nothing runs in parallel, so that any history can be played
-//! again:
+//! The histories drive the coordinator's [`Core`](queens_ledger::Core), a store, and the workers'
+//! [`LeaseQueue`](queens_worker_session::LeaseQueue)s and [`WorkerSession`](queens_worker_session::WorkerSession)s,
+//! which count small boards. There is one coordinator, whose store is a directory, or there are two that share a
+//! database. There, the leader may write, and the previous leader goes on until it notices. Links delay and break. The
+//! number of faults is limited, and the history must end after the last one. All random choices come from a seed, time
+//! is simulated, and nothing runs in parallel, so that any history can be played again:
 //!
-//! - `QUEENS_SIMULATION_HISTORIES`: how many are played;
+//! - `QUEENS_SIMULATION_HISTORIES`: the number of histories;
 //! - `QUEENS_SIMULATION_SEED`: play the history of this seed alone, and show all its steps if it fails;
-//! - `QUEENS_SIMULATION_FAULTS`: of each history, only the faults with these numbers, for example `0,3`.
+//! - `QUEENS_SIMULATION_FAULTS`: inflict only the faults with these numbers in each history, for example `0,3`.
 
 mod contents;
 mod coordinator;
@@ -44,25 +44,25 @@ use self::fault::{Faults, Tally};
 use self::puzzle::Library;
 use self::world::World;
 
-/// Steps that are shown of a history that fails, unless it is the only one.
+/// The steps that are shown of a history that fails, unless it is the only one.
 const LAST_STEPS: usize = 40;
 
-/// Seeds are drawn from here on.
+/// The first seed.
 const FIRST_SEED: u64 = 1;
 
-/// What every history is played with.
+/// The setting that all histories share.
 struct Stage {
     library: Library,
-    /// Makes an empty disk, or a model of one does.
+    /// Makes an empty real disk; `None` uses a model.
     disk: Option<fn() -> Box<dyn RealDisk>>,
-    /// How many coordinators share it.
+    /// The number of coordinators that share it.
     n_hosts: usize,
-    /// The test, to be run again.
+    /// The name of the test, to run it again.
     test: &'static str,
 }
 
-/// Plays `usual` histories of so many coordinators, or as many as the environment says: on disks that `disk` makes, or
-/// on a model of one. `test` is what cargo knows the test by.
+/// Plays `usual` histories of `n_hosts` coordinators, or the number in the environment. They use disks made by `disk`,
+/// or a model of one. `test` is the test's name for cargo.
 pub(crate) fn any_history_ends_with_the_right_count(
     test: &'static str,
     usual: u64,
@@ -92,7 +92,7 @@ pub(crate) fn any_history_ends_with_the_right_count(
     }
 }
 
-/// Plays one history; the error is what was found wrong.
+/// Plays one history. The error is the failed check.
 fn play(stage: &Stage, seed: u64, faults: &Faults, log: &mut Log) -> Result<Tally, String> {
     let history = || {
         let mut world =
@@ -106,7 +106,7 @@ fn play(stage: &Stage, seed: u64, faults: &Faults, log: &mut Log) -> Result<Tall
     })
 }
 
-/// Looks for the fewest faults with which a history fails, shows what happened and fails.
+/// Finds the fewest faults with which a history fails, shows its steps and fails.
 fn explain(stage: &Stage, seed: u64, faults: &Faults, n_before: u64) -> ! {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
@@ -130,7 +130,7 @@ fn from_environment<T: FromStr>(name: &str) -> Option<T> {
     Some(value.parse().unwrap_or_else(|_| panic!("QUEENS_SIMULATION_{name}={value} makes no sense")))
 }
 
-/// Not through `println!`, which the harness swallows if the test passes.
+/// Prints a line. The test harness captures `println!` if the test passes.
 fn say(line: &str) {
     _ = writeln!(io::stderr(), "{line}");
 }

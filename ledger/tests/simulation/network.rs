@@ -1,8 +1,8 @@
-//! Links between workers and the coordinator: in order each way, with delays, and with ends that notice a break late.
+//! Links between workers and coordinators: in order each way, with delays, and with ends that notice a break late.
 
 use std::time::Duration;
 
-/// One session's connection.
+/// The connection of one session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub(crate) worker: queens_model::WorkerId,
@@ -16,7 +16,7 @@ pub(crate) struct Link {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lane {
     state: LaneState,
-    /// No message overtakes another.
+    /// When the last message arrives: no message overtakes another.
     last: Duration,
 }
 
@@ -26,12 +26,12 @@ enum LaneState {
     Open,
     /// Nothing more is sent.
     Closed,
-    /// Nor does anything more arrive.
+    /// Nothing more arrives either.
     Cut,
 }
 
 impl Lane {
-    /// When a message that is sent now and takes `latency` arrives; `None` if it is lost.
+    /// Returns when a message that is sent now and takes `latency` arrives; `None` if it is lost.
     pub(crate) fn send(&mut self, now: Duration, latency: Duration) -> Option<Duration> {
         (self.state == LaneState::Open).then(|| {
             self.last = self.last.max(now + latency);
@@ -43,12 +43,12 @@ impl Lane {
         self.state != LaneState::Cut
     }
 
-    /// Holds back what is sent from now on.
+    /// Delays all later messages.
     pub(crate) fn hold(&mut self, until: Duration) {
         self.last = self.last.max(until);
     }
 
-    /// Takes no more messages; what is on its way arrives unless `at_once`. Returns when the last of it does.
+    /// Takes no more messages; those in flight arrive unless `at_once`. Returns when the last of them arrives.
     pub(crate) fn close(&mut self, at_once: bool) -> Duration {
         self.state = if at_once || self.state == LaneState::Cut { LaneState::Cut } else { LaneState::Closed };
         self.last

@@ -1,4 +1,4 @@
-//! What operators ask for, and ask for again when nobody has answered.
+//! Requests of operators, which are repeated until they are answered.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use super::sight::Sight;
 use super::surroundings::Command;
 use super::world::{NAMES, World};
 
-/// How often an operator tries to submit a job while there is no coordinator.
+/// The interval at which an operator retries to submit a job without a coordinator.
 const SUBMIT_AGAIN: Duration = Duration::from_secs(1);
 
 impl World<'_> {
-    /// Whom an operator asks: any coordinator that answers, whether or not it leads.
+    /// Returns the coordinator that an operator asks: any that answers, whether or not it leads.
     fn asked(&mut self) -> Option<usize> {
         let host = self.any_coordinator()?;
         if self.hosts[host].is_superseded() {
@@ -29,7 +29,7 @@ impl World<'_> {
         let Some(host) = self.asked() else { return self.after(SUBMIT_AGAIN, Event::Submit) };
         let number = self.submitted_to.len();
         if self.hosts[host].is_superseded() && self.disk.contents.entries.len() < number {
-            // Jobs are numbered in the order of the puzzles: those before come first.
+            // Jobs are numbered in the order of the puzzles: earlier ones come first.
             return self.after(SUBMIT_AGAIN, Event::Submit);
         }
         self.ask_for_jobs();
@@ -38,7 +38,7 @@ impl World<'_> {
         self.command(host, Command::Submit(asked, seed));
     }
 
-    /// Submits again what was not accepted, if whoever was asked can't accept it any more.
+    /// Submits again the jobs that were not accepted, if the coordinator that was asked can't accept them any more.
     pub(crate) fn ask_for_jobs(&mut self) {
         let Some(leader) = self.leader() else { return };
         let start = self.hosts[leader].start;
@@ -53,10 +53,10 @@ impl World<'_> {
         }
     }
 
-    /// Asks for what may not have been heard. Those who were asked before may have heard it too.
+    /// Repeats requests that may be lost. The coordinators that were asked before may have handled them too.
     pub(crate) fn ask_again(&mut self) {
         self.ask_for_jobs();
-        // Whoever has not noticed that the store went back does so when it is asked something.
+        // A coordinator whose store went back notices it when it is asked something.
         for host in (0..self.hosts.len()).filter(|host| self.hosts[*host].has_gone_back).collect::<Vec<_>>() {
             self.command(host, Command::Cancel(JobId(99)));
         }
@@ -66,7 +66,7 @@ impl World<'_> {
         }
     }
 
-    /// Gives the second job up.
+    /// Cancels the second job.
     pub(crate) fn cancel(&mut self) -> Option<()> {
         let job = JobId(2);
         let host = self.asked()?;
@@ -79,7 +79,7 @@ impl World<'_> {
         Some(())
     }
 
-    /// An operator does something. Pauses and blocks are taken back some time later.
+    /// Plays an operator's action. Pauses and blocks are lifted some time later.
     pub(crate) fn operate(&mut self, fault: Fault) -> Option<()> {
         let host = self.asked()?;
         let jobs: Vec<JobId> = self.disk.contents.entries.keys().copied().collect();
@@ -110,7 +110,7 @@ impl World<'_> {
         Some(())
     }
 
-    /// Repeats what operators want, and does not if they want nothing special any more.
+    /// Repeats the operators' current pauses and blocks, and lifts all others.
     pub(crate) fn repeat_operations(&mut self) {
         let Some(leader) = self.leader() else { return };
         let jobs: Vec<JobId> = self.disk.contents.entries.keys().copied().collect();

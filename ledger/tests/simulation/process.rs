@@ -1,4 +1,4 @@
-//! The coordinators' processes among everything else: how they are fed, what they ask for, how they die and come back.
+//! The coordinators' processes: their commands, requests, deaths and restarts.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use super::sight::Sight;
 use super::surroundings::{Command, Request, Surroundings};
 use super::world::World;
 
-/// How often it is looked whether there is something to look after.
+/// The longest interval between two checks for a tick.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl World<'_> {
-    /// Something that was meant for the process on a host happens to it.
+    /// Delivers an event to the process on a host.
     pub(crate) fn step_host(&mut self, host: usize, event: &Event) {
         match *event {
             Event::Campaign { .. } => self.campaign(host),
@@ -29,7 +29,7 @@ impl World<'_> {
         }
     }
 
-    /// Puts a command into an event loop's queue, which is often looked at before the next one comes.
+    /// Puts a command into an event loop's queue, and often runs the loop before the next one comes.
     pub(crate) fn command(&mut self, host: usize, command: Command) {
         let Some(coordinator) = &mut self.hosts[host].coordinator else { return };
         coordinator.push(command);
@@ -54,7 +54,7 @@ impl World<'_> {
         self.after(wait.clamp(Duration::from_millis(1), IDLE), Event::Tick { start });
     }
 
-    /// Lets a coordinator do something, and does what it asks for. One that is stopped does it later.
+    /// Runs a coordinator and carries out its requests. A coordinator that is stopped runs later.
     pub(crate) fn coordinate(
         &mut self,
         host: usize,
@@ -112,7 +112,7 @@ impl World<'_> {
                 }
             }
             Request::Close { link } => {
-                // What is on its way from the worker still comes: it is refused, as its session is over.
+                // Messages in flight from the worker still arrive, and are refused because its session has ended.
                 self.close_down(link, false);
             }
             Request::Plan(job) => {
@@ -129,7 +129,7 @@ impl World<'_> {
         }
     }
 
-    /// Ends the way to a worker, who notices it some time after the last message.
+    /// Closes the direction to a worker, which notices it some time after the last message.
     pub(crate) fn close_down(&mut self, link: u64, at_once: bool) {
         let last = self.links.get_mut(&link).expect("was made").down.close(at_once);
         let at = last.saturating_sub(self.now) + self.random.ms(0, 500);
@@ -159,7 +159,7 @@ impl World<'_> {
         }
     }
 
-    /// A process begins: where there is only one, it leads.
+    /// Starts a process, which leads at once if it is the only one.
     pub(crate) fn restart(&mut self, host: usize) {
         self.n_starts += 1;
         let start = self.n_starts;
@@ -171,7 +171,7 @@ impl World<'_> {
         }
     }
 
-    /// A coordinator begins with what is durable.
+    /// Starts a coordinator from the durable state.
     pub(crate) fn start_coordinator(&mut self, host: usize) {
         let here = &mut self.hosts[host];
         (here.started, here.ahead, here.behind) = (self.now, Duration::ZERO, Duration::ZERO);

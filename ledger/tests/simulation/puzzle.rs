@@ -1,4 +1,4 @@
-//! What is counted in a history, and what it must come to.
+//! The boards that a history counts, with their true counts.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -9,30 +9,30 @@ use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span, publis
 
 use super::random::Random;
 
-/// The boards that are counted.
+/// The board sizes.
 const SIZES: std::ops::RangeInclusive<u8> = 6..=12;
 
-/// Estimated nodes of a mean subproblem.
+/// The mean estimated work of a subproblem, in work units.
 const WORK: u64 = 10_000_000;
 
-/// What the parts of the boards really count to, by each method.
+/// The true counts of the boards' parts, by each method.
 #[derive(Debug)]
 pub(crate) struct Library(Vec<(BoardSize, Method, Vec<Count>)>);
 
-/// A plan and what each of its subproblems counts to.
+/// A plan with the true count of each of its subproblems.
 #[derive(Debug)]
 pub(crate) struct Puzzle {
     pub(crate) plan: Plan,
-    /// For each part, what its first 0, 1, 2... subproblems count to together.
+    /// For each part, the sums over its first 0, 1, 2... subproblems.
     sums: Vec<Vec<Count>>,
     /// Q(n).
     pub(crate) solutions: u128,
     pub(crate) nodes: u128,
-    /// How much of it is to be counted again.
+    /// The share to recount.
     pub(crate) recount: Share,
-    /// Drawn when it is submitted.
+    /// Drawn for its submission.
     pub(crate) seed: u128,
-    /// What its job is known by then, as number `number`.
+    /// The identity of its job with number `number`.
     pub(crate) identity: JobIdentity,
 }
 
@@ -51,16 +51,17 @@ impl Library {
         Self(sizes.flat_map(|n| Method::ALL.map(|method| counts((n, method)))).collect())
     }
 
-    /// A job of this number: a board of a random size, by a random method, cut at random. Each part keeps its real number of solutions, which
-    /// is shared out among its subproblems; their nodes are made up, unlike each other, and show when two spans are mixed up.
+    /// Creates a job of this number: a board of a random size and method, cut at random. Each part keeps its real
+    /// number of solutions, spread over its subproblems. Their nodes are made up and all different, so that confused
+    /// spans show.
     pub(crate) fn puzzle(&self, number: JobId, random: &mut Random) -> Puzzle {
-        // Small boards more often: they have few crosses, so that these have many subproblems.
+        // Small boards more often: they have few parts, so that these have many subproblems.
         let sizes = [6, 6, 6, 7, 8, 8, 8, 9, 10, 11, 12];
         let size = random.pick(&sizes).expect("not empty");
         let method = if random.percent(40) { Method::Halves } else { Method::Search };
         let (n, method, counts) =
             self.0.iter().find(|(n, by, _)| n.get() == size && *by == method).expect("counted");
-        // One in eight as it really is cut: small boards into one subproblem a cross.
+        // One in eight as it really is cut: small boards into one subproblem a part.
         let most = if random.percent(12) {
             1
         } else {
@@ -78,7 +79,7 @@ impl Library {
         let plan = Plan::from_choices(*n, *method, &choices).expect("one choice for each cross");
         let solutions = published(*n).expect("known").solutions;
         let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.nodes)).sum();
-        // Of half of them nothing, and of many all.
+        // Half of them have no recounts, and one in eight recounts everything.
         let shares = [0, 0, 0, 0, 10_000, 100_000, 500_000, 1_000_000];
         let recount = Share::of_ppm(random.pick(&shares).expect("not empty")).expect("a share");
         let seed = u128::from(random.below(u64::MAX));
@@ -88,7 +89,7 @@ impl Library {
     }
 }
 
-/// Running sums over the subproblems of a cross.
+/// Returns the running sums over the subproblems of a part.
 fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
     let mut cuts: Vec<u64> = (1..n_subproblems).map(|_| random.between(0, count.solutions)).collect();
     cuts.sort_unstable();
@@ -103,13 +104,13 @@ fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
 }
 
 impl Puzzle {
-    /// What somebody asks for who wants it counted.
+    /// Returns the submission that asks for it, and its seed.
     pub(crate) fn submission(&self) -> (Submission, u128) {
         let asked = Submission::new(self.plan.n(), self.plan.method());
         (Submission { recount: Some(self.recount), ..asked }, self.seed)
     }
 
-    /// What a span of the plan counts to.
+    /// Returns the true count of a span of the plan.
     pub(crate) fn count(&self, span: Span) -> Count {
         let sums = &self.sums[index(span.cross().into())];
         let (before, after) = (sums[index(span.from())], sums[index(span.to())]);
@@ -120,13 +121,13 @@ impl Puzzle {
         self.plan.part(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
     }
 
-    /// The estimated nodes of a span of the plan.
+    /// Returns the estimated work of a span of the plan.
     pub(crate) fn work(&self, span: Span) -> f64 {
         let choice = self.plan.parts()[index(span.cross().into())].choice();
         choice.work as f64 * span.n_subproblems() as f64 / choice.n_subproblems as f64
     }
 
-    /// A span of the plan of at most `longest` subproblems.
+    /// Returns a random span of the plan, of at most `longest` subproblems.
     pub(crate) fn random_span(&self, longest: u64, random: &mut Random) -> Span {
         loop {
             let n_crosses = u64::try_from(self.sums.len()).expect("fits");
@@ -145,12 +146,12 @@ fn index(number: u64) -> usize {
     usize::try_from(number).expect("small")
 }
 
-/// The puzzle of a job.
+/// Returns the puzzle of a job.
 pub(crate) fn puzzle(puzzles: &[Puzzle], job: JobIdentity) -> &Puzzle {
     find(puzzles, job).expect("it was submitted")
 }
 
-/// The puzzle of a job, if there is such a job.
+/// Returns the puzzle of a job, if there is such a job.
 pub(crate) fn find(puzzles: &[Puzzle], job: JobIdentity) -> Option<&Puzzle> {
     puzzles.iter().find(|puzzle| puzzle.identity == job)
 }

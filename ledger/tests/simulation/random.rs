@@ -1,4 +1,4 @@
-//! The one source of chance of a history: what is drawn depends on its seed alone.
+//! The only source of randomness of a history: its values depend on the seed alone.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Another source, which later draws from this one don't touch.
+    /// Returns another source, which later draws from this one do not affect.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())
     }
@@ -24,12 +24,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which must not be zero.
+    /// Returns a number below `end`, which must not be zero.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// A number from `first` to `last`.
+    /// Returns a number from `first` to `last`.
     pub(crate) fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.below(last - first + 1)
     }
@@ -42,7 +42,7 @@ impl Random {
         Duration::from_millis(self.between(first, last))
     }
 
-    /// A factor from `1 / spread` to `spread`, as often above one as below.
+    /// Returns a factor from `1 / spread` to `spread`, as often above one as below.
     pub(crate) fn factor(&mut self, spread: f64) -> f64 {
         let exponent = self.below(2001) as f64 / 1000.0 - 1.0;
         spread.powf(exponent)

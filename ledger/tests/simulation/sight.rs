@@ -1,40 +1,40 @@
-//! What has to happen in histories of two coordinators, or they would prove nothing.
+//! Situations that must occur in histories of two coordinators, or the histories would prove nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Something that was seen.
+/// A situation that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sight {
     /// A coordinator took the lead after another process had it.
     Takeover,
-    /// So it did while the one before was still running.
+    /// It did so while the one before was still running.
     TakeoverFromTheLiving,
-    /// A coordinator goes on that was stopped while another took the lead.
+    /// A coordinator goes on after it was stopped while another took the lead.
     OldLeaderResumed,
-    /// So it does in the middle of a transaction or of what it had to say after one.
+    /// It does so in the middle of a transaction, or of the messages after one.
     OldLeaderResumedInAStep,
-    /// A coordinator was stopped between taking the lead and reading what is durable, and has lost it by then.
+    /// A coordinator was stopped between taking the lead and reading the durable state, and has lost the lead by then.
     LedTooLate,
-    /// A transaction of one that leads no more was refused.
+    /// A transaction of an old leader was refused.
     LateWriteRefused,
-    /// One that leads no more found that out by itself.
+    /// An old leader noticed by itself that it leads no more.
     LossNoticed,
-    /// A worker said hello to a coordinator that led no more.
+    /// A worker said hello to an old leader.
     OldLeaderJoined,
-    /// It got leases from one.
+    /// A worker got leases from an old leader.
     LeasedByOldLeader,
-    /// It got a report acknowledged by one.
+    /// An old leader acknowledged a worker's report.
     AcknowledgedByOldLeader,
-    /// It reported to one what it was granted by another that leads, in vain.
+    /// A worker reported to an old leader, in vain, spans that the new leader had granted.
     DroppedByOldLeader,
-    /// It told a new leader what it holds of another.
+    /// A worker told a new leader about a lease of another.
     LeaseTakenAlong,
-    /// An operator asked one that led no more.
+    /// An operator asked an old leader.
     OldLeaderAsked,
-    /// An operator asked again for a job that another coordinator did not come to accept.
+    /// An operator asked again for a job that another coordinator was too late to accept.
     JobAskedForAgain,
-    /// A worker left and knew that its coordinator knows.
+    /// A worker left after its coordinator had answered its goodbye.
     GoodbyeAnswered,
 }
 
@@ -57,7 +57,7 @@ impl Sight {
         Self::GoodbyeAnswered,
     ];
 
-    /// In how many histories it happens, whatever the seeds are.
+    /// Returns the number of histories in which it occurs, whatever the seeds are.
     const fn enough(self) -> u64 {
         match self {
             Self::AcknowledgedByOldLeader | Self::DroppedByOldLeader => 3000,
@@ -66,7 +66,7 @@ impl Sight {
     }
 }
 
-/// How often each was seen.
+/// How often each situation occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sights(BTreeMap<Sight, u64>);
 
@@ -81,7 +81,7 @@ impl Sights {
         }
     }
 
-    /// What was never seen in so many histories, though it should have been.
+    /// Returns the situations that should have occurred in this number of histories, and did not.
     pub(crate) fn missing(&self, n_histories: u64) -> Vec<Sight> {
         let is_due = |sight: &Sight| n_histories >= sight.enough();
         Sight::ALL.into_iter().filter(|sight| is_due(sight) && !self.0.contains_key(sight)).collect()

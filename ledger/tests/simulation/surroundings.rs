@@ -1,4 +1,4 @@
-//! What a coordinator is told, what it asks for, and what it works with.
+//! The commands and requests of a coordinator, and its view of the simulated world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::sight::Sights;
 use super::witness::Witness;
 use super::worker::Worker;
 
-/// What waits in the event loop's queue.
+/// A command in the event loop's queue.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// With a seed.
@@ -32,9 +32,9 @@ pub(crate) enum Command {
         link: u64,
         failure: Failure,
     },
-    /// May be refused: the job is over.
+    /// May be refused because the job has ended.
     ChangeJob(JobId, JobChange),
-    /// May be refused: there is no such worker.
+    /// May be refused because there is no such worker.
     ChangeWorkers(String, WorkerChange),
     Goodbye {
         link: u64,
@@ -44,42 +44,42 @@ pub(crate) enum Command {
     },
 }
 
-/// What the coordinator asks of the world.
+/// A coordinator's request to the world.
 #[derive(Debug)]
 pub(crate) enum Request {
     Send {
         link: u64,
         message: ToWorker,
     },
-    /// The worker is not listened to any more.
+    /// The worker's messages are not accepted any more.
     Close {
         link: u64,
     },
     Plan(JobId),
-    /// Nothing goes on until the store can be written again.
+    /// The coordinator waits until the store can be written again.
     Retry,
-    /// The process is stopped for so long: what it asks for from here on happens afterwards.
+    /// The process is stopped for this long: its later requests happen afterwards.
     Freeze(Duration),
-    /// The state that was put back is the one that it goes on from.
+    /// The coordinator continues from the restored state.
     GoOn,
-    /// Somebody else leads, so that it ends.
+    /// The coordinator ends, because another leads.
     Resign,
     /// The process is dead.
     Die,
 }
 
-/// What the coordinator works with and is watched through.
+/// The parts of the world that a coordinator uses, and that check it.
 pub(crate) struct Surroundings<'a> {
     pub(crate) puzzles: &'a [Puzzle],
     pub(crate) disk: &'a mut Disk,
     /// Whether the store can't be reached.
     pub(crate) is_cut_off: bool,
-    /// What was durable when the lead was lost, if it was.
+    /// The durable contents when the lead was lost, if it was.
     pub(crate) past: Option<&'a Contents>,
-    /// Whether an earlier state was put back meanwhile.
+    /// Whether an earlier state was restored meanwhile.
     pub(crate) has_gone_back: bool,
     pub(crate) witness: &'a mut Witness,
-    /// All fencing tokens ever given out, by anybody.
+    /// All fencing tokens that any coordinator has ever used.
     pub(crate) tokens: &'a mut BTreeSet<LeaseId>,
     pub(crate) sights: &'a mut Sights,
     pub(crate) reporting: Reporting,

@@ -1,4 +1,4 @@
-//! How the lead goes from one coordinator to another, and how one is kept from noticing.
+//! Moves the lead from one coordinator to another, and delays that an old leader notices.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use super::sight::Sight;
 use super::world::World;
 
 impl World<'_> {
-    /// The host whose coordinator leads, if there is one. One under which the store went back leads no more, though who
-    /// takes the lead next may do so in the same epoch.
+    /// Returns the host whose coordinator leads, if there is one. A coordinator whose store went back leads no more,
+    /// though the next leader may have the same epoch.
     pub(crate) fn leader(&self) -> Option<usize> {
         let leads = |host: &super::host::Host| {
             host.coordinator.is_some() && !host.has_gone_back && self.disk.lead.is_of(host.epoch)
@@ -17,20 +17,20 @@ impl World<'_> {
         self.hosts.iter().position(leads)
     }
 
-    /// The host on which a process of this number runs.
+    /// Returns the host on which the process of this number runs.
     pub(crate) fn host_of(&self, start: u64) -> Option<usize> {
         self.hosts.iter().position(|host| host.start == start)
     }
 
-    /// Any host on which there is a coordinator, whether or not it leads.
+    /// Returns any host with a coordinator, whether or not it leads.
     pub(crate) fn any_coordinator(&mut self) -> Option<usize> {
         let hosts = (0..).zip(&self.hosts).filter(|(_, host)| host.coordinator.is_some());
         let hosts: Vec<usize> = hosts.map(|(host, _)| host).collect();
-        // Of one, nothing is drawn: histories on a directory stay as they are.
+        // With a single one nothing is drawn, so that histories on a directory stay the same.
         if hosts.len() > 1 { self.random.pick(&hosts) } else { hosts.first().copied() }
     }
 
-    /// A process that has no lead tries to take it.
+    /// Lets a process try to take the lead.
     pub(crate) fn campaign(&mut self, host: usize) {
         let start = self.hosts[host].start;
         let is_cut_off = self.hosts[host].is_cut_off(self.now);
@@ -51,7 +51,7 @@ impl World<'_> {
         }
         self.hosts[host].epoch = epoch;
         self.after(RENEWED, Event::Renew { start });
-        // What is durable is read some time later, and much later if the process is stopped in between.
+        // The durable state is read some time later, and much later if the process is stopped in between.
         let at = self.random.ms(0, 300);
         self.after(at, Event::Lead { start });
         if self.random.percent(8) {
@@ -60,7 +60,7 @@ impl World<'_> {
         }
     }
 
-    /// A process that has taken the lead begins to use it.
+    /// Starts the coordinator of a process that has taken the lead.
     pub(crate) fn lead(&mut self, host: usize) {
         let here = &mut self.hosts[host];
         if here.is_cut_off(self.now) {
@@ -74,7 +74,7 @@ impl World<'_> {
         self.start_coordinator(host);
     }
 
-    /// The lead is renewed on a thread of its own, which finds out if somebody else has taken it.
+    /// Renews the lead, on a thread of its own, which notices if another has taken it.
     pub(crate) fn renew(&mut self, host: usize) {
         let here = &self.hosts[host];
         let (start, epoch) = (here.start, here.epoch);
@@ -89,10 +89,10 @@ impl World<'_> {
         }
     }
 
-    /// Stops a process for a while, in the middle of a step or not. It keeps all that it has in memory.
+    /// Stops a process for a while, in the middle of a step or not. It keeps its memory.
     pub(crate) fn freeze(&mut self, host: usize, duration: Duration, is_in_a_step: bool) {
         let here = &mut self.hosts[host];
-        // What waits for the end of a standstill comes in its order then, so that there is one end.
+        // Events that wait for the end of a standstill come in their order then, so that there is one end.
         if !here.is_frozen(self.now) {
             here.frozen_until = self.now + duration;
             here.is_in_a_step = is_in_a_step;
@@ -111,7 +111,7 @@ impl World<'_> {
         }
     }
 
-    /// For how long a process is stopped: seldom so briefly that it still leads afterwards.
+    /// Returns how long a process is stopped: rarely so briefly that it still leads afterwards.
     pub(crate) fn any_standstill(&mut self) -> Duration {
         self.random.ms(1_000, 30_000)
     }

@@ -1,4 +1,4 @@
-//! What must be so at the end of a history.
+//! Checks the end of a history.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use queens_model::JobId;
 use super::world::World;
 
 impl World<'_> {
-    /// Every job's total is that of its board, from what is stored alone.
+    /// Checks, from the stored data alone, that every job's total is that of its board.
     pub(crate) fn check_end(&mut self) {
         let stored = self.disk.load();
         assert_eq!(stored.jobs.len(), self.current.len(), "jobs");
@@ -37,7 +37,7 @@ impl World<'_> {
         self.check_audit();
     }
 
-    /// Of a job that is done all that was drawn to be counted again was, by another name.
+    /// Checks that another name has confirmed every drawn record of a job that is done.
     fn check_confirmed(&self, job: JobId) {
         let share = self.disk.contents.puzzle(&self.puzzles, job).recount;
         let seed = self.disk.contents.entries[&job].terms.seed;
@@ -51,7 +51,7 @@ impl World<'_> {
         }
     }
 
-    /// The records on a real disk are those that were written.
+    /// Checks that the records on a real disk are those that were written.
     fn check_audit(&mut self) {
         for audit in self.disk.audit(&self.puzzles) {
             let id = audit.job;

@@ -1,4 +1,4 @@
-//! What a worker may say: a simple model of it, told what it hears and what its threads do.
+//! A simple model of a worker, which checks its messages against those that it hears and the work of its threads.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use queens_model::{
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method, Span};
 use queens_worker_session::Identity;
 
-/// Reports that may wait to be acknowledged. No board here is so large that one has to be cut.
+/// The most reports that may wait for acknowledgement. No board here is so large that a report must be split.
 const MOST_UNACKNOWLEDGED: usize = 16;
 
 /// How long a worker waits for the answer to its goodbye.
 const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether a worker with this skill gets what is counted by a method.
+/// Whether a worker with this skill gets leases of a method.
 pub(crate) fn can_count(method: Method, halves: HalvesSkill) -> bool {
     method == Method::Search || halves.decomposition == method.decomposition()
 }
 
-/// The model.
+/// The model of a worker.
 #[derive(Debug)]
 pub(crate) struct Watch {
     identity: Identity,
@@ -30,32 +30,32 @@ pub(crate) struct Watch {
     is_sent_home: bool,
     /// The number of its last report.
     last_sequence: u64,
-    /// Whether whoever runs it has stopped it.
+    /// Whether its user has stopped it.
     is_stopped: bool,
-    /// When it said goodbye in this session, if it has, and whether it heard the answer.
+    /// When it said goodbye in this session, if it has, and whether it was answered.
     said_goodbye: Option<Duration>,
     pub(crate) is_answered: bool,
-    /// What it must say again, oldest first.
+    /// The reports that it must repeat, oldest first.
     unacknowledged: Vec<Report>,
-    /// How often it was told to report, and when what it has counted must be reported, if there is anything.
+    /// Its report interval, and when its counts must be reported, if there are any.
     interval: ReportInterval,
     due: Option<Duration>,
 }
 
-/// What has become of a lease, but for what is reported of it.
+/// The state of a lease, without its reported spans.
 #[derive(Debug)]
 struct WatchedLease {
     job: JobIdentity,
-    /// What is to be counted, and no thread has begun.
+    /// The spans to count that no thread has begun.
     left: Vec<Span>,
     in_hand: Option<Span>,
-    /// Each chunk as it was counted.
+    /// Each counted chunk.
     counted: Vec<(Span, Count, Duration)>,
     failed: Option<Span>,
     has_ended: bool,
 }
 
-/// What happens to a worker.
+/// Events of a worker.
 impl Watch {
     pub(crate) fn new(identity: Identity) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Watch {
         }
     }
 
-    /// The worker hears this.
+    /// Notes that the worker hears this message.
     pub(crate) fn hears(&mut self, now: Duration, message: &ToWorker) {
         match message {
             ToWorker::ReportEvery(interval) => {
@@ -124,7 +124,7 @@ impl Watch {
         }
     }
 
-    /// It is told to leave by whoever runs it.
+    /// Notes that its user stops it.
     pub(crate) fn leaves(&mut self) {
         self.is_stopped = true;
         self.begins_no_more();
@@ -135,7 +135,7 @@ impl Watch {
         self.leases.values_mut().for_each(|watched| watched.left.clear());
     }
 
-    /// A thread begins a chunk.
+    /// Notes that a thread begins a chunk.
     pub(crate) fn begins(&mut self, lease: LeaseId, chunk: Span) {
         let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
         let rest = chunk.without(&watched.left);
@@ -144,33 +144,33 @@ impl Watch {
         watched.left = watched.left.iter().flat_map(|left| left.without(&[chunk])).collect();
     }
 
-    /// A thread has counted the chunk in hand.
+    /// Notes that a thread has counted the chunk in hand.
     pub(crate) fn finishes(&mut self, lease: LeaseId, count: Count, duration: Duration) {
         let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
         let chunk = watched.in_hand.take().expect("it was begun");
         watched.counted.push((chunk, count, duration));
     }
 
-    /// A thread can't count the chunk in hand.
+    /// Notes that a thread can't count the chunk in hand.
     pub(crate) fn fails(&mut self, lease: LeaseId) {
         let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
         watched.failed = watched.in_hand.take();
         watched.left.clear();
     }
 
-    /// A thread drops the chunk in hand.
+    /// Notes that a thread drops the chunk in hand.
     pub(crate) fn drops(&mut self, lease: LeaseId) {
         self.leases.get_mut(&lease).expect("a lease that it holds is counted").in_hand = None;
     }
 
-    /// A thread lets go of a lease.
+    /// Notes that a thread ends a lease.
     pub(crate) fn ends(&mut self, lease: LeaseId) {
         let watched = self.leases.get_mut(&lease).expect("a lease that it holds is counted");
         assert!(watched.left.is_empty() && watched.in_hand.is_none(), "{watched:?} is not counted");
         watched.has_ended = true;
     }
 
-    /// It has done a step, and waits. What has ended is reported, and what is counted as soon as it was told.
+    /// Checks its state after a step: ended leases are reported, and so are counts when their interval has passed.
     pub(crate) fn waits(&mut self, now: Duration, until: Duration) {
         let is_unreported = |watched: &WatchedLease| !watched.counted.is_empty() || watched.failed.is_some();
         if self.unacknowledged.len() == MOST_UNACKNOWLEDGED || !self.leases.values().any(is_unreported) {
@@ -187,12 +187,12 @@ impl Watch {
         assert!(is_full || waits.is_none(), "{waits:?} has ended and is not reported");
     }
 
-    /// What it has reported and not seen acknowledged.
+    /// Returns the reports that are not acknowledged.
     pub(crate) fn unacknowledged(&self) -> &[Report] {
         &self.unacknowledged
     }
 
-    /// What it still has to count.
+    /// Returns the spans that it still has to count.
     pub(crate) fn uncounted(&self) -> impl Iterator<Item = (LeaseId, JobIdentity, Span)> {
         self.leases.iter().flat_map(|(&lease, watched)| {
             let uncounted = watched.in_hand.iter().chain(&watched.left);
@@ -201,9 +201,9 @@ impl Watch {
     }
 }
 
-/// What a worker says.
+/// Messages of a worker.
 impl Watch {
-    /// It connects: it says who it is and all that it holds and no more, and repeats what is not acknowledged.
+    /// Checks the messages on a new link: the hello with all its leases, and the unacknowledged reports again.
     pub(crate) fn greets(&mut self, messages: &[ToCoordinator]) {
         (self.interval, self.due, self.said_goodbye) = (ReportInterval::USUAL, None, None);
         let (ToCoordinator::Hello(hello), repeated) = messages.split_first().expect("a hello") else {
@@ -221,7 +221,7 @@ impl Watch {
         assert_eq!(repeated, unacknowledged, "what it says again");
     }
 
-    /// It says this later on.
+    /// Checks a later message.
     pub(crate) fn says(&mut self, now: Duration, message: &ToCoordinator) {
         match message {
             ToCoordinator::Hello(_) => panic!("another {message:?}"),
@@ -234,7 +234,7 @@ impl Watch {
         }
     }
 
-    /// It is gone: it has waited for the answer to its goodbye, unless it has something that nobody has acknowledged.
+    /// Checks that it may leave: it has waited for the answer to its goodbye, unless something of it is unacknowledged.
     pub(crate) fn has_left(&self, now: Duration) {
         let has_nothing = self.unacknowledged.is_empty() && self.held().is_empty();
         assert!(
@@ -263,7 +263,7 @@ impl Watch {
         assert!(n_unacknowledged <= MOST_UNACKNOWLEDGED, "{n_unacknowledged} reports wait");
     }
 
-    /// What it reports was counted under this lease, is what it counts to, and was not reported before.
+    /// Checks a delta: it was counted under this lease, its count is true, and it was not reported before.
     fn counts(&mut self, delta: &Delta) {
         let counted = self.leases.get_mut(&delta.lease).map(|watched| &mut watched.counted);
         let counted = counted.unwrap_or_else(|| panic!("{delta:?} is of no lease that it holds"));
@@ -286,7 +286,7 @@ impl Watch {
         assert_eq!(failed, Some(failure.span), "what {failure:?} is about");
     }
 
-    /// What it holds or has not seen acknowledged, span by span, in order.
+    /// Returns the spans of each lease that it holds or has not seen acknowledged, in order.
     fn held(&self) -> BTreeMap<(LeaseId, JobIdentity), Vec<Span>> {
         let mut held = Vec::new();
         for delta in self.unacknowledged.iter().flat_map(|report| &report.deltas) {
@@ -301,7 +301,7 @@ impl Watch {
     }
 }
 
-/// The spans of each lease, merged where they touch. None may be there twice.
+/// Returns the spans of each lease, merged where they touch. None may be there twice.
 fn held_by_lease(held: &[Held]) -> BTreeMap<(LeaseId, JobIdentity), Vec<Span>> {
     let mut by_lease: BTreeMap<(LeaseId, JobIdentity), Vec<Span>> = BTreeMap::new();
     for held in held {

@@ -1,4 +1,4 @@
-//! What should be so: a simple model of the ledger, told everything it is told, that judges everything it says.
+//! A simple model of the ledger, which gets the same input and checks all its output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,30 +16,29 @@ use super::puzzle::{Puzzle, puzzle};
 use super::watch::can_count;
 use super::worker::{name, party_of};
 
-/// The model.
+/// The model of the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Witness {
-    /// What is recorded of each cross, durable or not.
+    /// The records of each part, durable or not.
     recorded: BTreeMap<(JobId, u32), Intervals>,
     /// The jobs that have plans, and the numbers of all whose identities are known.
     planned: BTreeSet<JobId>,
     jobs: BTreeMap<JobIdentity, JobId>,
-    /// Those that were there when this coordinator began.
+    /// The jobs that existed when this coordinator started.
     restored: BTreeSet<JobId>,
     cancelled: BTreeSet<JobId>,
     /// Leases as their workers see them.
     leases: BTreeMap<LeaseId, Seen>,
-    /// What may be reported under each token that this coordinator has given out, or that a worker has named to it, and
-    /// is not reported.
+    /// The unreported spans under each token that this coordinator has used, or that a worker has named to it.
     granted: BTreeMap<LeaseId, Granted>,
-    /// What was reported and not granted, for example because somebody else has named the token after a restart.
+    /// Reported spans that were not granted, for example because another worker has named the token after a restart.
     unleased: BTreeSet<(WorkerId, LeaseId, Span)>,
-    /// The tokens that were given out when this coordinator began, and those that it has given out.
+    /// The tokens that were used before this coordinator started, and those that it has used.
     earlier: BTreeSet<LeaseId>,
     here: BTreeSet<LeaseId>,
-    /// Reported again, and not compared yet.
+    /// Repeated counts that are not compared yet.
     repeated: Vec<(JobId, Span, Count, Party)>,
-    /// What was recorded, or taken off a lease, since [`check_leases`](Self::check_leases).
+    /// Spans that were recorded, or cut off a lease, since [`check_leases`](Self::check_leases).
     fresh: Vec<(Option<JobId>, Span)>,
 }
 
@@ -61,7 +60,7 @@ struct Granted {
 }
 
 impl Witness {
-    /// The coordinator was restarted and knows what is durable.
+    /// Resets the model to a restarted coordinator, which knows the durable contents.
     pub(crate) fn restart(&mut self, durable: &Contents, tokens: &BTreeSet<LeaseId>) {
         *self = Self { earlier: tokens.clone(), ..Self::default() };
         for (&job, entry) in &durable.entries {
@@ -94,7 +93,7 @@ impl Witness {
         crosses.map(|(_, recorded)| u128::from(recorded.len())).sum()
     }
 
-    /// Whether a report makes sense.
+    /// Whether a report is valid.
     pub(crate) fn accepts(&self, puzzles: &[Puzzle], report: &Report) -> bool {
         report.deltas.iter().all(|delta| {
             let fits = |count: Count| count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT;
@@ -103,30 +102,29 @@ impl Witness {
         })
     }
 
-    /// The number of a job that has a plan.
+    /// Returns the number of a job that has a plan.
     fn job(&self, identity: JobIdentity) -> Option<JobId> {
         self.jobs.get(&identity).copied().filter(|job| self.planned.contains(job))
     }
 
-    /// Whether one before this coordinator has given out a token.
+    /// Whether a coordinator before this one has used a token.
     pub(crate) fn is_from_before(&self, lease: LeaseId) -> bool {
         self.earlier.contains(&lease)
     }
 
-    /// Whether this coordinator or one before it has; one that leads now may have given it out since.
+    /// Whether this coordinator or one before it has used a token; a newer leader may use others.
     pub(crate) fn knows(&self, lease: LeaseId) -> bool {
         self.earlier.contains(&lease) || self.here.contains(&lease)
     }
 
     /// Whether a worker may report this span: it was granted under this lease and is not reported. `None` if that may
-    /// change before a report of it arrives: the token is of an earlier coordinator's, and may be on its way in a
-    /// hello.
+    /// change before a report arrives: an earlier coordinator's token may be in flight in a hello.
     pub(crate) fn is_granted(&self, worker: WorkerId, delta: &Delta) -> Option<bool> {
         let granted = self.granted.get(&delta.lease)?;
         Some(self.job(delta.job).is_some_and(|job| granted.may_report(worker, job, delta)))
     }
 
-    /// What a worker may report under which token, of what is recorded: another worker counted it in its place.
+    /// Returns the recorded spans that a worker may still report: another worker counted them in its place.
     pub(crate) fn repeatable(&self, worker: WorkerId, records: &BTreeMap<JobId, Vec<Record>>) -> Vec<Delta> {
         let mut repeatable = Vec::new();
         for (&lease, granted) in self.granted.iter().filter(|(_, granted)| granted.worker == worker) {
@@ -140,8 +138,8 @@ impl Witness {
         repeatable
     }
 
-    /// What should become of a report that makes sense. What became of it decides whether what ended long ago is still
-    /// remembered.
+    /// Returns the expected outcomes of a valid report. The actual outcomes decide whether leases that ended long ago
+    /// are still remembered.
     pub(crate) fn report(
         &mut self,
         now: Duration,
@@ -162,7 +160,7 @@ impl Witness {
         expected
     }
 
-    /// A worker can't count a span, and gives it back.
+    /// Notes that a worker can't count a span, and gives it back.
     pub(crate) fn fail(&mut self, worker: WorkerId, failure: &Failure) {
         if let Some(seen) = self.leases.get_mut(&failure.lease).filter(|seen| seen.worker == worker) {
             seen.take_off(&[failure.span]);
@@ -206,7 +204,7 @@ impl Witness {
                 self.unleased.insert((worker, delta.lease, delta.span));
                 SpanOutcome::Unleased
             }
-            // What it comes to is known when all of the record is counted, unless the lease was lost before.
+            // The count is known when all of the record is counted, unless the lease was lost before.
             (true, true) if is_again && outcome == SpanOutcome::CountedAgain => SpanOutcome::CountedAgain,
             (true, true) => {
                 let Delta { span, count, .. } = *delta;
@@ -222,14 +220,14 @@ impl Witness {
         }
     }
 
-    /// All that was repeated is to be compared: what is the same once, and of each span one at a time.
+    /// Checks that all repeated counts are compared: equal ones once, and those of one span one at a time.
     pub(crate) fn check_comparisons(&mut self, comparisons: &[Comparison]) {
         let repeated = &mut self.repeated;
         for Comparison { job, second } in comparisons {
             let of = |it: &(JobId, Span, Count, Party)| {
                 (it.0, it.1, it.2, it.3) == (*job, second.span, second.count, second.source.party)
             };
-            // A record that was settled while it was counted again is compared too.
+            // A record that was settled during its recount is compared too.
             repeated.retain(|it| !of(it));
         }
         let is_compared =
@@ -239,8 +237,8 @@ impl Witness {
         }
     }
 
-    /// A worker says hello: what it held before is its own no more, and what it says it holds is, until it is told
-    /// otherwise. It may report what of it was granted, or what it names of an earlier coordinator's lease.
+    /// Handles a hello. The worker's earlier leases end, and the claimed ones are its own until it is told otherwise.
+    /// It may report the claimed spans that were granted, and those of an earlier coordinator's lease.
     pub(crate) fn connect(
         &mut self,
         now: Duration,
@@ -252,7 +250,7 @@ impl Witness {
         self.leave(hello.worker);
         for held in &hello.held {
             let &Held { lease, job: identity, ref spans } = held;
-            // What it holds of no job here it is told to give up.
+            // A lease of no job here is cancelled.
             let Some(job) = self.job(identity) else { continue };
             let seen = Seen { worker: hello.worker, job, spans: spans.clone() };
             self.leases.entry(lease).or_insert(seen);
@@ -261,7 +259,7 @@ impl Witness {
             let may_be_from_before =
                 self.restored.contains(&job) && !self.here.contains(&lease) && i64::try_from(lease.0).is_ok();
             if let Some(granted) = self.granted.get_mut(&lease) {
-                // One that had to draw another number is known by its name.
+                // A worker that had to draw another number is known by its name.
                 let is_renumbered = name(granted.worker) == hello.name && !there.contains(&granted.worker);
                 if is_open && is_renumbered && granted.job == job {
                     granted.worker = hello.worker;
@@ -280,7 +278,7 @@ impl Witness {
         }
     }
 
-    /// The ledger has granted a lease, whether or not its worker hears of it.
+    /// Notes that the ledger has granted a lease, whether or not its worker hears of it.
     pub(crate) fn grant(&mut self, now: Duration, worker: WorkerId, lease: &Lease) {
         let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
         let job = self.job(lease.job).expect("it has a plan");
@@ -293,13 +291,13 @@ impl Witness {
         self.leases.retain(|_, seen| seen.worker != worker);
     }
 
-    /// Leases of workers that were given up are nobody's.
+    /// Drops the leases of workers that were given up.
     pub(crate) fn keep_leases_of(&mut self, workers: &BTreeSet<WorkerId>) {
         self.leases.retain(|_, seen| workers.contains(&seen.worker));
     }
 
-    /// A message that reaches its worker, if nothing happens to its link; `unacknowledged` is what the worker
-    /// remembers. The coordinator goes by `known`, which is `durable` as long as it leads.
+    /// Checks a message that reaches its worker, if nothing happens to its link; `unacknowledged` is the worker's
+    /// memory. The coordinator knows `known`, which is `durable` as long as it leads.
     pub(crate) fn tell(
         &mut self,
         known: &Contents,
@@ -312,7 +310,7 @@ impl Witness {
             ToWorker::Lease(lease) => {
                 assert!(!lease.spans.is_empty(), "lease {} of nothing", lease.id);
                 let spans: Vec<Span> = lease.spans.iter().map(|leased| leased.span).collect();
-                // What is counted again is a whole record, of a job of which everything is recorded.
+                // A recount is of whole records, in a job that is completely recorded.
                 let job = self.job(lease.job).expect("it has a plan");
                 let is_record = |span: &Span| known.has_record(job, *span);
                 let is_again = spans.iter().all(is_record) && known.is_all_recorded(job);
@@ -325,7 +323,7 @@ impl Witness {
                 if let Some(seen) = self.leases.get_mut(lease).filter(|seen| seen.worker == to) {
                     seen.take_off(spans);
                 }
-                // A tail may have been recorded by somebody else, which is not looked at when it is leased again.
+                // Another worker may have recorded a tail, which is not checked when it is leased again.
                 self.fresh.extend(spans.iter().map(|&span| (None, span)));
             }
             ToWorker::Cancel(lease) => {
@@ -348,7 +346,7 @@ impl Witness {
         recorded.is_some_and(|recorded| recorded.contains(&(span.from()..span.to())))
     }
 
-    /// Nothing is leased that was recorded, unless that happened only now.
+    /// Checks that no recorded span is leased, unless it was recorded only now.
     fn check_free(&self, job: JobId, span: Span) {
         let fresh: Vec<Span> = self
             .fresh
@@ -362,8 +360,8 @@ impl Witness {
         }
     }
 
-    /// What is acknowledged is durable, or contradicts the boundaries of what is, or was not granted, or nobody wants
-    /// it any more.
+    /// Checks an acknowledged delta. It is durable, or overlaps durable spans, or was not granted, or its job is
+    /// cancelled.
     fn check_durable(&self, durable: &Contents, worker: WorkerId, delta: &Delta) {
         let is_unleased = self.unleased.contains(&(worker, delta.lease, delta.span));
         let Some(job) = self.job(delta.job) else {
@@ -381,7 +379,7 @@ impl Witness {
         assert!(missing.is_none(), "acknowledged to {worker} before {missing:?} of {delta:?} is durable");
     }
 
-    /// No subproblem that is to be counted is held twice.
+    /// Checks that no unrecorded subproblem is held twice.
     pub(crate) fn check_leases(&mut self) {
         self.fresh.clear();
         let mut held = Vec::new();

@@ -1,4 +1,4 @@
-//! A worker: the desk and the session of queens-worker-session, with simulated threads and time, and watched in all it says.
+//! A simulated worker: a real queue and session with simulated threads and time, and checks of its messages.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use super::watch::Watch;
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) id: WorkerId,
-    /// Estimated nodes per second of one thread that searches.
+    /// The estimated work units per second of one searching thread.
     pub(crate) speed: f64,
-    /// The same of one that joins halves, if it can.
+    /// The same by halves, if it can count by them.
     pub(crate) halves_speed: Option<f64>,
     desk: LeaseQueue,
     session: WorkerSession,
     threads: Vec<Option<Thread>>,
     pub(crate) watch: Watch,
-    /// Some that were sent, for the network to repeat.
+    /// Reports that it has sent, for the network to repeat.
     pub(crate) sent: Vec<Report>,
-    /// The number of its link, if it believes it has one.
+    /// The number of its link, if it believes that it has one.
     pub(crate) link: Option<u64>,
-    /// When its session wants to be woken.
+    /// When its session asks to be woken.
     pub(crate) wakes: Option<Duration>,
     /// Until when it does nothing at all.
     pub(crate) stalled_until: Duration,
     /// Until when its threads do nothing, while its session goes on.
     pub(crate) stuck_until: Duration,
-    /// Whether the next chunk that a thread ends can't be counted.
+    /// Whether the next chunk that a thread ends fails.
     pub(crate) fails: bool,
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 struct Thread {
     lease: LeaseToCount,
-    /// What it has in hand.
+    /// The chunk in hand.
     chunk: Option<Span>,
 }
 
 impl Worker {
-    /// A worker that believes its speed to be `guess` times what it is.
+    /// Creates a worker that overestimates its speed by the factor `guess`.
     pub(crate) fn new(
         id: WorkerId,
         n_threads: u32,
@@ -83,7 +83,7 @@ impl Worker {
         }
     }
 
-    /// Estimated nodes per second of one thread.
+    /// Returns the estimated work units per second of one thread.
     pub(crate) fn speed(&self, method: Method) -> f64 {
         match method {
             Method::Search => self.speed,
@@ -91,7 +91,7 @@ impl Worker {
         }
     }
 
-    /// Becomes so many times as fast.
+    /// Multiplies its speed.
     pub(crate) fn change_speed(&mut self, factor: f64) {
         self.speed *= factor;
         self.halves_speed = self.halves_speed.map(|speed| speed * factor);
@@ -101,12 +101,12 @@ impl Worker {
         self.threads.len()
     }
 
-    /// All leases it has not reported as finished.
+    /// Returns all leases that it has not reported as finished.
     pub(crate) fn leases(&self) -> Vec<LeaseId> {
         self.desk.held().into_iter().map(|held| held.lease).collect()
     }
 
-    /// What it says on a new link.
+    /// Returns its messages on a new link.
     pub(crate) fn connect(&mut self, now: Duration) -> Vec<ToCoordinator> {
         let messages = self.session.connect(now, &self.desk);
         self.watch.greets(&messages);
@@ -118,7 +118,7 @@ impl Worker {
         self.session.hear(now, message, &mut self.desk);
     }
 
-    /// Is told to leave.
+    /// Tells it to leave.
     pub(crate) fn leave(&mut self, now: Duration) {
         self.watch.leaves();
         self.session.leave(now, &mut self.desk);
@@ -128,7 +128,7 @@ impl Worker {
         self.session.is_leaving()
     }
 
-    /// What its session does now.
+    /// Returns the next step of its session.
     pub(crate) fn step(&mut self, now: Duration) -> SessionStep {
         let step = self.session.step(now, &mut self.desk);
         if matches!(step.next, AfterStep::Left { .. }) {
@@ -149,8 +149,8 @@ impl Worker {
         step
     }
 
-    /// Lets a thread begin its next chunk, for which it may have to end its lease and take another; `None` if there
-    /// is nothing to do, or it is at work already.
+    /// Lets a thread begin its next chunk, if necessary of another lease. Returns `None` if there is nothing to do, or
+    /// the thread is busy.
     pub(crate) fn begin(&mut self, thread: usize) -> Option<(JobIdentity, Span)> {
         let thread = &mut self.threads[thread];
         if thread.as_ref().is_some_and(|thread| thread.chunk.is_some()) {
@@ -172,7 +172,7 @@ impl Worker {
         }
     }
 
-    /// A thread has counted its chunk, unless it was told to drop it.
+    /// Lets a thread finish its chunk, unless it was told to drop it.
     pub(crate) fn finish(
         &mut self,
         thread: usize,
@@ -197,7 +197,7 @@ impl Worker {
         self.threads[thread] = None;
     }
 
-    /// That it can count nothing of what it holds, told of each subproblem; it goes on counting all the same.
+    /// Returns false failures of all subproblems that it holds; it goes on counting all the same.
     pub(crate) fn failures_of_all(&self) -> Vec<Failure> {
         let one = |(lease, job, span): (LeaseId, JobIdentity, Span)| {
             let reason = || "flood".to_owned();
@@ -213,10 +213,10 @@ impl Worker {
     }
 }
 
-/// Workers with higher numbers come at the end of a history, for whatever nobody who is there may count.
+/// Workers with higher numbers come at the end of a history, for work that nobody else may count.
 pub(crate) const FIRST_NEWCOMER: u64 = 1000;
 
-/// What a worker is called: several by each name, and newcomers each by its own.
+/// Returns the name of a worker: several share each name, and newcomers have their own.
 pub(crate) fn name(worker: WorkerId) -> Name {
     if worker.0 > FIRST_NEWCOMER {
         return Name::of_any(&format!("newcomer {worker}"));
@@ -224,7 +224,7 @@ pub(crate) fn name(worker: WorkerId) -> Name {
     Name::of_any(&format!("worker {}", worker.0 % 4))
 }
 
-/// Who has a name: two of them are one party's.
+/// Returns the party of a name: two names belong to one party.
 pub(crate) fn party_of(name: &Name) -> Party {
     let is_second = *name == *"worker 3";
     Party::of_name(&if is_second { Name::of_any("worker 0") } else { name.clone() })

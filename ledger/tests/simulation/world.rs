@@ -1,4 +1,4 @@
-//! One history: workers, links, operator and coordinator, and the order in which things happen to them.
+//! One history: its workers, links, operator and coordinators, and the order of its events.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -21,22 +21,22 @@ use super::sight::Sight;
 use super::surroundings::Command;
 use super::worker::{FIRST_NEWCOMER, Worker};
 
-/// Without further faults, a history must end within this time and these steps; far fewer do for nearly all, but a
-/// worker that was made slow several times over may sit on its last subproblem for long, or has to count all that the
-/// only other name has counted.
+/// Without further faults, a history must end within this time and these steps. Nearly all need far fewer. But a worker
+/// that was slowed down several times may take long for its last subproblem, or must recount everything of the only
+/// other name.
 const PATIENCE: Duration = Duration::from_secs(6 * 3600);
 const MOST_STEPS: u64 = 200_000;
 
-/// How long things go on after the last job, so that what is late arrives.
+/// How long a history continues after the last job, so that late messages arrive.
 const AFTERMATH: Duration = Duration::from_secs(20);
 
-/// How often operators look for jobs that have failed, when there are no more faults.
+/// The interval at which operators look for failed jobs, after the last fault.
 const OVERSEE: Duration = Duration::from_secs(60);
 
-/// What workers are called: several by each name.
+/// The workers' names, each shared by several.
 pub(crate) const NAMES: [&str; 2] = ["worker 0", "worker 1"];
 
-/// Everything there is.
+/// The simulated world.
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     pub(crate) now: Duration,
@@ -44,40 +44,40 @@ pub(crate) struct World<'a> {
     n_events: u64,
     pub(crate) random: Random,
     pub(crate) library: &'a Library,
-    /// All that was ever to be counted.
+    /// The boards of all jobs that were ever wanted.
     pub(crate) puzzles: Vec<Puzzle>,
-    /// Which of them is the job of each number, less 1.
+    /// The board of each job, by its number less 1.
     pub(crate) current: Vec<usize>,
-    /// The process that each job was last asked of, those that were submitted.
+    /// The process that each submitted job was last asked of.
     pub(crate) submitted_to: Vec<u64>,
     pub(crate) wants_cancel: bool,
-    /// What operators have paused and blocked.
+    /// The jobs and names that operators have paused and blocked.
     pub(crate) paused: BTreeSet<JobId>,
     pub(crate) blocked: BTreeSet<String>,
     pub(crate) disk: Disk,
-    /// All fencing tokens ever given out.
+    /// All fencing tokens ever used.
     pub(crate) tokens: BTreeSet<LeaseId>,
     pub(crate) workers: BTreeMap<WorkerId, Worker>,
     n_workers: u64,
     pub(crate) links: BTreeMap<u64, Link>,
     n_links: u64,
-    /// One, whose store is a directory, or two, whose store is a database.
+    /// One host, whose store is a directory, or two that share a database.
     pub(crate) hosts: Vec<Host>,
     /// Until when a worker can't reach a host.
     pub(crate) unreachable: BTreeMap<(WorkerId, usize), Duration>,
-    /// How often coordinators have workers report.
+    /// The coordinators' rule for report intervals.
     pub(crate) reporting: Reporting,
-    /// The numbers of processes that were used.
+    /// The last process number.
     pub(crate) n_starts: u64,
     n_faults_left: usize,
-    /// Workers whose next hello is not as it should be.
+    /// Workers whose next hello is invalid.
     pub(crate) bad_hellos: Vec<(WorkerId, Fault)>,
     pub(crate) tally: Tally,
     pub(crate) log: &'a mut Log,
 }
 
 impl<'a> World<'a> {
-    /// The history of a seed, with some of its faults.
+    /// Creates the history of a seed, with some of its faults.
     pub(crate) fn new(
         library: &'a Library,
         seed: u64,
@@ -189,7 +189,7 @@ impl<'a> World<'a> {
             self.log.add(self.now, || format!("{event:?}"));
         }
         if let Some(stalled_until) = self.stalled_until(&event) {
-            // What renews the lead is not what uses it: either may be the first to go on.
+            // The lead is renewed on its own thread: it may go on before or after its user.
             let is_renewal = matches!(event, Event::Renew { .. });
             let later = if is_renewal { self.random.ms(0, 6_000) } else { Duration::ZERO };
             return self.after(stalled_until - self.now + later, event);
@@ -250,7 +250,7 @@ impl<'a> World<'a> {
                     self.repeat_operations();
                 }
                 if self.leading().is_some_and(Coordinator::wants_others) {
-                    // Of all that were here, two may be blocked: somebody comes who is neither.
+                    // Two of the present workers may be blocked, so another one joins.
                     self.n_workers = self.n_workers.max(FIRST_NEWCOMER);
                     self.join(true);
                 }
@@ -272,7 +272,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Until when whoever an event happens to is stopped, if so.
+    /// Returns until when the target of an event is stopped, if it is.
     fn stalled_until(&self, event: &Event) -> Option<Duration> {
         let worker = |worker| self.workers.get(worker).map(|worker| worker.stalled_until);
         let process = |start| self.host_of(start).map(|host| self.hosts[host].frozen_until);
@@ -298,7 +298,7 @@ impl<'a> World<'a> {
         until.filter(|&until| until > self.now)
     }
 
-    /// The worker that is at the end of a link, if it is still there.
+    /// Returns the worker at the end of a link, if it is still there.
     fn listener(&mut self, link: u64) -> Option<&mut Worker> {
         let worker = self.links[&link].worker;
         self.workers.get_mut(&worker).filter(|worker| worker.link == Some(link))
@@ -307,16 +307,16 @@ impl<'a> World<'a> {
     fn join(&mut self, healthy: bool) {
         self.n_workers += 1;
         let id = WorkerId(self.n_workers);
-        // One thread takes a minute for everything, more or less.
+        // One thread takes about a minute for everything.
         let whole: f64 = self.puzzles.iter().map(|puzzle| puzzle.plan.work() as f64).sum();
         let speed = whole / 60.0 * if healthy { 1.0 } else { self.random.factor(8.0) };
         let guess = self.random.factor(10.0);
-        // One in four is of another decomposition version of the halves; the last can count all.
+        // One in four has another decomposition version of the halves; the last worker can count everything.
         let can_join = healthy || self.random.percent(75);
         let halves_speed = can_join.then(|| speed * if healthy { 1.0 } else { self.random.factor(4.0) });
         let n_threads = u32::try_from(self.random.between(1, 3)).expect("few");
         let worker = if !healthy && self.random.percent(5) {
-            // It says that it has many slow threads, and counts nothing.
+            // It claims many slow threads, and counts nothing.
             let mut idle = Worker::new(id, 64, speed, halves_speed, 1.0 / speed);
             idle.stuck_until = Duration::from_secs(1 << 30);
             idle
@@ -330,7 +330,7 @@ impl<'a> World<'a> {
     fn connect(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id).filter(|worker| worker.link.is_none()) else { return };
         let now = self.now;
-        // Whoever believes to lead lets a worker in.
+        // Any coordinator that believes it leads accepts a worker.
         let is_open = |(host, there): (usize, &Host)| {
             let is_reached = self.unreachable.get(&(id, host)).is_none_or(|&until| until <= now);
             (there.coordinator.is_some() && is_reached).then_some(host)
@@ -359,7 +359,7 @@ impl<'a> World<'a> {
         self.drive(id);
     }
 
-    /// A worker finds that its link is broken, and connects again, unless it only waited for its last acknowledgements.
+    /// Lets a worker notice a broken link. It connects again, unless it only waited for its last acknowledgements.
     fn lose_link(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.link = None;
@@ -371,7 +371,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A worker is told to leave, which it does at once if it has no link.
+    /// Tells a worker to leave, which it does at once if it has no link.
     fn leave(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         if worker.link.is_some() {
@@ -390,7 +390,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets idle threads begin, and the session say what there is to say.
+    /// Lets idle threads begin, and the session take its next step.
     fn drive(&mut self, id: WorkerId) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let stuck_until = worker.stuck_until;
@@ -411,7 +411,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Does what a worker's session wants done.
+    /// Carries out the step of a worker's session.
     fn follow(&mut self, id: WorkerId, link: u64, step: SessionStep) {
         let SessionStep { messages, remark, next } = step;
         remark.into_iter().for_each(|remark| self.note(format_args!("{id}: {remark:?}")));
@@ -453,7 +453,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// As of few workers in one history of two, as of thousands in the others.
+/// Returns the usual rule in half of the histories. In the others, workers report as rarely as among thousands.
 fn any_reporting(random: &mut Random) -> Reporting {
     if random.percent(50) {
         return Reporting::default();

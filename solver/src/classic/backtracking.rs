@@ -1,9 +1,9 @@
 //! Backtracking over the list of placed queens, column by column.
 //!
-//! The board is nothing but the list of its queens. A queen is tried on every row of the next column; it is safe if no
-//! queen of the list attacks it. When all rows are tried, the queen before it moves on. The textbook program: Wirth,
-//! "Program development by stepwise refinement", CACM 14, 1971; in this form, with `safe?` and the list of positions,
-//! Abelson and Sussman, SICP, exercise 2.42 (which keeps all partial placements of a column where this keeps one).
+//! The state is only the list of queens. The search tries a queen on every row of the next column; it is safe if no
+//! queen of the list attacks it. After the last row, the previous queen moves on. The textbook program: Wirth, "Program
+//! development by stepwise refinement", CACM 14, 1971; in this form, with `safe?` and the list of positions, Abelson
+//! and Sussman, SICP, exercise 2.42 (which keeps all partial placements of a column where this keeps one).
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     completions(n, &open_columns, &mut given.to_vec(), stop)
 }
 
-/// Counts the ways to add a queen in each of the open columns. Leaves the list of the placed as it was.
+/// Counts the ways to add a queen in each of the open columns. Restores `placed` before it returns.
 fn completions(n: BoardSize, open_columns: &[u8], placed: &mut Vec<Square>, stop: &AtomicBool) -> u64 {
     let Some((&column, later_columns)) = open_columns.split_first() else {
         return 1;
@@ -37,7 +37,7 @@ fn completions(n: BoardSize, open_columns: &[u8], placed: &mut Vec<Square>, stop
     count
 }
 
-/// Whether two queens in different columns leave each other in peace.
+/// Returns whether two queens in different columns do not attack each other.
 fn is_safe(queen: Square, other: Square) -> bool {
     let rows = queen.row.abs_diff(other.row);
     let columns = queen.column.abs_diff(other.column);

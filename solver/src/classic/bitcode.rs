@@ -1,17 +1,17 @@
 //! The bit-coded board: every occupied line in one 64-bit word.
 //!
-//! A board has n columns and 2n-1 diagonals each way. Each of these 5n-2 lines owns a bit, a square is coded by its
-//! three lines, and a board by the lines its queens occupy. A queen fits if its code and the board's have no bit in
-//! common. 64 bits hold the lines of n = 13. Rows need no bit, they are filled one after the other.
+//! A board has n columns and 2n-1 diagonals each way. Each of these 5n-2 lines owns a bit. The code of a square has the
+//! bits of its three lines, and the code of a board those of its queens' lines. A queen fits if its code and the
+//! board's have no bit in common. 64 bits hold the lines of n = 13. Rows are filled in order and need no bit.
 //!
 //! ```text
 //!   n = 4, queen on row 1, column 3      columns   rising diagonals   falling diagonals
 //!   bit 0 on the left                    . . . 1   . . . . . 1 .      . . . . 1 . .
 //! ```
 //!
-//! To note the lines in use instead of the queens is Wirth's idea (three Boolean arrays; "Algorithms + Data
-//! Structures = Programs", 1976, section 3.5). Knuth's "Dancing links", 2000, has it as an exact cover in which
-//! a diagonal may stay uncovered.
+//! Storing the occupied lines instead of the queens is Wirth's idea (three Boolean arrays; "Algorithms + Data
+//! Structures = Programs", 1976, section 3.5). Knuth's "Dancing links", 2000, has it as an exact cover with optional
+//! diagonals.
 
 use std::sync::atomic::AtomicBool;
 
@@ -47,7 +47,7 @@ fn completions(open_rows: &[Vec<u64>], board: u64, stop: &AtomicBool) -> u64 {
     count
 }
 
-/// The bits of the square's three lines: first the columns, then the rising diagonals, then the falling ones.
+/// Returns the bits of the square's three lines: first the columns, then the rising diagonals, then the falling ones.
 fn code(n: BoardSize, Square { row, column }: Square) -> u64 {
     let (n_columns, n_diagonals) = (n.get(), 2 * n.get() - 1);
     let rising = column + (n_columns - 1 - row);

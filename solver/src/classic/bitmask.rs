@@ -1,10 +1,10 @@
-//! Shifted bitmasks: what earlier queens attack, seen from the current row.
+//! Shifted bitmasks: the squares that earlier queens attack, seen from the current row.
 //!
-//! A set bit in `columns`, `rising` or `falling` is a square of the current row that is attacked along such a
-//! line. Going down a row moves the rising diagonals one column on and the falling ones one column back: a shift
-//! of the word. What is left over are the free squares, and `free & -free` is the lowest of them. No board is
-//! stored and no square tried in vain (Martin Richards, "Backtracking algorithms in MCPL using bit patterns and
-//! recursion", University of Cambridge, 1997).
+//! A set bit in `columns`, `rising` or `falling` is a square of the current row that is attacked along such a line.
+//! Going down a row moves the rising diagonals one column on and the falling ones one column back: a shift of the word.
+//! The other squares are free, and `free & -free` is the lowest of them. This stores no board and tries no attacked
+//! square (Martin Richards, "Backtracking algorithms in MCPL using bit patterns and recursion", University of
+//! Cambridge, 1997).
 //!
 //! ```text
 //!   n = 6, queens on row 0, column 0 and on row 1, column 2, seen from row 2; column 0 on the left
@@ -24,16 +24,16 @@ pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     completions(&allowed, 0, 0, 0, stop)
 }
 
-/// The squares of the row that are given or attacked by no given queen.
+/// Returns the squares of the row that are given, or that no given queen attacks.
 ///
-/// In the row of a given queen that is its own square alone: the search has to place it there.
+/// The row of a given queen allows only its own square, so that the search places it there.
 fn allowed_columns(n: BoardSize, row: u8, given: &[Square]) -> u64 {
     let is_allowed = |square: Square| given.iter().all(|queen| square == *queen || !queen.attacks(square));
     let columns = (0..n.get()).filter(|&column| is_allowed(Square { row, column }));
     columns.fold(0, |allowed, column| allowed | (1 << column))
 }
 
-/// Counts the ways to place a queen in each of the rows, on one of the squares allowed there.
+/// Counts the ways to place a queen in each row, on one of its allowed squares.
 fn completions(allowed: &[u64], columns: u64, rising: u64, falling: u64, stop: &AtomicBool) -> u64 {
     if is_to_stop(allowed.len(), stop) {
         return 0;

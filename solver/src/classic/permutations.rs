@@ -1,10 +1,10 @@
-//! Filtered permutations: generate every candidate, keep the good ones.
+//! Filtered permutations: generates every candidate and keeps the good ones.
 //!
-//! A permutation gives each row a column of its own, so queens can attack each other on diagonals only.
-//! All n! permutations are generated and only the finished board is looked at: nothing is pruned, so no
-//! pruning rule can be wrong. This is the "generate and test" that textbooks start from (Wirth,
-//! "Program development by stepwise refinement", CACM 14, 1971, uses it as what to improve on). One permutation
-//! is held at a time; the next is found in place, in lexicographic order (Knuth, TAOCP 7.2.1.2, algorithm L).
+//! A permutation gives each row a column of its own, so queens can attack each other on diagonals only. All n!
+//! permutations are generated, and only finished boards are tested. Nothing is pruned, so no pruning rule can be wrong.
+//! This is the textbooks' "generate and test" (Wirth, "Program development by stepwise refinement", CACM 14, 1971, uses
+//! it as the program to improve on). One permutation is held at a time; the next is found in place, in lexicographic
+//! order (Knuth, TAOCP 7.2.1.2, algorithm L).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,12 +30,12 @@ pub(super) fn count(n: BoardSize, given: &[Square], stop: &AtomicBool) -> u64 {
     count
 }
 
-/// Whether each queen stands where the permutation has one: `columns[row]` is the column of the queen of `row`.
+/// Returns whether the permutation has all these queens: `columns[row]` is the column of the queen of `row`.
 fn contains(columns: &[u8], queens: &[Square]) -> bool {
     queens.iter().all(|queen| columns[usize::from(queen.row)] == queen.column)
 }
 
-/// Whether no two queens are as many columns as rows apart.
+/// Returns whether no two queens are as many columns as rows apart.
 fn no_diagonal_attack(columns: &[u8]) -> bool {
     columns.iter().enumerate().all(|(row, &column)| {
         let rows_above = columns[..row].iter().rev();
@@ -45,8 +45,8 @@ fn no_diagonal_attack(columns: &[u8]) -> bool {
 
 /// Turns a permutation into the next in lexicographic order, the last one into the first.
 fn advance(order: &mut [u8]) {
-    // The longest falling tail has no later arrangement. Reversed it is the earliest one, and the item
-    // before it is due for the next larger item of the tail.
+    // The longest falling tail has no later arrangement. Reversed it is the earliest, and the item before takes its
+    // next larger item.
     let tail = (1..order.len()).rev().find(|&i| order[i - 1] < order[i]).unwrap_or(0);
     order[tail..].reverse();
     if let Some(before) = tail.checked_sub(1) {

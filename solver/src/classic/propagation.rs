@@ -1,11 +1,11 @@
-//! Constraint propagation: keep the set of squares that are still available.
+//! Constraint propagation: keeps the set of squares that are still available.
 //!
-//! Each queen removes the squares it attacks from the set at once. A row or column without a queen and without
-//! an available square can never be filled, so the placement is given up many queens before the conflict would be
-//! met (forward checking: Haralick and Elliott, "Increasing tree search efficiency for constraint satisfaction
-//! problems", Artificial Intelligence 14, 1980). The line with the fewest available squares is filled next, which
-//! keeps the tree narrow (Bitner and Reingold, "Backtrack programming techniques", CACM 18, 1975); a line without any
-//! is the tightest of all, so giving up needs no code of its own.
+//! Each queen removes the squares it attacks from the set at once. A row or column without a queen and without an
+//! available square can never be filled. So the search gives up many queens before the conflict (forward checking:
+//! Haralick and Elliott, "Increasing tree search efficiency for constraint satisfaction problems", Artificial
+//! Intelligence 14, 1980). The line with the fewest available squares is filled next, which keeps the tree narrow
+//! (Bitner and Reingold, "Backtrack programming techniques", CACM 18, 1975). A line without any is the tightest of all,
+//! so giving up needs no code of its own.
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,12 +29,12 @@ fn completions(board: &Board, stop: &AtomicBool) -> u64 {
     board.squares(line).map(|square| completions(&board.with(square), stop)).sum()
 }
 
-/// What the queens placed so far leave to the others. Kept twice, by rows and by columns, so that a line of either kind
-/// is one word: its squares are counted by one instruction, and a queen removes three bits of each.
+/// The squares that the placed queens leave available, stored by rows and by columns. So a line of either kind is one
+/// word: one instruction counts its squares, and a queen removes three bits of each.
 #[derive(Clone, Copy)]
 struct Board {
-    /// For each row a bit for each column: set if no queen attacks or occupies the square. What stands in rows with a
-    /// queen means nothing.
+    /// For each row a bit for each column: set if no queen attacks or occupies the square. Rows with a queen are
+    /// arbitrary.
     rows: [u32; BoardSize::MAX as usize],
     /// The same squares, for each column a bit for each row.
     columns: [u32; BoardSize::MAX as usize],
@@ -56,7 +56,7 @@ impl Board {
         Self { rows: lines, columns: lines, open_rows: all, open_columns: all }
     }
 
-    /// The board with one more queen.
+    /// Returns the board with one more queen.
     fn with(&self, queen: Square) -> Self {
         let mut board = *self;
         board.open_rows &= !(1 << queen.row);
@@ -70,14 +70,14 @@ impl Board {
         board
     }
 
-    /// The open line with the fewest available squares, or `None` if all queens are placed.
+    /// Returns the open line with the fewest available squares, or `None` if all queens are placed.
     fn tightest_line(&self) -> Option<Line> {
         let rows = indices(self.open_rows).map(Line::Row);
         rows.chain(indices(self.open_columns).map(Line::Column))
             .min_by_key(|line| self.word(*line).count_ones())
     }
 
-    /// The available squares of an open line.
+    /// Returns the available squares of an open line.
     fn squares(&self, line: Line) -> impl Iterator<Item = Square> {
         indices(self.word(line)).map(move |i| match line {
             Line::Row(row) => Square { row, column: i },
@@ -93,13 +93,13 @@ impl Board {
     }
 }
 
-/// The squares that a queen at `place` of one line attacks in a parallel line so far away.
+/// Returns the squares that a queen at `place` of one line attacks in a parallel line at this distance.
 fn attacked(place: u8, distance: u8) -> u32 {
     let queen = 1_u32 << place;
     queen | (queen << distance) | (queen >> distance)
 }
 
-/// The numbers of the set bits, lowest first.
+/// Returns the indices of the set bits, lowest first.
 fn indices(mut mask: u32) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let index = mask.trailing_zeros();
@@ -112,7 +112,7 @@ fn indices(mut mask: u32) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
 
-    /// Checks what queens, as (row, column), leave available and which squares are filled from next.
+    /// Checks which squares queens, as (row, column), leave available, and which squares are tried next.
     #[track_caller]
     fn check(queens: &[(u8, u8)], drawn: [&str; 5], next: &[(u8, u8)]) {
         let n = BoardSize::new(5).expect("5 is a board size");

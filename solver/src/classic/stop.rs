@@ -1,12 +1,12 @@
-//! When methods give up.
+//! The stop flag of the textbook methods.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The methods read the stop flag at each partial placement with at least so many queens to go. What is below takes
+/// The methods read the flag at each partial placement with at least this many queens to go. Fewer queens take
 /// milliseconds at most, and so few reads cost nothing.
 const QUEENS_TO_GO_AT_STOP_CHECKS: usize = 6;
 
-/// Whether a method is to give up, as nobody wants its count any more.
+/// Returns whether a method must stop.
 pub(super) fn is_to_stop(queens_to_go: usize, stop: &AtomicBool) -> bool {
     queens_to_go >= QUEENS_TO_GO_AT_STOP_CHECKS && stop.load(Ordering::Relaxed)
 }

@@ -1,8 +1,8 @@
 //! AVX2 instructions for the join.
 //!
-//! They do the same as [AVX-512](super::avx512). Replacements for missing instructions: a table of lane numbers for
-//! each mask packs words, collecting the highest bits of bytes transposes bits, nibble look-ups (Mula) count set bits,
-//! and a table for each byte lists the numbers of set bits.
+//! They do the same as [AVX-512](super::avx512), with replacements for missing instructions. A table of lane numbers
+//! for each mask packs words. Collecting the highest bits of bytes transposes bits. Nibble look-ups (Mula) count set
+//! bits. A table for each byte lists the numbers of its set bits.
 
 mod lists;
 mod planes;

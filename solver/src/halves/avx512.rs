@@ -6,8 +6,7 @@
 //! placement, which is four numbers of table entries. It counts the bits that these four lines and the first rows' line
 //! have in common: two ternary logic instructions, a population count and an addition, for 512 pairs. These four bound
 //! a step by 1.7 cycles at the clock of such instructions. Measured are 2.4 to 2.9, alike for tables of 18 to 50 KB.
-//! Packing the placements anew for each leaf, without numbers between them, would save a tenth of the steps, which the
-//! packing costs.
+//! Placements packed anew for each leaf, without numbers between, would save a tenth, and packing costs as much.
 //!
 //! **Tables** ([`planes::pairs`]) hold a line for each queen, then the `and` of any two that may stand in neighbouring
 //! rows, four fifths of all pairs. Each takes one store of a line.
@@ -24,8 +23,7 @@
 //! **Making placements** ([`lists::join`]) takes a third of the time at n = 20: one test compares a head with eight
 //! tails. Tails that every head attacks fill buckets up to whole vectors, so that no mask is needed: 0.8 of the time.
 //! Buckets begin at cache line boundaries: vectors across two cache lines took three times as long from the
-//! second-level cache, 3 to 5 % of all. Reading a head that was just written in parts cost 4 % of all (a store that
-//! can't be forwarded).
+//! second-level cache, 3 to 5 % of all. Reading a head just written in parts cost 4 % of all (no store forwarding).
 //!
 //! The number of rows fixed at each stage (`Shape`) matters more than any loop. Tried for n = 20 to 28, the next best
 //! shapes are 3 to 40 % slower. One lower row in a group and a leaf instead of two: x 0.84 at n = 20.

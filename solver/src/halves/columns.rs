@@ -2,10 +2,9 @@
 //!
 //! Mirroring the board exchanges the columns of each *pair*: two columns at the same distance from the centre. Flipping
 //! it upside down exchanges the half boards, and so replaces a set of columns by its complement. A pair is 11 if the
-//! upper half board has both columns, 00 if it has none, 10 if it has the left and 01 if it has the right one.
-//! Mirroring exchanges 10 and 01, and mirroring with flipping exchanges 11 and 00. So exactly one image of a set is
-//! *canonical*, in order from the centre outwards: its first pair of kind 11 or 00 is 11, and its first pair of kind 10
-//! or 01 is 10.
+//! upper half board has both columns, 00 if none, 10 if only the left, 01 if only the right. Mirroring exchanges 10 and
+//! 01, and mirroring with flipping exchanges 11 and 00. So exactly one image of a set is *canonical*, in order from the
+//! centre outwards: its first pair of kind 11 or 00 is 11, and its first pair of kind 10 or 01 is 10.
 //!
 //! A canonical set stands for all its images. A set with both kinds of pairs has four images, any other set two, and
 //! the empty set of the empty board one.
@@ -54,8 +53,8 @@ impl Middle {
         matches!(self.queen, Some(column) if column < self.n.get() / 2)
     }
 
-    /// Returns a column's distance from the centre. Distance 1 is next to the middle line if n is even, and next to the
-    /// central column, which has distance 0, if n is odd.
+    /// Returns a column's distance from the centre: 0 for the central column of odd n. Distance 1 is next to that
+    /// column if n is odd, and next to the middle line if n is even.
     pub(crate) const fn distance(self, column: u8) -> u8 {
         let (n, left) = (self.n.get(), self.n.get() / 2);
         if column < left { left - column } else { column + 1 - left - n % 2 }
@@ -95,8 +94,8 @@ impl Middle {
             && first([(true, false), (false, true)]) != Some((false, true))
     }
 
-    /// Returns the number of sets that a canonical set stands for, in units of the part's weight: 1 or 2. Returns 0 if
-    /// the set is not canonical.
+    /// Returns how many sets a canonical set stands for, in units of the part's weight: 1 or 2; 0 if it is not
+    /// canonical.
     pub(crate) fn factor(self, upper: Columns) -> u8 {
         if !self.may_be_canonical(upper, self.columns()) {
             return 0;

@@ -39,12 +39,11 @@ impl Descents {
         Self { footprints }
     }
 
-    /// Estimates the number of pairs that are work (see [`unit`](super::unit)) by one descent. The upper half board has
-    /// the columns `upper`.
+    /// Estimates a set's number of pairs that are work (see [`unit`](super::unit)) by one descent.
     ///
-    /// Both half boards are placed at once. A queen stands on a square that no earlier queen of its half board attacks,
-    /// nor the other half board's first row, nor, for upper queens, the second lower row. The product of the numbers of
-    /// free squares is 0 if the descent ends early. Its mean is the number of complete descents.
+    /// Both half boards are placed at once. A queen stands where no earlier queen of its half board attacks, nor the
+    /// other's first row. Upper queens also avoid the second lower row. The product of the numbers of free squares is 0
+    /// if the descent ends early. Its mean is the number of complete descents.
     pub(crate) fn pairs(&self, middle: Middle, upper: Columns, random: &mut SplitMix) -> f64 {
         let mut above = Descent::new(middle, Half::Upper, upper);
         let mut below = Descent::new(middle, Half::Lower, middle.columns() & !upper);

@@ -2,8 +2,7 @@
 //!
 //! Rows are counted from the middle outwards, 1 to m, in both half boards. If n is odd, the middle row lies between
 //! them, so the rows i above and j below are i + j apart. If n is even, they are i + j − 1 apart. So write j' for j − 1
-//! if n is even and for j if n is odd. A queen above in row i, column c and a queen below in row j, column c' attack
-//! each other if
+//! if n is even and for j if n is odd. Queens above in row i, column c and below in row j, column c' attack if
 //!
 //! ```text
 //!   c + i = c' − j'  (rising to the right from the lower one's point of view) or c − i = c' + j'

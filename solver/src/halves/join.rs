@@ -29,8 +29,7 @@ pub(crate) struct Join<V> {
     lower_parts: Parts,
     upper: Upper,
     lower: Lower,
-    /// The queens of the first rows that all lower placements share, and the upper queen that attacks none of their
-    /// heads.
+    /// The first rows that all lower placements share, and the upper queen that attacks none of their heads.
     lower_of: Option<(u8, Option<u8>, Option<u8>)>,
     /// The queen of the first row that the lower heads share.
     lower_heads_of: Option<u8>,
@@ -247,7 +246,6 @@ impl<V: Vectors> Join<V> {
         Some(())
     }
 
-    /// Returns the size of the board.
     pub(crate) const fn n(&self) -> BoardSize {
         self.middle.n()
     }

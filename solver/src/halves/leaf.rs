@@ -10,7 +10,6 @@ use crate::halves::vectors::{ENTRY, LANES, LINES, NO_PLANE, PLANES, Sifted, Tabl
 /// The rows where the upper half board's central queen may stand, given the row of the lower half board's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Centre {
-    /// Any.
     Any,
     /// Both rows, in ascending order, are greater than these in lexicographic order.
     Greater(u8, u8),
@@ -49,19 +48,19 @@ pub(crate) struct Below<'a> {
     /// The codes, and the numbers of the placements that passed the sieve; both start at the same block.
     pub(crate) codes: &'a [u64],
     pub(crate) sifted: &'a Sifted,
-    /// The number in its group of that block's first placement, and the number of placements that were sifted.
+    /// The number in its group of that block's first placement, and the number of placements that the sieve tested.
     pub(crate) base: usize,
     pub(crate) looked_at: usize,
     pub(crate) centre: Centre,
 }
 
 impl Below<'_> {
-    /// Returns the range of the sifted placements with numbers from `start` to `end` in the group.
+    /// Returns the range of the placements that passed, with numbers from `start` to `end` in the group.
     pub(crate) fn sifted(&self, start: u32, end: u32) -> (usize, usize) {
         (self.n_sifted(start), self.n_sifted(end))
     }
 
-    /// Returns how many sifted placements come before a number of the group.
+    /// Returns how many placements that passed come before a number of the group.
     pub(crate) fn n_sifted(&self, number: u32) -> usize {
         self.sifted.rank((number as usize).saturating_sub(self.base).min(self.looked_at))
     }
@@ -121,8 +120,8 @@ impl Leaf {
         sum
     }
 
-    /// Returns the number of pairs of the upper placements joined last and the lower ones that fit by the row after the
-    /// fixed ones.
+    /// Returns the number of pairs that fit by the first row not fixed, of the upper placements joined last and the
+    /// lower ones.
     pub(crate) fn pairs(&self, below: &Below<'_>) -> u128 {
         let nodes = &below.lower.nodes[below.first..below.last];
         let first = nodes.iter().filter(|node| node.row == self.shape.leaf + 1);

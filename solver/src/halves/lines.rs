@@ -9,9 +9,7 @@ use std::slice;
 pub(crate) struct Line(pub(crate) [u64; 8]);
 
 impl Line {
-    /// A line of zeros.
     pub(crate) const NONE: Self = Self([0; 8]);
-    /// A line of ones.
     pub(crate) const ALL: Self = Self([u64::MAX; 8]);
 
     /// Returns a line with ones in the first `n` places, at most 512.
@@ -24,7 +22,6 @@ impl Line {
         line
     }
 
-    /// Returns the number of set bits.
     pub(crate) fn count_ones(self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }

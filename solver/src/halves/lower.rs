@@ -10,7 +10,7 @@ use crate::halves::shape::Shape;
 use crate::halves::side::{MAX_ROWS, Side};
 use crate::halves::vectors::{Sieve, Vectors};
 
-/// Planes of the central queen's row: at least 0, at least 1, and so on.
+/// Planes of the central queen's row: at least 0, at least 1, and so on; no row reaches the last, which is zeros.
 const ROWS_FROM: usize = 16;
 
 /// The lower placements that are wanted.

@@ -2,9 +2,9 @@
 
 use crate::board::BoardSize;
 
-/// Returns the most memory that a thread's lists may take, in bytes. It is the measured maximum over the largest sets
-/// of columns found (3 MB at n = 20, 18 at 22, 78 at 24, 108 at 26, 68 at 27 and 398 at 28), and some reserve. Absent
-/// for boards without a vectored join.
+/// Returns the memory limit of a thread's lists, in bytes: the measured maximum over the largest sets of columns found
+/// (3 MB at n = 20, 18 at 22, 78 at 24, 108 at 26, 68 at 27 and 398 at 28), and some reserve. Absent for boards without
+/// a vectored join.
 pub(crate) fn most_memory(n: BoardSize) -> Option<usize> {
     const MIB: usize = 1 << 20;
     Some(match n.get() {

@@ -4,19 +4,16 @@ use crate::board::{BoardSize, Square};
 use crate::halves::columns::{Columns, Middle, combination, members, n_combinations};
 use crate::split_mix::SplitMix;
 
-/// The version of everything that decides the meaning of a subproblem number in this method. Spans of different
-/// versions must not be added up.
+/// The version of everything that defines subproblem numbers of this method. Never add spans of different versions.
 pub(crate) const HALVES_DECOMPOSITION_VERSION: u32 = 1;
 
-/// The number of columns that a part assigns to a half board, for each n. It is even where mirroring still applies, so
-/// that they are whole pairs.
+/// The columns that a part assigns, for each n: an even number if mirroring still applies, to keep pairs whole.
 const N_KNOWN: [u8; BoardSize::MAX as usize + 1] = [
     0, 0, 0, 0, 2, 0, 2, 0, 2, 2, 4, 2, 4, 2, 6, 4, 8, 4, 8, 6, // 0 to 19
     10, 6, 10, 6, 10, 6, 12, 8, 12, 8, 12, 8, 12, // 20 to 32
 ];
 
-/// The number of queens in the first rows that a subproblem number fixes, for each n: first row below, first row above,
-/// second row below.
+/// The number of queens that a subproblem number fixes, for each n: first row below, first row above, second row below.
 const N_DIGITS: [u8; BoardSize::MAX as usize + 1] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // 0 to 22
     1, 1, 2, 2, 3, 3, 3, 3, 3, 3, // 23 to 32
@@ -37,9 +34,7 @@ pub struct HalvesPart {
 /// The columns, factor and fixed queens of a subproblem number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subproblem {
-    /// The columns of the upper half board.
     pub(crate) upper: Columns,
-    /// The columns of the lower half board.
     pub(crate) lower: Columns,
     /// The factor of each pair, as the columns stand for other sets; 0 if they are not canonical.
     pub(crate) factor: u8,
@@ -120,7 +115,6 @@ impl HalvesPart {
         self.middle.weight()
     }
 
-    /// Returns the size of the board.
     pub(crate) const fn n(&self) -> BoardSize {
         self.middle.n()
     }
@@ -130,7 +124,6 @@ impl HalvesPart {
         self.middle
     }
 
-    /// Returns the number of subproblems.
     pub(crate) fn n_subproblems(&self) -> u64 {
         self.n_sets() * self.n_given()
     }
@@ -147,8 +140,7 @@ impl HalvesPart {
 
     /// Returns the subproblem with this number, which must be below [`n_subproblems`](Self::n_subproblems).
     ///
-    /// The columns are the slow part of the number, the digits the fast one. So neighbours share their columns on
-    /// boards with digits.
+    /// The columns are the slow part of the number, the digits the fast one. So neighbours mostly share their columns.
     pub(crate) fn subproblem(&self, number: u64) -> Subproblem {
         let (rank, mut digits) = (number / self.n_given(), number % self.n_given());
         let upper = self.set(rank);
@@ -198,8 +190,8 @@ impl HalvesPart {
         N_DIGITS[usize::from(self.n().get())]
     }
 
-    /// Returns how many consecutive numbers share their columns and nearly all lists. These are all numbers of a set,
-    /// or on larger boards those with the same queen in the first row below, or in the first rows above and below.
+    /// Returns how many consecutive numbers share their columns and nearly all lists. On small boards these are all
+    /// numbers of a set. On larger ones they share the queen of the first row below, or of both first rows.
     pub(crate) fn n_in_run(&self) -> u64 {
         let n_rows = u64::from(self.middle.n_rows());
         let n_runs = match n_rows {

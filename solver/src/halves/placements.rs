@@ -8,8 +8,8 @@ use crate::halves::vectors::{BUCKET, Bucket, Head};
 /// The last rows whose column ranks are stored in a word.
 pub(crate) const RANKED: u8 = 8;
 
-/// The rows of the central columns' queens take the highest bits of a word: the first queen's the highest four, the
-/// second queen's the next four.
+/// The highest bits of a word hold the rows of the central columns' queens: four bits for the first, the next four for
+/// the second.
 pub(crate) const FIRST_CENTRAL: u32 = 60;
 
 /// A bit that every head attacks, and no tail except those that fill up a bucket.
@@ -36,7 +36,6 @@ struct Partial {
 /// Rows of a half board that are placed one after another.
 #[derive(Debug)]
 struct Rows {
-    /// By row and column.
     queens: Box<[[Queen; 32]; MAX_ROWS + 1]>,
     /// The columns of each row that the middle row's queen does not attack.
     free: [Columns; MAX_ROWS + 1],
@@ -55,8 +54,8 @@ impl Rows {
                     continue;
                 }
                 free[usize::from(row)] |= 1 << column;
-                // The diagonals that meet between heads and tails: in either direction those with numbers from 0 to n -
-                // 2.
+                // The diagonals that meet between heads and tails: in either direction those with numbers from
+                // 0 to n - 2.
                 let (column_number, at) = (i32::from(column), i32::from(row) - i32::from(head_rows));
                 let diagonals = [(column_number + at - 1, 0), (column_number - at, 32)];
                 let meets =
@@ -184,7 +183,6 @@ pub(crate) struct Parts {
     /// The start of the bucket of each set of ranks. Fillers may separate its end from the next start.
     begins: Vec<u32>,
     ends: Vec<u32>,
-    /// All ranks.
     all: u16,
     attacks: Words,
     words: Words,

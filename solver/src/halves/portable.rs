@@ -65,8 +65,8 @@ pub(crate) fn count(
     Some(Count { solutions: u64::from(factor) * solutions, nodes: units(middle.n(), pairs) })
 }
 
-/// Returns the weighted number of fitting pairs of two groups, and the number of pairs that are their work (see
-/// [`unit`](super::unit)).
+/// Returns the weighted number of fitting pairs of two groups, and the pairs that are their work
+/// ([`unit`](super::unit)).
 fn join(middle: Middle, above: &Group, below: &Group, patience: &mut Patience<'_>) -> Option<(u64, u128)> {
     let (near_above, near_below) = (above.near(middle, Half::Upper), below.near(middle, Half::Lower));
     if near_above & near_below != 0 {
@@ -214,7 +214,7 @@ struct Patience<'a> {
 }
 
 impl Patience<'_> {
-    /// Spends some steps; `None` if the flag was set.
+    /// Spends some of the work; `None` if the flag was set.
     fn spend(&mut self, steps: usize) -> Option<()> {
         if self.left > steps {
             self.left -= steps;

@@ -25,8 +25,8 @@ const N_CANDIDATES: usize = 16;
 
 /// The parts of a board, to draw samples from. See [`Sampler`](crate::Sampler).
 ///
-/// A sample is one set of columns, with all queens of the first rows. Where subproblem numbers fix such queens, a
-/// sample takes as many numbers as share lists ([`HalvesPart::n_in_run`]), so that it pays for lists as a count does.
+/// A sample is one set of columns, with all queens of the first rows. If numbers fix such queens, it takes as many as
+/// share lists ([`HalvesPart::n_in_run`]), and so pays for lists like a count.
 #[derive(Clone, Debug)]
 pub(crate) struct HalvesSampler {
     n: BoardSize,

@@ -2,8 +2,7 @@
 
 use crate::board::BoardSize;
 
-/// The rows of placements that each stage of the join fixes, for a board of `2 m` or `2 m + 1` rows. See the
-/// [drawing](super).
+/// The rows that each stage of the join fixes, for a board of `2 m` or `2 m + 1` rows. See the [drawing](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Rows of heads, in both half boards.
@@ -18,8 +17,7 @@ pub(crate) struct Shape {
     pub(crate) run: u8,
     /// Whether all upper placements are kept for other lower queens.
     pub(crate) keeps_upper: bool,
-    /// Whether a request for one second lower queen makes the placements of all second queens, and keeps them for other
-    /// upper queens.
+    /// Whether a request for one second lower queen makes all of them, and keeps their lists for other upper queens.
     pub(crate) keeps_lower: bool,
 }
 

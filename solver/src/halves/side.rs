@@ -36,7 +36,6 @@ impl Side {
         self.middle
     }
 
-    /// Returns the columns, in ascending order.
     pub(crate) fn columns(&self) -> &[u8] {
         &self.columns
     }

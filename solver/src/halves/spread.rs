@@ -1,12 +1,11 @@
 //! Spreads: estimates of work, up to a factor, from the distances between the columns of a half board.
 //!
-//! A half board has the more placements, the farther its columns are apart. Two queens in columns at distance d, in any
-//! two of m rows, attack each other with a probability of 2 (m − d) / m (m − 1) if d < m, and never otherwise. The
-//! spread multiplies the complements over all pairs of columns of the same half board, and raises the product to the
-//! power of 3/2. This exponent fits the pairs that sets have to test (1.49 to 1.55 for even n from 16 to 20, 1.66 to
-//! 1.70 for odd n). With a factor for the transposition, work is in proportion to the spread. The error for parts (root
-//! mean square, weighted by work) is 9 to 14 % from n = 13 to 17, by complete counts, and 8 to 11 % from 21 to 24, by
-//! samples.
+//! A half board has the more placements, the farther its columns are apart. Two queens in columns at distance d < m, in
+//! any two of m rows, attack with a probability of 2 (m − d) / m (m − 1); farther ones never do. The spread multiplies
+//! the complements over all pairs of columns of the same half board, and raises the product to the power of 3/2. This
+//! exponent fits the pairs that sets have to test (1.49 to 1.55 for even n from 16 to 20, 1.66 to 1.70 for odd n). With
+//! a factor for the transposition, work is in proportion to the spread. The error for parts (root mean square, weighted
+//! by work) is 9 to 14 % from n = 13 to 17, by counts. From 21 to 24 it is 8 to 11 %, by samples.
 
 use crate::board::BoardSize;
 use crate::halves::columns::{Columns, Middle, members};
@@ -62,7 +61,7 @@ impl Spread {
 }
 
 /// Returns the factor for the transposition, by the central columns; also a fit. The farther the middle row's queen is
-/// from the centre, the fewer pairs have weight. For even n, if one half board has both central columns, smaller boards
+/// from the centre, the fewer pairs have weight. If one half board has both central columns (n even), smaller boards
 /// have fewer.
 fn of_center(middle: Middle, upper: Columns) -> f64 {
     match middle.queen() {

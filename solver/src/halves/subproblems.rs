@@ -33,7 +33,7 @@ impl JoinedHalves {
         &self.part
     }
 
-    /// Counts the subproblems with these numbers; numbers past the last hold nothing.
+    /// Counts the subproblems with these numbers. Numbers past the last hold nothing.
     ///
     /// Returns `None` if `stop` was set before the end. Then nothing was counted.
     ///

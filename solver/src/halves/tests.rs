@@ -77,8 +77,8 @@ fn cut(n: u8, solution: &[u8]) -> Option<(Middle, Columns, u64)> {
     Some((middle, upper, weight(gamma(central[0], central[1]), delta)))
 }
 
-/// The counted solutions stand for all, with and without the transposition. The portable version counts the solutions
-/// of each set of columns.
+/// The counted solutions stand for all, with and without the transposition. The portable version finds those of each
+/// set.
 #[test]
 fn each_solution_is_counted_once() {
     for n in 0..=10 {

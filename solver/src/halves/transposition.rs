@@ -3,10 +3,10 @@
 //! Mirroring and flipping act on the columns of the upper half board. Transposing exchanges rows and columns, and mixes
 //! the half boards. A solution has two pairs of distances, each with the smaller first:
 //!
-//! - δ: the distances from the centre of the columns of the two queens in the first rows; for odd n that of the middle
-//!   row's queen alone;
-//! - γ: the distances from the middle of the rows of the queens in the two central columns; for odd n that of the
-//!   central column's queen alone.
+//! - δ: the distances from the centre of the columns of the two queens in the first rows; for odd n the middle queen's
+//!   alone;
+//! - γ: the distances from the middle of the rows of the queens in the two central columns; for odd n the central one's
+//!   alone.
 //!
 //! Transposing exchanges δ and γ; mirroring and flipping change neither. So as many solutions have γ > δ, in
 //! lexicographic order, as have γ < δ. The same holds for the solutions of canonical columns, each multiplied by the
@@ -30,8 +30,8 @@ pub(crate) struct CentralRows([u8; 2]);
 pub(crate) struct Distances([u8; 2]);
 
 impl CentralRows {
-    /// Adds a queen in this row. The upper half board has at most two and the lower at most one, as the upper half
-    /// board's columns are canonical.
+    /// Adds a queen in this row. As the upper columns are canonical, the upper half board has at most two, the lower
+    /// one.
     pub(crate) fn add(&mut self, half: Half, row: u8) {
         let [first, second] = &mut self.0;
         *(if half == Half::Upper && *first == 0 { first } else { second }) = row;

@@ -1,12 +1,12 @@
 //! The work unit of the halves method.
 //!
-//! The work is a number of pairs, summed over each queen u in the first row above and each two queens a, b in the first
-//! two rows below. A term is the number of upper placements with u that a and b do not attack, times the number of
+//! The work is a number of pairs: a sum over all queens u in the first row above and a, b in the first two below. Each
+//! term is a product. One factor counts the upper placements with u that a and b do not attack. The other counts the
 //! lower placements with a and b that u does not attack. Both include only placements that may belong to a pair that
 //! counts twice (see [`transposition`](super::transposition)). So work is a property of the board, whatever the join.
 //! The time of a join is in proportion to these lists' sizes, and adding them up is nearly free.
 //!
-//! The larger the board, the more pairs one step tests, and the fewer of them fit.
+//! The larger the board, the more pairs are counted at a time, and the fewer of them fit.
 
 use crate::board::BoardSize;
 
@@ -21,8 +21,8 @@ pub(crate) struct Joined {
 
 #[cfg(target_arch = "x86_64")]
 impl Joined {
-    /// Adds the count of one list of upper placements and at most 65,536 lower ones. It is at most 2^45, as memory
-    /// holds no more words.
+    /// Adds the count of one upper list and at most 65,536 lower placements: at most 2^45, as memory holds no more
+    /// words.
     pub(crate) fn add(&mut self, solutions: u64) {
         self.solutions = self.solutions.checked_add(solutions).expect("a subproblem is small");
     }

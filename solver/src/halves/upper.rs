@@ -13,8 +13,7 @@ use crate::halves::vectors::Vectors;
 pub(crate) enum Weighing {
     /// All pairs weigh one.
     Plain,
-    /// By the row of the central column's queen, which is in the upper half board, and the distance of the middle row's
-    /// queen.
+    /// By the row of the central column's queen, in the upper half board, and the distance of the middle row's queen.
     Middle(u8),
     /// By the rows of both central columns' queens, both in the upper half board.
     Upper,

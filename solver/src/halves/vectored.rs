@@ -32,8 +32,7 @@ impl Clone for Vectored {
 impl Vectored {
     /// Prepares for a board; returns whether a kernel has a vectored join there.
     ///
-    /// The AVX-512 kernel joins by AVX2 if the processor lacks instructions that the join needs and the search does
-    /// not.
+    /// The AVX-512 kernel joins by AVX2 if the processor lacks instructions that only the join needs.
     pub(crate) fn serves(&mut self, kernel: Kernel, middle: Middle) -> bool {
         if kernel == Kernel::Portable || !Shape::is_for(middle.n()) {
             return false;
@@ -50,8 +49,7 @@ impl Vectored {
 
     /// Counts the pairs of a subproblem on a board it [serves](Self::serves); `None` if it was stopped.
     ///
-    /// Lists above a thread's [memory limit](most_memory) are dropped afterwards. No known set of columns has such
-    /// lists.
+    /// Lists above the [memory limit](most_memory) are dropped afterwards. No known set of columns has such.
     pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
         let (joined, n) = match self.0.as_mut()? {
             Joiner::Avx512(join) => (join.count(subproblem, stop), join.n()),

@@ -46,9 +46,8 @@ pub(crate) struct Head {
 pub(crate) struct Sieve<'a> {
     /// The planes of all blocks, plane by plane.
     pub(crate) planes: &'a [Line],
-    /// The number of blocks.
     pub(crate) n_blocks: usize,
-    /// The blocks that are sifted.
+    /// The blocks to test.
     pub(crate) from: usize,
     pub(crate) to: usize,
     /// The planes that must be zero.
@@ -60,16 +59,16 @@ pub(crate) struct Sieve<'a> {
 /// The placements that passed a [`Sieve`].
 #[derive(Debug, Default)]
 pub(crate) struct Sifted {
-    /// Their numbers, counted from the first sifted block.
+    /// Their numbers, counted from the first tested block.
     pub(crate) numbers: Vec<u16>,
-    /// A bit for each sifted placement, set if it passed.
+    /// A bit for each tested placement, set if it passed.
     pub(crate) bits: Vec<u64>,
     /// The number of placements that passed before each word of `bits`.
     pub(crate) before: Vec<u32>,
     pub(crate) len: usize,
 }
 
-/// The most blocks that are sifted at once: the numbers of their placements have 16 bits.
+/// The most blocks that are tested at once: the numbers of their placements have 16 bits.
 pub(crate) const MAX_BLOCKS: usize = 128;
 
 impl Sifted {
@@ -119,8 +118,8 @@ pub(crate) trait Vectors: Copy {
         to_equal: &mut Words,
     );
 
-    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`. Missing words are
-    /// zeros.
+    /// Writes the bits of up to 512 words as planes: bit `p` of all words to `planes[p * stride]`, zeros for missing
+    /// words.
     fn transpose(self, words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize);
 
     /// Converts each word's eight ranks to four table entry offsets, in bytes. Ranks skip the `fixed` columns (in

@@ -1,23 +1,19 @@
-//! The AVX2 kernel: eight states at a time.
+//! The AVX2 kernel: eight states at a time, in the search of [`blocks`](super::blocks).
 //!
-//! How its search goes on stands in [`blocks`](super::blocks).
-//!
-//! **In passes.** The states of one vector have different numbers of children. So an array is worked through in passes:
-//! each gives every state one child, its queen on the lowest square not tried yet, and keeps the states that have
-//! squares left. They move up to the front of the same array, over states that were read already, and are what the next
-//! pass works through.
+//! **Passes.** The states of one vector have different numbers of children. So the kernel works through an array in
+//! passes. Each pass gives every state one child, with its queen on the lowest untried square, and keeps the states
+//! that have squares left. They move to the front of the same array, over states already read, for the next pass.
 //!
 //! ```text
 //!   pass 1    a b c d e f g h …    →    kept  a d e g …       first children of a to h
 //!   pass 2    a d e g …            →    kept  d …             second children of a, d, e, g
 //! ```
 //!
-//! All lanes work but for those of one vector at the end of each pass, and no vector waits for the one before it. (The
-//! AVX-512 kernel refills lanes one by one, which it has instructions for; here that loses, see `docs/KERNEL.md`.)
+//! All lanes work except those of one vector at the end of each pass, and no vector waits for its predecessor. (The
+//! AVX-512 kernel refills single lanes, which it has instructions for; here that is slower, see `docs/KERNEL.md`.)
 //!
-//! **Packing lanes.** There is no compress instruction. The lanes that go on are permuted to the front by a table of
-//! lane numbers for each mask, and the whole vector is stored: what follows the packed lanes is overwritten by the next
-//! store.
+//! **Packing lanes.** AVX2 has no compress instruction. A table of lane numbers for each mask permutes the surviving
+//! lanes to the front, and one store writes the whole vector. The next store overwrites the words behind them.
 
 use std::arch::x86_64::*;
 
@@ -28,10 +24,10 @@ use crate::pruning::SEEN_WHOLE;
 /// Words in a vector.
 const LANES: usize = 8;
 
-/// States of one row at most before a vector is appended.
+/// The most states of one row before a vector is appended.
 const CAPACITY: usize = 2048;
 
-/// Room behind an array: one vector that is appended to a full one, and one of dead states.
+/// Room behind an array: one vector appended to a full array, and one of dead states.
 const ROOM: usize = 2 * LANES;
 
 /// Words of an array.
@@ -44,8 +40,7 @@ type Words = [u32; WORDS];
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
-/// Of states that were kept by a pass, the free squares that were not tried yet are kept as well. The length is at most
-/// `CAPACITY + LANES`.
+/// The states of a row, with their untried free squares if a pass has kept them. At most `CAPACITY + LANES`.
 type States = blocks::States<WORDS, WORDS>;
 type Search<'a> = blocks::Search<'a, Avx2, WORDS, WORDS>;
 
@@ -54,7 +49,7 @@ thread_local! {
 }
 
 impl Avx2 {
-    /// The proof, if this processor can.
+    /// Returns the proof if this processor can run the kernel.
     pub(super) fn detect() -> Option<Self> {
         let can = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
         can.then_some(Self(()))
@@ -66,7 +61,7 @@ impl Vectors<WORDS, WORDS> for Avx2 {
 
     fn expand(search: &mut Search<'_>, level: usize) -> Option<()> {
         let Avx2(()) = search.vectors;
-        // SAFETY: there is an `Avx2` only where `detect` has found the features.
+        // SAFETY: an `Avx2` exists only where `detect` has found the features.
         unsafe { search.expand_vectors(level) }
     }
 }
@@ -74,9 +69,9 @@ impl Vectors<WORDS, WORDS> for Avx2 {
 /// The constants of a level, in every lane.
 #[derive(Clone, Copy)]
 struct Constants {
-    /// The allowed squares of the row itself and of those that the pruning rule looks at.
+    /// The allowed squares of the row and of those that the pruning rule looks at.
     allowed: [__m256i; SEEN_WHOLE + 1],
-    /// Rows down to the next free row, and from there to those after it that the rule looks at.
+    /// Rows down to the next free row, and from there to the later rows that the rule looks at.
     down: [__m256i; SEEN_WHOLE],
 }
 
@@ -106,7 +101,7 @@ impl Search<'_> {
         }
     }
 
-    /// [`expand_vectors`](Self::expand_vectors) for a level at which the pruning rule looks at `SEEN` rows.
+    /// Does the same for a level at which the pruning rule looks at `SEEN` rows.
     #[target_feature(enable = "avx2,popcnt")]
     fn expand_seeing<const SEEN: usize>(&mut self, level: usize) -> Option<()> {
         let constants = Constants::new(&self.levels[level]);
@@ -117,7 +112,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Empties the array of the last row that is searched: its children have two rows left and are counted.
+    /// Empties the array of the last searched row: its children have two rows left and are counted.
     #[target_feature(enable = "avx2,popcnt")]
     fn count_last(&mut self, level: usize) {
         let constants = Constants::new(&self.levels[level]);
@@ -127,8 +122,8 @@ impl Search<'_> {
         }
     }
 
-    /// Gives each state of a row's array one child and keeps those that have squares left. In the first pass over an
-    /// array, that is all free squares.
+    /// Gives each state of a row's array one child, and keeps the states with squares left. The first pass over an
+    /// array starts with all free squares.
     #[target_feature(enable = "avx2,popcnt")]
     fn pass<const FIRST: bool, const SEEN: usize>(
         &mut self,
@@ -143,8 +138,8 @@ impl Search<'_> {
             let mut end = to.len;
             while at < len && end <= CAPACITY {
                 let child;
-                // SAFETY: `at` is less than `len`, and each turn keeps no more states than it takes; there is room for
-                // a vector behind `CAPACITY`.
+                // SAFETY: `at` is below `len`, and each turn keeps no more states than it takes; a vector fits behind
+                // `CAPACITY`.
                 unsafe {
                     (child, kept) = from.turn::<FIRST>(at, kept, constants);
                     end = to.append(end, child, child.dropped::<SEEN>(constants));
@@ -162,7 +157,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// The same for the last row that is searched.
+    /// Does the same for the last searched row.
     #[target_feature(enable = "avx2,popcnt")]
     fn pass_last<const FIRST: bool>(&mut self, level: usize, constants: &Constants) {
         let from = &mut self.states[level];
@@ -185,8 +180,8 @@ impl Search<'_> {
 }
 
 impl States {
-    /// Places a queen for each of the eight states from `at` and goes down to the next row. States that have squares
-    /// left are stored behind the first `kept`, of which the new number is returned.
+    /// Places a queen for each of the eight states from `at` and goes down to the next row. Stores states with squares
+    /// left behind the first `kept`, and returns their new number.
     ///
     /// # Safety
     /// `at` must be less than the length, which is `CAPACITY + LANES` at most, and `kept` at most `at`.
@@ -222,7 +217,7 @@ impl States {
         (states.with(queen).down(constants.down[0]), kept + LANES - done.count_ones() as usize)
     }
 
-    /// Stores the lanes that are not in `dropped` from `at`, and returns where they end.
+    /// Stores the lanes that are not in `dropped` from `at`, and returns their end.
     ///
     /// # Safety
     /// `at` must be `CAPACITY` at most.
@@ -247,7 +242,7 @@ impl Constants {
         let all = |word: u32| _mm256_set1_epi32(word.cast_signed());
         Self {
             allowed: level.allowed.map(all),
-            // Less than 32, as the compiler should know: it would guard every shift against more.
+            // The `and` tells the compiler that shifts are below 32, so that it emits no guard.
             down: level.down.map(|rows| _mm256_and_si256(all(rows), all(31))),
         }
     }
@@ -281,7 +276,7 @@ impl Lanes {
         _mm256_andnot_si256(_mm256_or_si256(self.rising, self.falling), open)
     }
 
-    /// The lanes that the pruning rule drops, see [`surviving`](crate::pruning::surviving).
+    /// Returns the lanes that the pruning rule drops (see [`surviving`](crate::pruning::surviving)).
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn dropped<const SEEN: usize>(self, constants: &Constants) -> u32 {
@@ -293,15 +288,15 @@ impl Lanes {
             reached = _mm256_or_si256(reached, free);
         }
         let empty = _mm256_cmpeq_epi32(fewest, _mm256_setzero_si256());
-        // With more rows left than the rule looks at, two are looked at or one.
+        // With more rows left than it looks at, the rule looks at one or two.
         if SEEN < 3 {
             return mask_of(empty);
         }
         !mask_of(_mm256_andnot_si256(empty, _mm256_cmpeq_epi32(reached, self.columns))) & 0xff
     }
 
-    /// With two rows left: how many lanes the pruning rule lets through, and how many completions they have; see
-    /// `last_two` of the portable kernel.
+    /// Returns the number of lanes that the pruning rule lets through with two rows left, and their number of
+    /// completions (see `last_two` of the portable kernel).
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
     fn complete(self, constants: &Constants) -> (u32, u32) {
@@ -318,21 +313,21 @@ impl Lanes {
     }
 }
 
-/// The lanes whose word is zero.
+/// Returns the lanes whose word is zero.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn zeros(words: __m256i) -> u32 {
     mask_of(_mm256_cmpeq_epi32(words, _mm256_setzero_si256()))
 }
 
-/// The lanes whose highest bit is set.
+/// Returns the lanes whose highest bit is set.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn mask_of(words: __m256i) -> u32 {
     _mm256_movemask_ps(_mm256_castsi256_ps(words)).cast_unsigned()
 }
 
-/// The words of the eight states from `at`.
+/// Loads the words of the eight states from `at`.
 ///
 /// # Safety
 /// There must be eight words from `at`.
@@ -340,7 +335,7 @@ fn mask_of(words: __m256i) -> u32 {
 #[target_feature(enable = "avx2,popcnt")]
 unsafe fn load(words: &Words, at: usize) -> __m256i {
     debug_assert!(at + LANES <= words.len());
-    // SAFETY: the caller knows that it is inside; it need not be aligned.
+    // SAFETY: the caller keeps the vector in bounds; it need not be aligned.
     unsafe { _mm256_loadu_si256(words.as_ptr().add(at).cast()) }
 }
 
@@ -353,16 +348,16 @@ unsafe fn load(words: &Words, at: usize) -> __m256i {
 unsafe fn store(words: &mut Words, at: usize, lanes: __m256i, order: __m256i) {
     debug_assert!(at + LANES <= words.len());
     let packed = _mm256_permutevar8x32_epi32(lanes, order);
-    // SAFETY: the caller knows that it is inside; it need not be aligned.
+    // SAFETY: the caller keeps the vector in bounds; it need not be aligned.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().add(at).cast(), packed) };
 }
 
-/// The numbers of the lanes outside `mask`, a set of the eight lanes, the lowest first.
+/// Returns the numbers of the lanes outside `mask`, a set of the eight lanes, the lowest first.
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn lanes_outside(mask: u32) -> __m256i {
     let lanes = &LANES_OUTSIDE[mask as usize & 0xff].0;
-    // SAFETY: it reads the eight words, which are aligned to a vector.
+    // SAFETY: a table entry has eight words, aligned to a vector.
     unsafe { _mm256_load_si256(lanes.as_ptr().cast()) }
 }
 
@@ -370,7 +365,7 @@ fn lanes_outside(mask: u32) -> __m256i {
 #[derive(Clone, Copy)]
 struct LaneNumbers([u32; LANES]);
 
-/// For each set of lanes, those outside it, the lowest first; then zeros.
+/// The lanes outside each set of lanes, the lowest first, then zeros.
 static LANES_OUTSIDE: [LaneNumbers; 1 << LANES] = {
     let mut table = [LaneNumbers([0; LANES]); 1 << LANES];
     let mut set = 0;

@@ -1,20 +1,16 @@
-//! The AVX-512 kernel: sixteen states at a time.
-//!
-//! How its search goes on stands in [`blocks`](super::blocks).
+//! The AVX-512 kernel: sixteen states at a time, in the search of [`blocks`](super::blocks).
 //!
 //! **Every lane busy.** The states of one vector have different numbers of children. So the loop never finishes a
-//! vector: whenever a lane has used up its free squares, that lane takes the next state of the array. Refilling is a
-//! long chain of dependent instructions (test, count, expand, permute), and [`STREAMS`] independent vectors in one loop
-//! hide it.
+//! vector: a lane that has used up its free squares takes the next state of the array. Refilling is a long chain of
+//! dependent instructions (test, count, expand, permute), and [`STREAMS`] independent vectors in one loop hide it.
 //!
 //! ```text
 //!   lane     0 1 2 3 4 5 …          free squares used up in lanes 1 and 4:
 //!   state    a b c d e f …    →     a q c d r f …       with q, r the next two states of the array
 //! ```
 //!
-//! **Levels of their own.** How many rows the pruning rule looks at, and whether all steps among them are single, is
-//! known for a level, so the loop is compiled for each case: a diagonal goes down a single row by an addition, which
-//! costs half a shift.
+//! **Specialised levels.** A level fixes how many rows the pruning rule looks at, and whether all steps among them are
+//! single. So the loop is compiled for each case: an addition moves a diagonal down a single row, for half a shift.
 
 use std::arch::x86_64::*;
 
@@ -25,13 +21,13 @@ use crate::pruning::SEEN_WHOLE;
 /// Words in a vector.
 const LANES: usize = 16;
 
-/// Vectors that are worked on in turn.
+/// Vectors that the loop works on in turn.
 const STREAMS: usize = 2;
 
-/// States of one row at most.
+/// The most states of one row.
 const CAPACITY: usize = 4096;
 
-/// Room behind an array: dead states stand there.
+/// Room behind an array for dead states.
 const ROOM: usize = (STREAMS + 1) * LANES;
 
 /// Words of an array.
@@ -49,7 +45,7 @@ thread_local! {
 }
 
 impl Avx512 {
-    /// The proof, if this processor can.
+    /// Returns the proof if this processor can run the kernel.
     pub(super) fn detect() -> Option<Self> {
         let can = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt");
         can.then_some(Self(()))
@@ -61,12 +57,12 @@ impl Vectors<WORDS, 0> for Avx512 {
 
     fn expand(search: &mut Search<'_>, level: usize) -> Option<()> {
         let Avx512(()) = search.vectors;
-        // SAFETY: there is an `Avx512` only where `detect` has found the features.
+        // SAFETY: an `Avx512` exists only where `detect` has found the features.
         unsafe { search.expand_vectors(level) }
     }
 }
 
-/// A vector of states that are being expanded, and the free squares they have left.
+/// A vector of states in expansion, with their remaining free squares.
 #[derive(Clone, Copy)]
 struct Stream {
     columns: __m512i,
@@ -108,7 +104,7 @@ impl Search<'_> {
         }
     }
 
-    /// [`expand_vectors`](Self::expand_vectors) for a level at which the pruning rule looks at `SEEN` rows.
+    /// Does the same for a level at which the pruning rule looks at `SEEN` rows.
     #[target_feature(enable = "avx512f,popcnt")]
     fn expand_seeing<const SEEN: usize, const SINGLE_STEPS: bool>(&mut self, level: usize) -> Option<()> {
         let constants = Constants::new(&self.levels[level]);
@@ -119,24 +115,24 @@ impl Search<'_> {
             let (upper, lower) = self.states.split_at_mut(level + 1);
             let (from, to) = (&upper[level], &mut lower[0]);
             let mut end = to.len;
-            // Past the end of the array a stream takes the dead states there, for which there is room once.
+            // Past the end of the array a stream takes dead states. The array has room for one such overrun.
             while end <= CAPACITY - STREAMS * LANES && at < len {
                 for stream in &mut streams {
-                    // SAFETY: each stream before this one takes `LANES` states at most, from an `at` below `len`.
+                    // SAFETY: each earlier stream takes `LANES` states at most, from an `at` below `len`.
                     at = unsafe { stream.refill(from, at, &constants) };
                     let child = stream.next_child::<SINGLE_STEPS>(&constants);
                     let survives = child.survives::<SEEN, SINGLE_STEPS>(&constants);
-                    // SAFETY: each stream appends `LANES` children at most, and there is room for all of theirs.
+                    // SAFETY: each stream appends `LANES` children at most, and all of them fit.
                     end = unsafe { child.append(survives, to, end, &constants) };
                 }
             }
             while end <= CAPACITY - STREAMS * LANES && streams.iter().any(|stream| stream.is_alive()) {
                 for stream in &mut streams {
-                    // SAFETY: dead states stand from `len` on.
+                    // SAFETY: dead states begin at `len`.
                     unsafe { stream.refill(from, len, &constants) };
                     let child = stream.next_child::<SINGLE_STEPS>(&constants);
                     let survives = child.survives::<SEEN, SINGLE_STEPS>(&constants);
-                    // SAFETY: as above.
+                    // SAFETY: see above.
                     end = unsafe { child.append(survives, to, end, &constants) };
                 }
             }
@@ -151,7 +147,7 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Empties the array of the last level that is searched: its children have two rows left and are counted.
+    /// Empties the array of the last searched level: its children have two rows left and are counted.
     #[target_feature(enable = "avx512f,popcnt")]
     fn expand_last(&mut self, level: usize) {
         let constants = Constants::new(&self.levels[level]);
@@ -162,7 +158,7 @@ impl Search<'_> {
         let (mut nodes, mut solutions) = (0_u64, 0_u64);
         while at < len {
             for stream in &mut streams {
-                // SAFETY: each stream before this one takes `LANES` states at most, from an `at` below `len`.
+                // SAFETY: each earlier stream takes `LANES` states at most, from an `at` below `len`.
                 at = unsafe { stream.refill(from, at, &constants) };
                 let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
                 nodes += u64::from(survives);
@@ -171,7 +167,7 @@ impl Search<'_> {
         }
         while streams.iter().any(|stream| stream.is_alive()) {
             for stream in &mut streams {
-                // SAFETY: dead states stand from `len` on.
+                // SAFETY: dead states begin at `len`.
                 unsafe { stream.refill(from, len, &constants) };
                 let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
                 nodes += u64::from(survives);
@@ -190,7 +186,7 @@ impl Constants {
         let all = |word: u32| _mm512_set1_epi32(word.cast_signed());
         Self {
             allowed: level.allowed.map(all),
-            // Less than 32, as the compiler should know: it would guard every shift against more.
+            // The `and` tells the compiler that shifts are below 32, so that it emits no guard.
             down: level.down.map(|rows| _mm512_and_si512(all(rows), all(31))),
             lanes: _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
             minus_one: all(u32::MAX),
@@ -199,27 +195,27 @@ impl Constants {
 }
 
 impl Stream {
-    /// No lane has anything to do.
+    /// Makes a stream where no lane has work.
     #[target_feature(enable = "avx512f,popcnt")]
     fn dead() -> Self {
         let none = _mm512_setzero_si512();
         Self { columns: none, rising: none, falling: none, free: none }
     }
 
-    /// Gives each lane that has used up its free squares the next state of `from`, beginning with number `at`, and
-    /// returns the number after the last that was given. Past the end of the array, lanes are given dead states.
+    /// Gives each lane without free squares the next state of `from`, beginning with number `at`. Returns the number
+    /// after the last state taken. Past the end of the array, lanes take dead states.
     ///
     /// # Safety
-    /// The end of the array must be buried, and `at` be less than its length and `STREAMS - 1` vectors: from there a
-    /// whole vector is read, of which the last words may stand `STREAMS * LANES - 1` words behind the array.
+    /// The end of the array must be buried, and `at` be less than its length and `STREAMS - 1` vectors. From there a
+    /// whole vector is read, whose last words may stand `STREAMS * LANES - 1` words behind the array.
     #[target_feature(enable = "avx512f,popcnt")]
     unsafe fn refill(&mut self, from: &States, at: usize, constants: &Constants) -> usize {
         debug_assert!(from.len <= CAPACITY && at < from.len + (STREAMS - 1) * LANES);
         let used_up = _mm512_testn_epi32_mask(self.free, self.free);
-        // The i-th lane that is used up takes the i-th of the next sixteen states.
+        // The i-th lane without free squares takes the i-th of the next sixteen states.
         let take = |kept: __m512i, words: &[u32; WORDS]| {
             debug_assert!(at + LANES <= words.len());
-            // SAFETY: that is less than `CAPACITY + STREAMS * LANES`, and there are `CAPACITY + ROOM` words.
+            // SAFETY: the vector ends below `CAPACITY + STREAMS * LANES`, and there are `CAPACITY + ROOM` words.
             let next = unsafe { _mm512_loadu_epi32(words.as_ptr().add(at).cast()) };
             _mm512_mask_expand_epi32(kept, used_up, next)
         };
@@ -231,18 +227,18 @@ impl Stream {
         at + used_up.count_ones() as usize
     }
 
-    /// Whether a lane has a free square left.
+    /// Returns whether a lane has a free square left.
     #[target_feature(enable = "avx512f,popcnt")]
     fn is_alive(&self) -> bool {
         _mm512_test_epi32_mask(self.free, self.free) != 0
     }
 
     /// Places a queen on the lowest free square of each lane and goes down to the next row. The child of a lane without
-    /// free squares is that of a dead state, see the module.
+    /// free squares is that of a dead state (see [`blocks`](super::blocks)).
     #[target_feature(enable = "avx512f,popcnt")]
     fn next_child<const SINGLE_STEP: bool>(&mut self, constants: &Constants) -> Child {
         let rest = _mm512_and_si512(self.free, _mm512_add_epi32(self.free, constants.minus_one));
-        // The queen is what `free` has and `rest` has not: `word | (free ^ rest)`, `word & !(free ^ rest)`.
+        // The queen is the bit of `free` that `rest` lacks: `word | (free ^ rest)`, `word & !(free ^ rest)`.
         let with_queen = |word| _mm512_ternarylogic_epi32::<0b1111_0110>(word, self.free, rest);
         let (rising, falling) = (with_queen(self.rising), with_queen(self.falling));
         let child = Child {
@@ -264,7 +260,7 @@ struct Child {
 }
 
 impl Child {
-    /// The lanes that the pruning rule lets through, see [`surviving`](crate::pruning::surviving).
+    /// Returns the lanes that the pruning rule lets through (see [`surviving`](crate::pruning::surviving)).
     #[target_feature(enable = "avx512f,popcnt")]
     fn survives<const SEEN: usize, const SINGLE_STEPS: bool>(&self, constants: &Constants) -> __mmask16 {
         let columns = self.columns;
@@ -290,8 +286,8 @@ impl Child {
         _mm512_mask_testn_epi32_mask(mask, missed, columns)
     }
 
-    /// With two rows left: how many lanes the pruning rule lets through, and how many completions they have; see
-    /// `last_two` of the portable kernel.
+    /// Returns the number of lanes that the pruning rule lets through with two rows left, and their number of
+    /// completions (see `last_two` of the portable kernel).
     #[target_feature(enable = "avx512f,popcnt")]
     fn complete(&self, constants: &Constants) -> (u32, u32) {
         let both = self.columns;
@@ -311,7 +307,7 @@ impl Child {
         (mask.count_ones(), one_way.count_ones() + other_way.count_ones())
     }
 
-    /// Stores the lanes of `mask` from `at`, and returns where they end.
+    /// Stores the lanes of `mask` from `at`, and returns their end.
     ///
     /// # Safety
     /// `at` must be `CAPACITY - LANES` at most.
@@ -337,15 +333,14 @@ fn or3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b1111_1110>(a, b, c)
 }
 
-/// The squares of a row that are neither on a cross queen's line nor on an attacked diagonal:
-/// `allowed & !(rising | falling)`.
+/// Returns a row's squares on no cross queen's line and no attacked diagonal: `allowed & !(rising | falling)`.
 #[target_feature(enable = "avx512f,popcnt")]
 fn off_diagonals(allowed: __m512i, rising: __m512i, falling: __m512i) -> __m512i {
     _mm512_ternarylogic_epi32::<0b0001_0000>(allowed, rising, falling)
 }
 
-/// Rising diagonals seen from further down: `above`, seen from the row above, if that is a single step, or else `from`,
-/// seen from `down` rows above.
+/// Returns rising diagonals seen from further down. A single step shifts `above`, seen from the row above; other steps
+/// shift `from`, seen from `down` rows above.
 #[target_feature(enable = "avx512f,popcnt")]
 fn rise<const SINGLE_STEP: bool>(above: __m512i, from: __m512i, down: __m512i) -> __m512i {
     if SINGLE_STEP { _mm512_add_epi32(above, above) } else { _mm512_sllv_epi32(from, down) }

@@ -1,13 +1,12 @@
-//! Blocked depth-first search: what both vector kernels do alike.
+//! Blocked depth-first search, shared by both vector kernels.
 //!
 //! Each row below the prefix has a small array of states, kept as arrays of words. Expanding a row takes its states,
-//! makes their children, and appends those that the pruning rule lets through to the next row's array. When that is
-//! nearly full it is expanded first, so memory stays small and inside the second-level cache, while there are always
-//! hundreds of states to fill vectors with. When the prefixes are used up, the rows are expanded once more from the top
-//! down until nothing is left.
+//! makes their children, and appends those that the pruning rule lets through to the next row's array. A nearly full
+//! array is expanded first. So memory stays small and inside the second-level cache, and hundreds of states are always
+//! ready to fill vectors. After the last prefix, all rows are expanded once more from the top down.
 //!
-//! At the end of an array stand dead states, without a column to fill: they have no free square, and a child made of
-//! one has no free square in its next row, so it never gets through. They need no case of their own.
+//! Dead states, without a column to fill, stand behind the end of an array. They have no free square, and neither has a
+//! child made of one in its next row, so it is always dropped. They need no special case.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,48 +19,46 @@ use crate::free_rows::RowState;
 use crate::prefix::Prefixes;
 use crate::span::Count;
 
-/// The most rows there can be below a prefix.
+/// The most rows below a prefix.
 const MOST_ROWS: usize = BoardSize::MAX as usize;
 
 /// The vector instructions of a kernel. A value proves that the processor has them.
 pub(super) trait Vectors<const WORDS: usize, const UNTRIED: usize>: Copy {
-    /// States that are pushed to one array at most; there is room for dead ones behind so many.
+    /// The most states pushed to one array; dead states fit behind them.
     const CAPACITY: usize;
 
-    /// Empties the array of a level into that of the next, and that into the one after it whenever it is full. Returns
-    /// `None` if it is to stop.
+    /// Empties the array of a level into the next level's, and expands that whenever it is full. `None` if stopped.
     fn expand(search: &mut Search<'_, Self, WORDS, UNTRIED>, level: usize) -> Option<()>;
 }
 
 /// The states of one row, seen from it, and room behind them.
 #[repr(C, align(64))]
 pub(super) struct States<const WORDS: usize, const UNTRIED: usize> {
-    /// Those still to be filled.
+    /// The columns still to be filled.
     pub(super) columns: [u32; WORDS],
     pub(super) rising: [u32; WORDS],
     pub(super) falling: [u32; WORDS],
-    /// Free squares that were not tried yet, in a kernel that keeps them.
+    /// Untried free squares, in a kernel that keeps them.
     pub(super) untried: [u32; UNTRIED],
     pub(super) len: usize,
 }
 
-/// One array of states for each row, kept from call to call: a call may be as short as some microseconds.
+/// One array of states for each row, kept between calls, as a call may take only some microseconds.
 pub(super) type Arrays<const WORDS: usize, const UNTRIED: usize> = RefCell<Vec<States<WORDS, UNTRIED>>>;
 
-/// A count that is going on.
+/// A count in progress.
 pub(super) struct Search<'a, V, const WORDS: usize, const UNTRIED: usize> {
     pub(super) vectors: V,
-    /// One for each row that is searched: all but the last two.
+    /// One level for each searched row: all rows except the last two.
     pub(super) levels: &'a [Level],
-    /// The columns without a cross queen.
     columns: u32,
-    /// The states of each of these rows; more than are used.
+    /// The states of each of these rows; there are more arrays than rows.
     pub(super) states: &'a mut [States<WORDS, UNTRIED>],
     stop: &'a AtomicBool,
     pub(super) count: Count,
 }
 
-/// Empty arrays for all rows.
+/// Makes empty arrays for all rows.
 pub(super) fn arrays<const WORDS: usize, const UNTRIED: usize>() -> Arrays<WORDS, UNTRIED> {
     RefCell::new((0..MOST_ROWS).map(|_| States::EMPTY).collect())
 }
@@ -75,7 +72,7 @@ pub(super) fn count<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIE
     stop: &AtomicBool,
 ) -> Option<Count> {
     let rows = prefixes.rows_below();
-    // Two rows are counted in closed form, and there is nothing to search.
+    // Two rows are counted in closed form, without a search.
     if rows.len() < 3 {
         return portable::count(prefixes, n_subproblems, stop);
     }
@@ -86,7 +83,7 @@ pub(super) fn count<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIE
     }
     let columns = prefixes.free_rows().columns();
     arrays.with_borrow_mut(|states| {
-        // A search that was stopped or has panicked leaves states behind, which the next one must not count.
+        // A stopped or panicked search leaves states behind, which the next one must not count.
         states.iter_mut().for_each(|states| states.len = 0);
         Search { vectors, levels, columns, states, stop, count: Count::default() }
             .run(prefixes, n_subproblems)
@@ -94,7 +91,7 @@ pub(super) fn count<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIE
 }
 
 impl<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIED: usize> Search<'_, V, WORDS, UNTRIED> {
-    /// Counts everything, or returns `None` if it is to stop.
+    /// Counts everything, or returns `None` if stopped.
     fn run(mut self, prefixes: &mut Prefixes<'_>, n_subproblems: u64) -> Option<Count> {
         let mut left = n_subproblems;
         loop {
@@ -105,7 +102,7 @@ impl<V: Vectors<WORDS, UNTRIED>, const WORDS: usize, const UNTRIED: usize> Searc
                     break;
                 };
                 left -= 1;
-                // A prefix without a free square has no nodes; it would get a child without a queen.
+                // A prefix without a free square has no nodes, and would get a child without a queen.
                 if prefix.free(self.levels[0].allowed[0]) != 0 {
                     first.push(RowState { columns: self.columns & !prefix.columns, ..prefix });
                 }
@@ -141,7 +138,7 @@ impl<const WORDS: usize, const UNTRIED: usize> States<WORDS, UNTRIED> {
         self.len += 1;
     }
 
-    /// Puts so many dead states behind the last one and returns where they begin.
+    /// Puts `n_dead` dead states behind the last state and returns their start.
     pub(super) fn bury_end(&mut self, n_dead: usize) -> usize {
         let end = self.len..self.len + n_dead;
         self.columns[end.clone()].fill(0);

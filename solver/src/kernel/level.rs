@@ -1,25 +1,25 @@
-//! What is the same for all states of a row.
+//! Constants of one row of the search, the same for all its states.
 
 use crate::free_rows::FreeRow;
 use crate::pruning::{SEEN_WHOLE, n_seen};
 
-/// The row that a vector kernel expands, and those below it that the pruning rule looks at.
+/// The row that a vector kernel expands, and the rows below it that the pruning rule looks at.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
-    /// Rows that are left, this one included.
+    /// The number of rows left, this one included.
     pub(super) n_left: usize,
-    /// Rows below this one that the rule looks at.
+    /// The number of rows below this one that the rule looks at.
     pub(super) n_seen: usize,
-    /// Whether this row and those that the rule looks at follow row upon row.
+    /// Whether this row and those that the rule looks at are adjacent.
     pub(super) single_steps: bool,
-    /// The allowed squares of the row itself and of those that the rule looks at.
+    /// The allowed squares of the row and of those that the rule looks at.
     pub(super) allowed: [u32; SEEN_WHOLE + 1],
-    /// Rows down to the next free row, and from there to those after it that the rule looks at.
+    /// Rows down to the next free row, and from there to the later rows that the rule looks at.
     pub(super) down: [u32; SEEN_WHOLE],
 }
 
 impl Level {
-    /// The level of the first of `rows`, the free rows that are left.
+    /// Makes the level of the first of `rows`, the free rows that are left.
     pub(super) fn new(rows: &[FreeRow]) -> Self {
         let [row, below @ ..] = rows else { return Self::default() };
         let n_seen = n_seen(below.len());

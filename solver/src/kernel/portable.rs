@@ -1,13 +1,11 @@
 //! The portable kernel: the specification of all others.
 //!
-//! For each state of a row and each of its free squares, place a queen there and go on with the child if the pruning
-//! rule lets it through, which makes it one *node*. The last two rows are not searched but counted in closed form, so
-//! queens placed there are no nodes.
+//! It places a queen on each free square of each state of a row. If the pruning rule lets the child through, it is a
+//! *node*, and the search goes on there. The last two rows are counted in closed form, without nodes.
 //!
-//! The states of each row wait in a small array, and when one is full, it is emptied into the next row's: depth-first
-//! in blocks. Nothing in the tree depends on that order, but the time does: a child is written behind the array's end
-//! in any case, and the end moves if the child is let through. A recursion would branch on it, and that branch can't be
-//! predicted.
+//! The states of each row wait in a small array, which is emptied into the next row's when it is full: depth-first in
+//! blocks. The order does not change the tree, but the time: every child is written behind the array's end, and the end
+//! moves if the child is let through. A recursion would branch on this, and that branch can't be predicted.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,10 +16,10 @@ use crate::prefix::Prefixes;
 use crate::pruning::surviving;
 use crate::span::Count;
 
-/// States of one row at most.
+/// The most states of one row.
 const CAPACITY: usize = 256;
 
-/// Children of one state at most.
+/// The most children of one state.
 const MOST_CHILDREN: usize = BoardSize::MAX as usize;
 
 /// See [`Kernel::count`](super::Kernel::count).
@@ -81,8 +79,8 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Empties the array of a row, of which there is at least one below, into that of the next, and that into the one
-    /// after it whenever it is full. Returns `None` if it is to stop.
+    /// Empties the array of a row, which has at least one row below it, into the next row's. Expands that whenever it
+    /// is full. Returns `None` if stopped.
     fn expand(&mut self, number: usize) -> Option<()> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
@@ -120,12 +118,12 @@ impl Search<'_> {
         Some(())
     }
 
-    /// The completions of a state with two rows left, in closed form.
+    /// Counts the completions of a state with two rows left, in closed form.
     ///
     /// Two columns are free, `both`; `upper` and `lower` are the squares of the two rows in them that no diagonal
     /// attacks. If the two columns are as far apart as the two rows, either way to fill them lies on one diagonal.
-    /// Otherwise the queens can stand one way if the rows together reach both columns and each has a square, and
-    /// the other way as well only if each row reaches both.
+    /// Otherwise one way is possible if the rows together reach both columns and each has a square. The other way is
+    /// possible too only if each row reaches both.
     #[inline(always)]
     fn last_two(&self, state: RowState, upper: u32, row: FreeRow, last: FreeRow) -> u64 {
         let both = self.columns & !state.columns;

@@ -1,4 +1,4 @@
-//! The decomposition counts every solution exactly once, however it is cut.
+//! Tests that the search counts every solution exactly once, for any plan and any spans.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
 }
 
-/// What subproblems `from..to` at `depth` count to.
+/// Counts subproblems `from..to` at `depth`.
 fn count(free: &FreeRows, depth: u8, from: u64, to: u64) -> Count {
     let mut prefixes = Prefixes::new(free, depth);
     prefixes.seek(from);
@@ -46,8 +46,7 @@ fn totals_are_the_published_counts() {
     }
 }
 
-/// Both passes find as many solutions in each cross, on trees that are others in nearly all of them, and that the second
-/// takes little longer for.
+/// Both passes find the same solutions in each cross. Nearly all trees differ, and the second pass takes little longer.
 #[test]
 fn a_second_pass_counts_other_trees_to_the_same_solutions() {
     let (mut first_nodes, mut second_nodes) = (0, 0);
@@ -87,8 +86,8 @@ fn every_image_of_every_cross_has_the_same_completions() {
     }
 }
 
-/// At any depth, and cut into single subproblems, a cross has the same solutions; and the nodes of the single
-/// subproblems add up to those of the whole.
+/// The solutions of a cross depend neither on the depth nor on cutting it into single subproblems. The nodes of the
+/// single subproblems add up to those of the whole.
 #[test]
 fn solutions_do_not_depend_on_the_depth_nor_nodes_on_the_cutting() {
     for n in BoardSize::range(0, 11) {
@@ -140,8 +139,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The number of subproblems is found without visiting most prefixes. It is the number of prefixes that a walk
-    /// meets.
+    /// The number of subproblems, found without visiting most prefixes, is the number of prefixes that a walk meets.
     #[test]
     fn as_many_subproblems_are_counted_as_a_walk_meets(
         n in 4_u8..=32,
@@ -158,7 +156,7 @@ proptest! {
 }
 
 /// The largest boards: masks use every bit of their words. Deep prefixes leave little to count, and an independent
-/// count over squares tells the right number.
+/// count over squares gives the right number.
 #[test]
 fn deep_subproblems_of_the_largest_boards_are_counted_right() {
     for n in [30, 31, 32] {
@@ -224,10 +222,10 @@ fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
     }
 }
 
-/// The plan of every n, summed up in [`PLANS`], is what it was when it was first made.
+/// The recorded plan of every n, summed up in [`PLANS`]. Plans must not change.
 const PLANS: &str = include_str!("plans.csv");
 
-/// Up to here all plans together take a second.
+/// Up to this n all plans together take a second.
 const LARGEST_PLAN: u8 = 26;
 
 #[test]
@@ -245,7 +243,7 @@ fn plans_are_what_they_were() {
     assert_eq!(n_checked, 23);
 }
 
-/// A plan's row in the table.
+/// Returns a plan's row in the table.
 fn summary(plan: &Plan) -> String {
     let choices = || plan.parts().iter().map(|planned| planned.choice());
     let image = |image| Symmetry::UP_TO_MIRROR.iter().position(|&one| one == image).expect("up to mirroring");
@@ -285,7 +283,7 @@ fn the_progress_of_a_plan_goes_from_nothing_to_all_of_its_crosses() {
     assert_eq!((progress.n_planned(), progress.n_parts()), (8038, 8038));
 }
 
-/// The estimates are good enough to plan with: the whole within a quarter, parts of the job evenly so.
+/// The estimates are good enough to plan with: the total errs by less than a quarter.
 #[test]
 fn estimated_work_is_near_the_nodes() {
     let plan = plan(15);
@@ -299,7 +297,7 @@ fn estimated_work_is_near_the_nodes() {
     assert!(estimated.abs_diff(nodes) * 4 < nodes, "estimated {estimated}, counted {nodes}");
 }
 
-/// The queens of every subproblem, found by comparing squares, in the order of their numbers.
+/// Returns the queens of every subproblem, found by comparing squares, in the order of their numbers.
 fn prefixes_by_squares(free: &FreeRows, queens: &[Square], depth: usize) -> Vec<Vec<Square>> {
     let mut prefixes = vec![queens.to_vec()];
     for row in free.as_slice().iter().take(depth) {
@@ -328,7 +326,7 @@ fn every_subproblem_counts_to_what_the_textbook_counters_say() {
                 for (number, queens) in (0..).zip(&prefixes) {
                     let counted = count(&free, depth, number, number + 1).solutions;
                     for method in classic::Method::ALL {
-                        // Below the plan's depth, every permutation of nine columns for each of them takes minutes.
+                        // Below the plan's depth, permutations of nine columns for each subproblem take minutes.
                         if method == classic::Method::Permutations && n.get() > 7 && depth > 0 {
                             continue;
                         }

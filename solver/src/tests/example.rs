@@ -1,5 +1,4 @@
-//! The kernel that CONTRIBUTING.md takes as its example, which is compared with the portable one here and counts
-//! nowhere else.
+//! The example kernel of CONTRIBUTING.md. Only these tests use it, and compare it with the portable kernel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

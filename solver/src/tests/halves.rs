@@ -1,4 +1,4 @@
-//! Halves count every solution exactly once, however the board is cut.
+//! Tests that the halves method counts every solution exactly once, for any plan and any spans.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -29,20 +29,20 @@ fn check_total(n: u8, kernel: Kernel) {
     assert_eq!(Some(total), published(size(n)).map(|counts| counts.solutions), "n = {n}, {kernel}");
 }
 
-/// How far boards are counted: QUEENS_HALVES if that is set, else so far that it takes seconds.
+/// Returns the largest board to count: QUEENS_HALVES if set, else one that takes seconds.
 fn largest(in_seconds: u8) -> u8 {
     std::env::var("QUEENS_HALVES").map_or(in_seconds, |n| n.parse().expect("QUEENS_HALVES is a number"))
 }
 
 #[test]
 fn totals_are_the_published_counts() {
-    // Beyond 16 it takes hours.
+    // Boards above 16 take hours.
     for n in 0..=largest(13).min(16) {
         check_total(n, Kernel::Portable);
     }
 }
 
-/// Vectors count more in the same time.
+/// Vectors reach larger boards in the same time.
 #[test]
 fn totals_by_vectors_are_the_published_counts() {
     for kernel in [Kernel::Avx512, Kernel::Avx2].into_iter().filter(|kernel| kernel.is_available()) {
@@ -52,7 +52,7 @@ fn totals_by_vectors_are_the_published_counts() {
     }
 }
 
-/// Any run of numbers counts to what its numbers count to one by one, whatever was counted before.
+/// Any run of numbers has the sum of its single counts, whatever was counted before.
 #[test]
 fn every_cutting_of_a_part_has_its_sums() {
     let kernels = || Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
@@ -101,7 +101,7 @@ fn kernels_agree_on_random_spans() {
     }
 }
 
-/// The estimates are good enough to plan with: parts err by a quarter at most (root mean square), all together by less.
+/// The estimates are good enough to plan with: parts err by a quarter at most (root mean square), the total by less.
 #[test]
 fn estimated_work_is_near_the_work() {
     for n in 13..=largest(16) {
@@ -119,9 +119,9 @@ fn estimated_work_is_near_the_work() {
     }
 }
 
-/// Of boards that are too large to count, some parts are looked at, the work of which many descents find.
+/// Compares plans with many descents, in some parts of boards that are too large to count.
 ///
-/// What plans estimate comes from how far columns are from each other; descents know nothing of that.
+/// Plans estimate from the distances between columns; descents do not use these.
 #[test]
 #[expect(clippy::print_stdout, reason = "the report of a long test")]
 fn estimated_work_is_near_what_descents_find() {
@@ -130,8 +130,8 @@ fn estimated_work_is_near_what_descents_find() {
         let (plan, sampler) = (plan(n), Sampler::new(size(n), Method::Halves));
         let n_parts = plan.parts().len();
         let n_each = sampler.n_samples() / n_parts;
-        // Sums over parts of the work, of the squares of what plans and descents differ by, and of the squares of what
-        // descents err by; the squares in proportion to the work.
+        // Sums over parts: the work, the squared differences of plans and descents, and the squared errors of descents.
+        // The squares are divided by the work.
         let (mut work, mut differences, mut errors) = (0.0, 0.0, 0.0);
         for part in (0..n_parts).step_by(n_parts / 40) {
             let found: Vec<f64> =
@@ -162,7 +162,7 @@ fn plans_repeat_whatever_the_threads_and_come_back_from_their_choices() {
     }
 }
 
-/// Whatever is asked for, whoever stops it is heard at once.
+/// A stop takes effect at once, at any stage.
 #[test]
 fn what_is_stopped_counts_nothing() {
     let stop = AtomicBool::new(true);

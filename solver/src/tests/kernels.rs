@@ -1,5 +1,4 @@
-//! Every kernel returns what the portable one returns: the same solutions, and the same nodes. The portable one returns
-//! what a plain recursion does.
+//! Tests that every kernel returns the portable kernel's solutions and nodes, and that one a plain recursion's.
 
 use std::env;
 use std::fs;
@@ -20,7 +19,6 @@ fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
 }
 
-/// The kernels to compare with the portable one.
 fn others() -> impl Iterator<Item = Kernel> {
     let available = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
     available.filter(|&kernel| kernel != Kernel::Portable)
@@ -41,9 +39,10 @@ fn check(free: &FreeRows, depth: u8, from: u64, n_subproblems: u64) {
     }
 }
 
-/// Adds what is below `state`, one queen after the other down to the last row. A queen is a node if the rows that are
-/// looked at below it, all of five at most, two of six, or one, have a free square each, and if they are all that are
-/// left, every column still to be filled as well.
+/// Adds the counts below `state`, one queen after the other down to the last row.
+///
+/// The rule looks at all rows if at most five are left below a queen, at two of six, else at one. The queen is a node
+/// if each of these has a free square, and if they are all rows left, so has every unfilled column.
 fn count_plainly(rows: &[FreeRow], columns: u32, state: RowState, count: &mut Count) {
     let [row, below @ ..] = rows else {
         count.solutions += 1;
@@ -72,7 +71,7 @@ fn count_plainly(rows: &[FreeRow], columns: u32, state: RowState, count: &mut Co
     }
 }
 
-/// A kernel is available if the system, too, says that the processor has what it needs.
+/// A kernel is available if the system also reports that the processor has its features.
 #[test]
 fn kernels_that_this_processor_lacks_are_said_so() {
     let system = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -108,7 +107,7 @@ fn whole_crosses_of_small_boards_agree() {
     }
 }
 
-/// More prefixes, and more children of a row, than an array has room for.
+/// More prefixes and more children of a row than an array holds.
 #[test]
 fn arrays_that_run_full_are_emptied() {
     let free = FreeRows::new(size(11), &[]);
@@ -118,7 +117,7 @@ fn arrays_that_run_full_are_emptied() {
     }
 }
 
-/// A board with queens placed at random, top to bottom, until `n_left` rows are left or none has room.
+/// Places queens at random, top to bottom, until `n_left` rows are left or a row is full.
 fn random_board(
     n: u8,
     cross: prop::sample::Index,
@@ -141,10 +140,10 @@ fn random_board(
     FreeRows::new(size(n), &queens)
 }
 
-/// The largest board of which spans are drawn: miri takes minutes to list the crosses of larger ones.
+/// The largest board for random spans: miri takes minutes to list the crosses of larger ones.
 const LARGEST: u8 = if cfg!(miri) { 10 } else { BoardSize::MAX };
 
-/// How many random spans are counted: more if asked for.
+/// Returns the number of random spans; an environment variable can raise it.
 fn n_spans() -> u32 {
     env::var("QUEENS_SPANS").map_or(400, |number| number.parse().expect("QUEENS_SPANS is a number"))
 }
@@ -163,7 +162,7 @@ proptest! {
         n_subproblems in prop_oneof![Just(0_u64), Just(1), 2_u64..100, 1000_u64..5000],
     ) {
         let free = random_board(n, cross, &choices, n_left);
-        // A board whose queens left more rows than asked for may be too large to count.
+        // A board whose queens left more rows than requested may be too large to count.
         prop_assume!(free.len() <= 13);
         let all = Prefixes::count(&free, depth);
         let from = from.index(usize::try_from(all).expect("small") + 1) as u64;
@@ -189,7 +188,7 @@ proptest! {
     }
 }
 
-/// A kernel that was stopped on its way leaves nothing behind that a later call would count.
+/// A stopped kernel leaves nothing behind that a later call would count.
 #[test]
 fn a_stopped_kernel_counts_rightly_the_next_time() {
     let free = FreeRows::new(size(20), Cross::all(size(20))[0].queens());
@@ -197,7 +196,7 @@ fn a_stopped_kernel_counts_rightly_the_next_time() {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let counting = scope.spawn(|| {
-                // Until it is stopped: counting all of it takes much longer.
+                // Counting everything takes much longer than the stop.
                 let stopped = kernel.count(&mut Prefixes::new(&free, 4), u64::MAX, &stop);
                 (stopped, count(kernel, &free, 7, 0, 100))
             });

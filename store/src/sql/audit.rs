@@ -55,14 +55,14 @@ impl JobAudit {
     }
 }
 
-/// The independent data that a stored job must agree with.
+/// A plan that was made again, independently of the store. The stored plan must agree with it.
 #[derive(Clone, Debug)]
-pub struct Truth {
+pub struct RecomputedPlan {
     /// The plan, made again.
     pub plan: Plan,
 }
 
-impl Truth {
+impl RecomputedPlan {
     /// Makes the plan again for boards of size `n`, by this method and for this pass. Takes as long as planning a job.
     #[must_use]
     pub fn of(n: BoardSize, method: Method, pass: Pass) -> Option<Self> {
@@ -82,13 +82,14 @@ const SLOWLY_PLANNED: u8 = 27;
 /// Audits all jobs by their records alone, in one state of the database.
 pub fn audit_all(
     database: &dyn Database,
-    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
 ) -> Result<Vec<JobAudit>, Fault> {
     read::blocked(database)?;
     let sources = read::sources(database)?;
     let jobs = read::jobs(database)?;
     let entries: Vec<&JobEntry> = jobs.iter().map(|job| &job.entry).collect();
-    let audited = |job: &StoredJob| audit_job(database, job, pass(&job.entry, &entries), &sources, truth);
+    let audited =
+        |job: &StoredJob| audit_job(database, job, pass(&job.entry, &entries), &sources, recomputed);
     let audits = jobs.iter().map(audited).collect::<Result<Vec<_>, _>>()?;
     check_passes(&jobs, &audits)?;
     Ok(audits)
@@ -134,16 +135,16 @@ fn audit_job(
     stored: &StoredJob,
     pass: Pass,
     sources: &BTreeSet<i64>,
-    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
 ) -> Result<JobAudit, Fault> {
     let job = &stored.entry;
     let mut audit =
         JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
     if let Some(choices) = &stored.choices {
-        let truth = check_plan(job, pass, choices, truth)?;
+        let recomputed = check_plan(job, pass, choices, recomputed)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
-        for (number, planned) in (0_u32..).zip(truth.plan.parts()) {
+        for (number, planned) in (0_u32..).zip(recomputed.plan.parts()) {
             let n_subproblems = planned.choice().n_subproblems;
             let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
             let proved = Some((Board::of(job), sources));
@@ -177,7 +178,7 @@ fn audit_job(
     Ok(audit)
 }
 
-/// Checks that a job's recounts and verdicts are what was written, and lie in its plan.
+/// Checks that a job's recounts and verdicts are valid and lie in its plan.
 fn check_second_counts(
     database: &dyn Database,
     job: &JobEntry,
@@ -214,21 +215,22 @@ fn check_plan(
     job: &JobEntry,
     pass: Pass,
     choices: &[Choice],
-    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
-) -> Result<Truth, Fault> {
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
+) -> Result<RecomputedPlan, Fault> {
     let id = job.id;
     if job.decomposition != job.method.decomposition() {
         return Err(other_decomposition(id, job.method, job.decomposition));
     }
-    let truth = truth(job, pass).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-    let crosses = truth.plan.parts();
+    let recomputed =
+        recomputed(job, pass).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
+    let crosses = recomputed.plan.parts();
     if crosses.len() != choices.len() {
         let (n, expected, found) = (job.n, crosses.len(), choices.len());
         let reason = format!("job {id}: the plan for n = {n} has {expected} crosses, not {found}");
         return Err(Fault::Damaged(reason));
     }
     match crosses.iter().zip(choices).position(|(planned, choice)| planned.choice() != choice) {
-        None => Ok(truth),
+        None => Ok(recomputed),
         Some(cross) => Err(Fault::Damaged(format!(
             "plan of job {id}, cross {cross}: it should be {}, and is {}",
             say(crosses[cross].choice()),

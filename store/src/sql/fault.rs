@@ -29,8 +29,7 @@ pub enum Fault {
     Impossible(String),
     /// A foreign key is violated: a referenced row is missing, or a removed row is still referenced.
     Unrelated(String),
-    /// Another coordinator leads now, or somebody else has changed the database since this one's last write. Nothing
-    /// was written.
+    /// Another coordinator leads now, or the database is not in the state that this one left. Nothing was written.
     Fenced(String),
     /// The database can't be reached, or does not answer.
     Lost(String),
@@ -57,7 +56,7 @@ impl Fault {
         }
     }
 
-    /// Returns the error for a database that has changed since this coordinator's last write.
+    /// Returns the error for a database that is not in the state that this coordinator left.
     pub fn of_other_state() -> Self {
         Self::Fenced(OtherState.to_string())
     }

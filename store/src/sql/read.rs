@@ -145,7 +145,7 @@ pub(crate) fn jobs_and_damage(database: &dyn Database) -> Result<Vec<StoredJob>,
     }
 }
 
-/// Checks that all job rows are what was written, and that no other row lacks its job.
+/// Checks that all job rows are valid, and that no other row lacks its job.
 pub(crate) fn check_jobs(database: &dyn Database) -> Result<(), Fault> {
     let ids = job_rows(database)?.iter().map(|job| job.row.id).collect();
     check_tables(database, &ids)

@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Whichever page is damaged, the loaded history is what was written, and new history is stored.
+    /// Whichever page is damaged, the loaded history is valid, and new history is stored.
     #[test]
     fn a_damaged_page_costs_what_is_on_it() {
         let sound = fs::read(directory().path().join(HISTORY)).expect("readable");

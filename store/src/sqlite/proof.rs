@@ -9,32 +9,32 @@ use rusqlite::Connection;
 use super::directory::{Directory, open_to_read};
 use super::integrity::check_file;
 use super::schema::{self, VERSION};
-use crate::sql::audit::{JobAudit, Truth, audit_all};
+use crate::sql::audit::{JobAudit, RecomputedPlan, audit_all};
 use crate::sql::fault::Fault;
 
 /// Audits the jobs of a directory by their records alone.
 ///
 /// Each plan must be that of its board. The records of each part must be disjoint, lie inside it, and cover and sum to
-/// the coordinator's coverage. Every row must be what was written. A total must be the published one. Reads every
+/// the coordinator's coverage. Every row must match its digest. A total must be the published one. Reads every
 /// record; memory is bounded by the plan and the gaps of one part.
 ///
 /// # Errors
 /// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    audit_against(dir, &|job, pass| Truth::of(job.n, job.method, pass))
+    audit_against(dir, &|job, pass| RecomputedPlan::of(job.n, job.method, pass))
 }
 
-/// Audits jobs against `truth` instead of their boards: artificial jobs.
+/// Audits artificial jobs, whose plans come from `recomputed` instead of their boards.
 ///
 /// # Errors
 /// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit_against(
     dir: &Path,
-    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
 ) -> Result<Vec<JobAudit>, StoreError> {
     let mut dir = Directory::take_existing(dir)?;
     let connection = dir.connect()?;
-    prove(&connection, truth).map_err(|fault| fault.of(dir.path()))
+    prove(&connection, recomputed).map_err(|fault| fault.of(dir.path()))
 }
 
 /// Audits like [`audit()`] a database outside of data directories, such as a backup.
@@ -43,7 +43,7 @@ pub fn audit_against(
 /// If there is no database, or data contradict each other.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => prove(&connection, &|job, pass| Truth::of(job.n, job.method, pass)),
+        VERSION => prove(&connection, &|job, pass| RecomputedPlan::of(job.n, job.method, pass)),
         older => Err(Fault::Version(format!(
             "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
         ))),
@@ -53,10 +53,10 @@ pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
 
 fn prove(
     connection: &Connection,
-    truth: &dyn Fn(&JobEntry, Pass) -> Option<Truth>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
 ) -> Result<Vec<JobAudit>, Fault> {
     // One transaction reads one state, while others may write.
     let transaction = connection.unchecked_transaction()?;
     check_file(&transaction)?;
-    audit_all(&*transaction, truth)
+    audit_all(&*transaction, recomputed)
 }

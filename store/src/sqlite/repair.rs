@@ -11,7 +11,7 @@ use rusqlite::types::{Value, ValueRef};
 use super::salvage::Candidate;
 use crate::clock::unix_ms;
 use crate::seed;
-use crate::sql::audit::{Truth, other_decomposition, pass};
+use crate::sql::audit::{RecomputedPlan, other_decomposition, pass};
 use crate::sql::digest::{
     BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
 };
@@ -159,7 +159,7 @@ impl<'a> Salvage<'a> {
             write::put_identity(self.connection, &row)?;
             jobs.push(self.repair_job(row, was_planned)?);
         }
-        // Finds what the repair missed, before the next coordinator does.
+        // Finds errors of the repair before the next coordinator does.
         read::jobs(self.connection)?;
         let blocked = read::blocked(self.connection)?;
         Ok(Recovered { jobs, blocked, n_unreadable: self.n_unreadable })
@@ -209,9 +209,9 @@ impl<'a> Salvage<'a> {
         if !was_planned && !self.has_parts(id)? {
             return Ok(job);
         }
-        let truth = Truth::of(row.n, row.method, self.pass(&row)?)
+        let recomputed = RecomputedPlan::of(row.n, row.method, self.pass(&row)?)
             .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-        let choices: Vec<Choice> = truth.plan.parts().iter().map(|cross| *cross.choice()).collect();
+        let choices: Vec<Choice> = recomputed.plan.parts().iter().map(|cross| *cross.choice()).collect();
         self.drop_foreign(id, &choices)?;
         write::put_job(self.connection, &row, None)?;
         let plan = Write::Plan { job: id, choices: choices.clone() };
@@ -332,7 +332,7 @@ fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {
     row.len() == table.columns.len() && *digest == table.digest(board, row.iter().map(ValueRef::from))
 }
 
-/// Returns an entry for a job of which only the board is known.
+/// Returns an entry for a job with only a known board.
 fn lost_job(id: JobId, Board { identity, n, method, decomposition, .. }: Board) -> Result<JobEntry, Fault> {
     let n = BoardSize::new(n).map_err(|error| Fault::Damaged(error.to_string()))?;
     let terms = Terms { seed: seed::draw(), ..Terms::default() };

@@ -1,6 +1,6 @@
 //! Reads rows straight from the pages of a database that SQLite can't read any more.
 //!
-//! No structure leads to a page, and none vouches for it: whatever looks like a row is one, if its digest is right. So
+//! No structure leads to a page, and none vouches for it: any bytes with the right digest are a row. So
 //! a damaged page costs only its own rows, even if it is the root of a table or the header of the file. The layout of
 //! pages, rows and the log: <https://www.sqlite.org/fileformat2.html>.
 

@@ -13,7 +13,7 @@ impl Postgres {
     /// Starts a server with an archive; `None` if PostgreSQL is not installed.
     ///
     /// # Panics
-    /// If it can't be started.
+    /// Panics if it can't be started.
     #[must_use]
     pub fn start_archiving() -> Option<Self> {
         Self::start(&format!("fsync = off\n{ARCHIVES}"))
@@ -22,7 +22,7 @@ impl Postgres {
     /// Makes the base backup for [`go_back`](Self::go_back).
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     pub fn back_up(&self) {
         let port = self.port.number().to_string();
         let from = ["-h", "127.0.0.1", "-p", &port, "-U", super::USER];
@@ -32,7 +32,7 @@ impl Postgres {
     /// Names the present moment, and waits until the archive contains the log up to it.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     pub fn mark(&self, point: &str) {
         let made = self.sql("postgres", &format!("SELECT pg_create_restore_point('{point}')"));
         made.expect("makes a restore point");
@@ -46,7 +46,7 @@ impl Postgres {
     /// Kills the server and restarts it at the same address, with its state at a named moment.
     ///
     /// # Panics
-    /// If that fails.
+    /// Panics if that fails.
     pub fn go_back(&mut self, point: &str) {
         self.kill();
         let [data, backup] = ["data", "backup"].map(|name| self.path().join(name));

@@ -18,8 +18,7 @@ struct Group {
 }
 
 impl Group {
-    /// Creates a control group with this limit of processor time, in percent of one processor; by either version of
-    /// control groups.
+    /// Creates a group with a limit in percent of one processor, by either version of control groups.
     fn new(percent: u64) -> Option<Self> {
         let (quota, period) = (percent * 1000, 100_000);
         let of_ours = |below: &str| Path::new(below).join(format!("queens-test-{}-{percent}", process::id()));

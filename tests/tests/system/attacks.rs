@@ -1,5 +1,4 @@
-//! Strangers and malicious invited users attack while an honest worker counts: the count continues, and its result is
-//! right.
+//! Strangers and malicious users attack while an honest worker counts: the count continues, and is right.
 //!
 //! Each attack lasts a second. With the environment variable `QUEENS_ATTACKS` set to `full`, it lasts twenty, with ten
 //! thousand connections where their number is the attack. The worker must then keep four fifths of its speed: it has

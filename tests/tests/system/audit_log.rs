@@ -163,7 +163,7 @@ impl Fixture {
         (all.first().cloned().unwrap_or_default(), all.len())
     }
 
-    /// The log has one entry for the answer, as done or as refused for the same reason.
+    /// Checks that the log has one entry for the answer, as done or as refused for the same reason.
     #[track_caller]
     fn check(&self, what: &dyn Debug, answer: &Result<(), String>, expected: &str, n_before: usize) {
         let (entry, n) = self.log();

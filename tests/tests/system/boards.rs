@@ -92,7 +92,7 @@ fn listing_takes_no_more_memory_the_longer_it_goes_on() {
     let status = format!("/proc/{}/status", child.id());
     let peak_kb = || {
         let status = fs::read_to_string(&status).expect("it runs: its output is not read to the end");
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("on Linux");
         peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number")
     };
     let mut lines = BufReader::new(stdout).lines();

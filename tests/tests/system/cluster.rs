@@ -35,7 +35,7 @@ fn fraction(status: &Value) -> f64 {
 /// Checks the records in a data directory: they are disjoint, and add up to this total.
 #[track_caller]
 fn check_records(data_dir: &Path, expected: &[u8]) {
-    let jobs = audit(data_dir).expect("nothing contradicts");
+    let jobs = audit(data_dir).expect("consistent records");
     let totals: Vec<String> = jobs.iter().map(|job| job.total.to_string()).collect();
     assert_eq!(totals, expected.iter().map(|&n| solutions(n)).collect::<Vec<_>>());
     assert!(jobs.iter().all(|job| job.is_complete()), "{jobs:?}");

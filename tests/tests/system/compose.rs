@@ -149,7 +149,7 @@ fn coordinator(project: &Project) -> Container {
     coordinator
 }
 
-/// The programs are in one small image, do not run as root, and are reachable only from this machine.
+/// Checks that the programs are in one small image, do not run as root, and are only reachable from here.
 #[track_caller]
 fn is_confined(project: &Project) {
     let image = inspect(project.name());
@@ -230,7 +230,7 @@ fn n_recorded(job: &Value) -> Option<u64> {
     job["recorded"].as_str()?.parse().ok()
 }
 
-/// All containers stop well before Docker would kill them, although they have a job.
+/// Checks that all containers stop well before Docker would kill them, although they have a job.
 #[track_caller]
 fn stops_in_good_order(project: &Project) {
     let stop = project.run(["stop"]);

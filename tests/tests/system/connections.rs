@@ -143,7 +143,7 @@ async fn session_without_hello(channel: Channel) -> Status {
     let mut client = WorkersClient::new(channel);
     let mut session = client.session(tokio_stream::pending()).await.expect("a session").into_inner();
     let end = tokio::time::timeout(CLOSED, session.message()).await;
-    end.expect("it ends").expect_err("why it ends is told")
+    end.expect("it ends").expect_err("a final status")
 }
 
 async fn request_without_body(channel: Channel) -> Status {
@@ -153,7 +153,7 @@ async fn request_without_body(channel: Channel) -> Status {
     let codec = tonic_prost::ProstCodec::<pb::SubmitRequest, pb::SubmitResponse>::default();
     let request = tonic::Request::new(tokio_stream::pending());
     let answer = tokio::time::timeout(CLOSED, grpc.client_streaming(request, path, codec)).await;
-    answer.expect("it ends").map(|_| ()).expect_err("why it ends is told")
+    answer.expect("it ends").map(|_| ()).expect_err("a final status")
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn hello(worker: u64, text: &str) -> Hello {
 
 type ToSession = mpsc::Sender<pb::WorkerMessage>;
 
-/// A session that has begun with a Hello.
+/// Opens a session with a Hello.
 async fn session(channel: Channel, hello: Hello) -> (ToSession, Streaming<pb::CoordinatorMessage>) {
     let (to_coordinator, messages) = mpsc::channel(4);
     to_coordinator.send(ToCoordinator::Hello(Box::new(hello)).into()).await.expect("it is open");
@@ -270,7 +270,7 @@ fn why_a_message_is_too_large_is_told_and_logged() {
             let message = pb::WorkerMessage { message: Some(Message::Failure(failure)) };
             sender.send(message).await.expect("it is open");
             let end = tokio::time::timeout(CLOSED, answers.next()).await.expect("it ends");
-            let status = end.expect("why it ends is told").expect_err("it is refused");
+            let status = end.expect("a final status").expect_err("it is refused");
             assert_eq!(status.code(), Code::OutOfRange, "{status}");
             wait_until("the log", || {
                 let log = coordinator.log();
@@ -323,7 +323,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     runtime.shutdown_background();
 }
 
-/// A session whose worker only sends heartbeats.
+/// Opens a session whose worker only sends heartbeats.
 async fn lasting_session(channel: Channel, hello: Hello) -> Streaming<pb::CoordinatorMessage> {
     let first = tokio::time::Instant::now() + SIGN_OF_LIFE;
     let alive = IntervalStream::new(tokio::time::interval_at(first, SIGN_OF_LIFE));

@@ -47,7 +47,7 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
     let by_http = http::get(&site, &format!("/api/v1/jobs/{job}/contributions")).json();
     assert_eq!((&by_http["contributions"], &by_http["total"]), (&json!(told), &json!(2)));
     let cross = http::get(&site, &format!("/api/v1/jobs/{job}/crosses/0")).json();
-    let counted_by = cross["counted_by"].as_array().expect("told");
+    let counted_by = cross["counted_by"].as_array().expect("an array");
     assert_eq!(counted_by.iter().map(nodes).sum::<u128>(), nodes(&cross), "{cross}");
     assert_eq!(http::get(&site, "/api/v1/jobs/99/contributions").status, 404);
     let unknown = coordinator.queens(["contributions", "99"]);
@@ -69,9 +69,9 @@ fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
     let _counter = coordinator.worker("counter");
     coordinator.wait_for_workers(2);
     let answer = coordinator.queens(["count", "13", "--output", "json"]).answer();
-    // Nobody measures the number of threads that counted.
+    // The number of counting threads is not measured.
     assert_eq!((&answer["kernel"], &answer["threads"]), (&json!("portable"), &Value::Null), "{answer}");
-    let counted_by = answer["counted_by"].as_array().expect("told");
+    let counted_by = answer["counted_by"].as_array().expect("an array");
     let names: Vec<&Value> = counted_by.iter().map(|by| &by["worker"]).collect();
     assert_eq!(names, ["counter"]);
     assert_eq!((&counted_by[0]["kernel"], nodes(&counted_by[0])), (&json!("portable"), nodes(&answer)));

@@ -51,7 +51,7 @@ fn check_told(coordinator: &Coordinator) {
     assert!(coordinator.log().contains("it is set aside"), "{}", coordinator.log());
 }
 
-/// It does not block other jobs. All views of jobs report it, and its intact records are kept for a new count.
+/// It does not block other jobs. All views of jobs report it, and a new count continues from its intact records.
 #[test]
 fn a_damaged_job_keeps_no_other_from_being_counted() {
     let scratch = TempDir::new().expect("a temporary directory");

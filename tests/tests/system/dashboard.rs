@@ -171,7 +171,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     });
     browser.go(&format!("/jobs/2/crosses/{}", counting["cross"]));
     browser.wait_for("#title", "of job 2: 22 queens");
-    browser.wait_for("#weight", "it stands for");
+    browser.wait_for("#weight", "it represents");
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
     keep(&browser, "cross");
 
@@ -314,7 +314,7 @@ fn a_party_that_alone_counts_again_is_named_on_the_page() {
     assert_eq!(job()["recount_by"], "the name that was given");
     browser.go("/jobs/1");
     browser.wait_for("#waits", "a worker of the name that was given that can count by search");
-    browser.wait_for("#checked", "only the name that was given counts again");
+    browser.wait_for("#checked", "only the name that was given recounts");
     browser.wait_for("#identity", job()["identity"].as_str().expect("an identity"));
     keep(&browser, "job-recount-by");
     // Another party does not help.

@@ -153,7 +153,7 @@ fn a_directory_in_use_is_refused() {
     });
     // The process holds the directory, which is free as soon as the process has ended in any way.
     first.kill();
-    audit(dir.path()).expect("nobody uses it");
+    audit(dir.path()).expect("not in use");
 }
 
 /// Starts a count that has recorded something.
@@ -250,7 +250,7 @@ fn damage_ends_a_count_and_can_be_recovered_from() {
     assert_eq!(contents(dir.path()), before, "nothing is written to what is damaged");
     assert!(recover(new.path()).complaint(1).contains("is not empty"));
     assert_eq!(run(count(18, new.path(), &[])).answer()["solutions"], Value::from("666090624"));
-    assert!(audit(new.path()).expect("sound")[0].is_complete());
+    assert!(audit(new.path()).expect("valid")[0].is_complete());
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     assert_eq!(full.wait().code(), Some(1), "{}", full.log());
     disk.make_room();
     assert!(records(dir.path()).expect("readable").len() >= n_records);
-    audit(dir.path()).expect("nothing contradicts");
+    audit(dir.path()).expect("consistent records");
 }
 
 /// A changed plan is refused wherever it is read, and so is a total that differs from the published one.
@@ -332,7 +332,7 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
     // Stored in whole milliseconds.
     assert!((seconds - seconds_again).abs() <= 0.001, "{seconds} s, then {seconds_again} s");
 
-    let audits = audit(dir.path()).expect("sound");
+    let audits = audit(dir.path()).expect("valid");
     let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
     assert!(audit.is_complete());
     assert_eq!(Value::from(audit.total.to_string()), first["solutions"]);
@@ -351,7 +351,7 @@ fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().skip(2).collect();
     let [counted, begun] = lines[..] else { panic!("{outcome:?}") };
-    let audits = audit(dir.path()).expect("sound");
+    let audits = audit(dir.path()).expect("valid");
     let seconds = format!(
         "nodes, counted in {:.3} s by local (portable kernel, version ",
         audits[0].job.active.as_secs_f64()

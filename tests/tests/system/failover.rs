@@ -94,8 +94,7 @@ fn leader(postgres: &Postgres) -> Option<String> {
     postgres.sql("shared", sql).ok().filter(|holder| !holder.is_empty())
 }
 
-/// Whether a coordinator's readiness answer contains this text. A coordinator that just loses its leadership closes the
-/// connection.
+/// Whether a readiness answer contains this text. A coordinator that just loses its lead closes the connection.
 fn says(node: &Node, text: &str) -> Option<()> {
     let ready = http::try_request(&node.pages.address(), "GET", "/readyz", &[], "")?;
     ready.body.contains(text).then_some(())
@@ -147,7 +146,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     let both = format!("{},{}", other.to_workers.url(), one.to_workers.url());
     let _worker = worker(&both, "anna");
     let answer = other.queens(&["submit", "18", "--yes", "--output", "json"]).answer();
-    let job = answer["job"].as_str().expect("sent on to the one that leads").to_owned();
+    let job = answer["job"].as_str().expect("forwarded to the leader").to_owned();
     wait_until("records", || (recorded(&postgres) > 0).then_some(()));
 
     let since = Instant::now();
@@ -179,8 +178,7 @@ fn another_leads_whatever_happens_to_the_one_that_does() {
     wait_until("it to stand by", || says(&other, " leads"));
 
     if Path::new(FAKETIME).exists() {
-        // A clock that is days fast does not make it lead early, and one that is days slow does not make it lead
-        // longer.
+        // A clock that is days fast does not advance its lead, and one that is days slow does not extend it.
         other.kill();
         other.restart(Some("+3d"));
         thread::sleep(Duration::from_secs(1));

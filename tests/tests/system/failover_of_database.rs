@@ -43,8 +43,8 @@ impl Pair {
         command.args(["--store", &address]);
         let coordinator = Coordinator::start_command(command, &data_dir);
         let job = coordinator.submit(n);
-        // A worker that knows several coordinators asks every second or two; one that knows a single coordinator waits
-        // up to twelve seconds.
+        // A worker with several coordinators asks every second or two; one with a single one waits up to twelve
+        // seconds.
         let url = coordinator.url();
         let urls = format!("{url},{}", url.replace("127.0.0.1", "localhost"));
         let workers = ["anna", "bert"].map(|name| worker(&urls, name));

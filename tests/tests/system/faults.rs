@@ -123,7 +123,7 @@ impl Scene {
         });
         assert_eq!(self.status()["solutions"], solutions(self.n).as_str());
         self.coordinator.take().expect("it runs").stop();
-        let jobs = audit(&self.data_dir()).expect("nothing contradicts");
+        let jobs = audit(&self.data_dir()).expect("consistent records");
         let [job] = &jobs[..] else { panic!("one job: {jobs:?}") };
         assert!(job.is_complete() && job.total.to_string() == solutions(self.n), "{job:?}");
         say(&format!("Q({}) = {}; faults: {}; {what}", self.n, job.total, self.n_faults));
@@ -184,7 +184,7 @@ fn a_stopped_worker_holds_nobody_up_and_comes_back() {
     drop(stopped);
     let n = scene.n;
     scene.coordinator.take().expect("it runs").stop();
-    let jobs = audit(&scene.data_dir()).expect("nothing contradicts");
+    let jobs = audit(&scene.data_dir()).expect("consistent records");
     assert_eq!(jobs[0].total.to_string(), solutions(n));
     assert!(jobs.iter().all(|job| job.is_complete()), "{jobs:?}");
     say(&format!("Q({n}) = {}; faults: 1; a worker stopped, and let go on when all was done", jobs[0].total));

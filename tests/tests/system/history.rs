@@ -150,7 +150,7 @@ fn damaged_history_is_no_obstacle() {
     assert_eq!(coordinator.status(&job)["solutions"], "14200");
     assert!(coordinator.log().contains("history"), "{}", coordinator.log());
     coordinator.stop();
-    audit(&data_dir).expect("nothing contradicts");
+    audit(&data_dir).expect("consistent records");
 }
 
 #[test]

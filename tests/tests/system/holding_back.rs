@@ -13,7 +13,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 const N: u8 = 14;
 
-/// A worker that claims this many threads of one node a second, sends a heartbeat each second, and counts nothing.
+/// Opens a session that claims this many threads of one node a second, with a heartbeat each second, and is idle.
 async fn idle(url: String, n_threads: u32) {
     let (sender, receiver) = mpsc::channel(4);
     let hello = pb::Hello {

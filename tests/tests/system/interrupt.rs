@@ -83,7 +83,7 @@ fn check_goes_on(dir: &Path) {
     let lost = before.iter().find(|record| !after.contains(record));
     assert_eq!(lost, None, "what was recorded before is counted again");
     assert!(after.len() > before.len());
-    let audits = audit(dir).expect("sound");
+    let audits = audit(dir).expect("valid");
     let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
     assert!(audit.is_complete());
     assert_eq!(Value::from(audit.total.to_string()), answer["solutions"]);
@@ -161,5 +161,5 @@ fn a_second_signal_ends_it_at_once() {
     other.execute_batch("ROLLBACK").expect("it was begun");
     drop(other);
     assert_eq!(records(dir).expect("readable"), seen);
-    audit(dir).expect("sound");
+    audit(dir).expect("valid");
 }

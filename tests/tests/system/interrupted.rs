@@ -32,7 +32,7 @@ fn nothing_is_left_of_tests_that_are_interrupted() {
         let mut running = Running::start_redirected(&mut command);
         let mut lines = BufReader::new(running.take_stdout().expect("it is piped")).lines();
         let dir = lines.find_map(|line| line.expect("text").strip_prefix("started in ").map(str::to_owned));
-        let dir = dir.expect("it says what it has made");
+        let dir = dir.expect("it prints its directory");
         // The test, a coordinator and a worker; and PostgreSQL.
         assert!(processes_with(&undone) >= 3 && Path::new(&dir).exists(), "{signal}");
         running.signal(signal);

@@ -52,7 +52,7 @@ fn look_at(dir: &Path) -> Remains {
         return Remains::default();
     }
     let copy = copy(dir);
-    let mut jobs = audit(copy.path()).expect("sound");
+    let mut jobs = audit(copy.path()).expect("valid");
     assert!(jobs.len() <= 1, "every run goes on with the same job: {jobs:?}");
     Remains { job: jobs.pop(), records: records(copy.path()).expect("readable") }
 }
@@ -81,8 +81,7 @@ impl KillTimes {
     }
 }
 
-/// Kills one count in `dir` [`N_KILLS`] times, and returns the state after each; nothing if the count ended before the
-/// last.
+/// Kills one count in `dir` [`N_KILLS`] times, and returns each state; nothing if the count ended before the last.
 fn kill_again_and_again(dir: &Path, times: &mut KillTimes, chance: &mut Chance) -> Option<Remains> {
     let mut before = Remains::default();
     let mut n_fruitful = 0;

@@ -172,8 +172,7 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     let browser = Browser::open(&format!("http://{site}"));
     browser.look(Viewport { width: 1920, dark: false });
 
-    // Sorted by a heading, in both directions, and as at first. The address has the order, so that a reload shows the
-    // same.
+    // Sorted by a heading, in both directions, and as at first. The address has the order, for a reload.
     browser.go("/workers");
     browser.wait_for("#found", "3 workers");
     assert_eq!(rows(&browser, 0), json!(["anna", "bert", "carl"]));
@@ -205,13 +204,13 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     browser.wait_for("#title", "anna");
     browser.wait_for("#all", "ready");
     browser.wait_for("#all", "job 3, cross");
-    browser.wait_for("#jobs", "of what is recorded");
+    browser.wait_for("#jobs", "of the recorded work");
     browser.wait_for("#events", "anna joined");
     browser.click("button[aria-label='Block anna']");
     browser.click("dialog button[value=yes]");
     browser.wait_for("#said", "block is done");
     browser.wait_for("#all", "blocked");
-    browser.wait_for("#blocked", "no worker that has it gets work");
+    browser.wait_for("#blocked", "its workers get no leases");
     browser.click("button[aria-label='Unblock anna']");
     browser.wait_until("no block", "document.querySelector('#blocked').hidden");
     for width in WIDTHS {

@@ -276,7 +276,7 @@ where
 async fn publishing_seconds(coordinator: &Coordinator) -> f64 {
     let numbers = ask(&coordinator.http(), "/metrics").await;
     let seconds = numbers.lines().find_map(|line| line.strip_prefix("queens_publishing_seconds_total "));
-    seconds.and_then(|seconds| seconds.parse().ok()).expect("it is told")
+    seconds.and_then(|seconds| seconds.parse().ok()).expect("a metric")
 }
 
 /// Keeps a page of the job and one of the workers open for some time; returns the times of their updates.
@@ -324,7 +324,7 @@ async fn begin_to_ask(address: &str, path: &str) -> TcpStream {
 /// Checks that every acknowledged span is recorded exactly once.
 #[track_caller]
 fn check_records(data_dir: &Path, acknowledged: &[Span]) {
-    let jobs = audit(data_dir).expect("nothing contradicts");
+    let jobs = audit(data_dir).expect("consistent records");
     assert_eq!(jobs.len(), 1);
     let mut recorded: BTreeMap<i64, Intervals> = BTreeMap::new();
     for record in records(data_dir).expect("readable") {

@@ -1,7 +1,6 @@
 //! Jobs of both methods through clusters of real processes.
 //!
-//! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, which takes
-//! minutes.
+//! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
 use std::env;
 use std::process::Command;
@@ -57,7 +56,7 @@ fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
         assert!(listed.contains(method.name()), "{listed}");
     }
     coordinator.stop();
-    let audits = audit(&data_dir).expect("nothing contradicts");
+    let audits = audit(&data_dir).expect("consistent records");
     let proved: Vec<_> = audits.iter().map(|audit| (audit.job.method, audit.total)).collect();
     assert_eq!(proved, Method::ALL.map(|method| (method, solutions(N))));
     assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
@@ -102,7 +101,7 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
     say(&format!("Q({n}) = {} by halves; a worker killed at {:.0} %", solutions(n), 100.0 * killed_at));
 }
 
-/// A worker of a version that knows only the search.
+/// Opens a session of a worker's version that knows only the search.
 async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
     let hello = pb::Hello {
         protocol: 1,
@@ -225,8 +224,8 @@ fn speeds_are_told_by_each_method() {
     assert!(number(r#"queens_nodes_total{method="halves"}"#) > 0.0);
 }
 
-/// A subproblem of half boards shows the columns of each half, which the picture has in two colours, and its queens
-/// next to the middle, each on a column of its half.
+/// A subproblem of half boards shows the columns of each half, in two colours on its picture, and its queens next to
+/// the middle. Each of these queens is on a column of its half.
 #[test]
 fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
     const SIZE: u8 = 25;

@@ -36,7 +36,7 @@ impl Cluster {
         workers.as_array().expect("an array").clone()
     }
 
-    /// Invites somebody with this many names.
+    /// Invites a person with this many names.
     fn invite(&self, n_names: usize) -> String {
         let line = self.behind.manage(["invite", "--role", "worker", "--uses", &n_names.to_string()]).stdout;
         let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));

@@ -264,8 +264,7 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Wraps a shell command in its own network and process namespaces. Its processes are killed at its end or at the
-/// timeout.
+/// Wraps a shell command in its own network and process namespaces, and kills its processes at its end or timeout.
 fn apart(command: &str) -> Command {
     let mut apart = clean(Command::new("timeout"));
     apart.args(["--signal=KILL", &MOST_SECONDS.to_string()]);

@@ -1,5 +1,4 @@
-//! Actions of operators on a running cluster: they pause and prioritise jobs, drain and block workers, and make
-//! backups.
+//! Actions of operators on a running cluster: jobs paused and prioritised, workers drained and blocked, backups.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -115,7 +114,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     let outcome = coordinator.queens(["cancel", &job]);
     assert!(outcome.complaint(1).contains("job 1 is done and stays so"), "{outcome:?}");
     coordinator.stop();
-    assert!(audit(&data_dir).expect("nothing contradicts").iter().all(|job| job.is_complete()));
+    assert!(audit(&data_dir).expect("consistent records").iter().all(|job| job.is_complete()));
 }
 
 /// Workers move to the urgent job after one report interval, one chunk and this machine's overhead; otherwise their
@@ -233,7 +232,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
 }
 
-/// A worker with the real protocol and a kernel that always fails.
+/// Runs a worker with the real protocol and a kernel that always fails.
 async fn failing_worker(url: String, id: u64) {
     let mut client = WorkersClient::connect(url).await.expect("connected");
     let (sender, receiver) = mpsc::channel(64);
@@ -326,7 +325,7 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     assert!(maintain(&["backup", path], &data_dir).complaint(1).contains("is there already"));
     assert!(maintain(&["check"], &data_dir).complaint(1).contains("in use by another process"));
     check_says(&maintain(&["check", path], &data_dir), "job 1  n = 17  active");
-    let in_backup = audit_file(&file).expect("nothing contradicts")[0].n_recorded;
+    let in_backup = audit_file(&file).expect("consistent records")[0].n_recorded;
     assert!((20..=at_backup).contains(&in_backup), "{in_backup} of {at_backup}");
     wait_for_records(&coordinator, &job, at_backup + 1);
     coordinator.stop();

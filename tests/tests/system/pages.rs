@@ -26,7 +26,7 @@ const MOST_WORDS: f64 = 10.0;
 /// The largest layout shift of a loading page: the limit of "good" in the Web Vitals.
 const MOST_SHIFT: f64 = 0.1;
 
-/// The number of loads, of which the fastest counts: others may have waited for other processes.
+/// The number of loads. The fastest counts, as others may have waited for other processes.
 const N_LOADS: usize = 3;
 
 /// Each page: its name, its path, and the condition for its completeness.
@@ -98,12 +98,12 @@ impl Site {
     }
 }
 
-/// The directory in which `.ci/axe` puts the rules.
+/// Returns the directory in which `.ci/axe` puts the rules.
 fn axe() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js")).to_owned()
 }
 
-/// Returns the serious and critical violations of axe-core's rules, with their elements.
+/// JavaScript for the serious and critical violations of axe-core's rules, with their elements.
 const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
     .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
@@ -135,17 +135,17 @@ fn the_pages_keep_nobody_out() {
     assert_ne!(site.browser.eval(VIOLATIONS), json!([]));
 }
 
-/// Returns the layout shift since the page's start, without shifts by user input.
+/// JavaScript for the layout shift since the page's start, without shifts by user input.
 const SHIFT: &str = "new Promise((done) => { let sum = 0; \
     new PerformanceObserver((list) => { for (const { hadRecentInput, value } of list.getEntries()) sum += hadRecentInput ? 0 : value; }) \
     .observe({ type: 'layout-shift', buffered: true }); \
     requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(sum)))); })";
 
-/// Returns the bytes of the page and of each resource, counted once.
+/// JavaScript for the bytes of the page and of each resource, counted once.
 const BYTES: &str = "[...new Map([...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')] \
     .map((one) => [one.name.split('?')[0], one.decodedBodySize])).values()].reduce((sum, bytes) => sum + bytes, 0)";
 
-/// Returns the time of the first paint; null if the browser did not draw the window.
+/// JavaScript for the time of the first paint; null if the browser did not draw the window.
 const PAINT: &str = "new Promise((done) => { \
     const seen = (list) => list.getEntriesByName('first-contentful-paint').forEach(({ startTime }) => done(startTime)); \
     new PerformanceObserver(seen).observe({ type: 'paint', buffered: true }); setTimeout(() => done(null), 2000); })";

@@ -8,7 +8,7 @@ use queens_tests::TempDir;
 use queens_tests::cluster::Coordinator;
 use queens_tests::process::wait_at_most;
 
-/// Two jobs share a board; together they have all of its solutions, and neither passes for the whole.
+/// Two jobs share a board; together they have all of its solutions, and neither counts as the whole.
 #[test]
 fn two_parts_of_a_board_add_up_to_it() {
     let scratch = TempDir::new().expect("a temporary directory");
@@ -43,7 +43,7 @@ fn two_parts_of_a_board_add_up_to_it() {
         assert!(!shown.contains("published"), "{shown}");
     }
     coordinator.stop();
-    let audits = audit(&data_dir).expect("nothing contradicts");
+    let audits = audit(&data_dir).expect("consistent records");
     assert!(audits.iter().all(|audit| audit.is_complete()), "{audits:?}");
     assert_eq!(
         audits.iter().map(|audit| audit.total).sum::<u128>(),

@@ -93,12 +93,12 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
             postgres.sql("open", holds).ok().filter(|found| !found.is_empty())
         });
         let soon = |sql: &str| postgres.sql("open", &format!("SET lock_timeout TO '300ms'; {sql}"));
-        soon("UPDATE queens.lease SET expires = clock_timestamp()").expect("waits for nobody");
+        soon("UPDATE queens.lease SET expires = clock_timestamp()").expect("no need to wait");
         let refused =
             soon("UPDATE queens.lease SET epoch = epoch + 1").expect_err("waits for the transaction");
         assert!(refused.contains("lock timeout"), "{refused}");
         open.join().expect("no panic").expect("commits");
-        soon("UPDATE queens.lease SET epoch = epoch + 1").expect("nobody holds it");
+        soon("UPDATE queens.lease SET epoch = epoch + 1").expect("not locked");
         let late = postgres
             .sql("open", &format!("SELECT queens.hold({epoch}, number, number) FROM queens.state"))
             .expect_err("another leads");
@@ -106,8 +106,8 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
     });
 }
 
-/// A candidate that gave up waiting does not become the leader later: nobody would notice, and nobody would lead until
-/// its term ended.
+/// A candidate that gave up waiting does not become the leader later. Otherwise nobody would notice, and there would be
+/// no leader until its term ended.
 #[test]
 fn who_has_given_up_waiting_takes_nothing() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };

@@ -117,9 +117,9 @@ fn a_number_that_is_given_again_gives_nobody_the_rights_of_another() {
     let whos: Vec<&str> = audit.iter().filter_map(|it| it["who"].as_str()).collect();
     assert_eq!(whos[0], "a stranger with a token of invitation 77, which is not here");
     assert_eq!(whos[1], "a stranger with another token than that of invitation 2");
-    let party = audit[2]["party"].as_str().expect("whose cookie it was");
+    let party = audit[2]["party"].as_str().expect("the cookie's party");
     assert_eq!(whos[2], format!("a stranger, logged in by invitation {party}, which is not here any more"));
-    let gone = audit.iter().find(|it| it["who"] == "the coordinator").expect("it is noticed");
+    let gone = audit.iter().find(|it| it["who"] == "the coordinator").expect("it is logged");
     assert_eq!(gone["what"], "invitation 2: gone, removed by hand or put back to an earlier state");
     assert!(site.coordinator.log().contains("invitations are gone"), "{}", site.coordinator.log());
 }

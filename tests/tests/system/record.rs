@@ -91,8 +91,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
 #[test]
 fn the_record_of_27_queens_fits_a_small_disk() {
     let n = BoardSize::new(N).expect("a board size");
-    let plan =
-        Plan::new(n, Method::Search, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it");
+    let plan = Plan::new(n, Method::Search, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("not stopped");
     let bytes = bytes_a_record(&plan);
     let work = plan.work() as f64;
     for kernel in [Kernel::Avx512, Kernel::Portable] {

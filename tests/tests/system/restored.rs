@@ -105,8 +105,7 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
 }
 
-/// A leader whose database is restored to an earlier state notices that at its next transaction, and continues from
-/// that state.
+/// A leader notices at its next transaction that its database was restored, and continues from that state.
 #[test]
 fn a_leader_whose_database_goes_back_reads_it_anew() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };

@@ -51,7 +51,7 @@ fn boards_are_counted_twice_before_they_are_done() {
     assert!(shown.contains("second pass   job 2"), "{shown}");
     drop(workers);
     coordinator.stop();
-    let audits = audit(&data_dir).expect("nothing contradicts");
+    let audits = audit(&data_dir).expect("consistent records");
     assert_eq!(audits.iter().filter(|audit| audit.is_complete()).count(), 4);
     let methods: Vec<Method> = audits.iter().map(|audit| audit.job.method).collect();
     assert_eq!(methods, [Method::Search, Method::Search, Method::Search, Method::Halves]);

@@ -103,7 +103,7 @@ fn check_names(place: &StoreLocation) {
     assert!(refused(book, Party::from_bytes([77; 16]), 50).contains("the invitation is gone"));
     let names = book.names().expect("readable");
     assert!(names.len() == 12 && names.values().all(|&party| party == one), "{names:?}");
-    // More than one query's batch, of several invitations, one of which has too few.
+    // More than one query's batch, of several invitations; one has too few.
     let [few, many] = [50, 500].map(|n| invite(book, n));
     let wanted: Vec<_> = (100..700).map(|n| (if n % 2 == 0 { few } else { many }, name(n))).collect();
     let bound = book.bind(&wanted).expect("writable");
@@ -299,7 +299,7 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
         let workers = second.queens(Some(&operator), ["workers"]).stdout;
         workers.contains("anna").then_some(())
     });
-    is_listed().expect("still");
+    is_listed().expect("still there");
     // The output for new invitations names both coordinators.
     let line = manage(&address, &["invite", "--role", "viewer"]);
     let mut urls = [place, second.url()];
@@ -313,8 +313,7 @@ fn who_is_invited_gets_in_wherever_the_lead_is() {
     wait_until("the worker's end", || (!anna.is_running()).then_some(()));
 }
 
-/// While the database is away, known users stay authenticated, and others must wait; when it returns, everything
-/// continues.
+/// While the database is away, known users stay authenticated, and others must wait; later, everything continues.
 #[test]
 fn who_was_known_is_known_while_the_database_is_away() {
     let Some(mut postgres) = Postgres::start("") else { return };

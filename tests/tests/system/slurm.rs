@@ -163,7 +163,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     let board = BoardSize::new(n).expect("a board size");
     let solutions = published(board).expect("published").solutions;
     coordinator.stop();
-    let jobs = audit(&scratch.path().join("data")).expect("nothing contradicts");
+    let jobs = audit(&scratch.path().join("data")).expect("consistent records");
     assert!(jobs[0].is_complete() && jobs[0].total == solutions, "{jobs:?}");
     say(&format!("Q({n}) = {solutions} on Slurm; until all counted again: {}", story.join(", ")));
     drop(slurm);

@@ -17,7 +17,7 @@ fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {
     command.env("NOTIFY_SOCKET", &path);
     let mut coordinator = Coordinator::start_command(command, &data_dir);
     let mut said = [0; 100];
-    let n_bytes = supervisor.recv(&mut said).expect("said");
+    let n_bytes = supervisor.recv(&mut said).expect("sent");
     assert_eq!(&said[..n_bytes], b"READY=1\n");
     // There are no TLS files to reload.
     coordinator.signal("HUP");

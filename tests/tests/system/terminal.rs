@@ -166,8 +166,9 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.enter("clear");
     let pid = scratch.path().join("pid");
     terminal.enter(&format!("sh -c 'echo $$ >{}; exec {top}'", pid.display()));
+    let read_pid = || fs::read_to_string(&pid).ok().filter(|pid| pid.ends_with('\n'));
+    let pid = wait_until("its process id", read_pid);
     terminal.wait_for("events ─");
-    let pid = fs::read_to_string(pid).expect("its process id");
     assert!(Command::new("kill").arg(pid.trim()).status().expect("kill can be run").success());
     wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
     terminal.wait_for_shell();

@@ -15,8 +15,8 @@ use queens_tests::{TempDir, say};
 /// The interval between two queries.
 const STEP: Duration = Duration::from_millis(200);
 
-/// From this share of the work on, and while at least this share remains, the estimate's error is at most this share.
-/// The coordinator receives progress about once a second, so it can't estimate the last one.
+/// From this share of the work on, and until this time before the end, the estimate's error is at most this share. The
+/// coordinator receives progress about once a second, so it can't estimate the last second.
 const FIRST: f64 = 0.1;
 const LAST: Duration = Duration::from_secs(1);
 const MOST_WRONG: f64 = 0.25;

@@ -1,4 +1,4 @@
-//! What keys do, and what is selected.
+//! Tests of keys and selections.
 
 use queens_model::{JobId, Name, Priority};
 use queens_solver::BoardSize;
@@ -15,11 +15,11 @@ fn selected(screen: &Screen) -> Option<u64> {
 fn the_running_job_is_selected_until_somebody_chooses_another() {
     let mut screen = screen();
     assert_eq!(selected(&screen), Some(2));
-    // It ends, and the next begins.
+    // The selected job ends, and the next one begins.
     let next = vec![job(1, 14, JobState::Done), job(2, 21, JobState::Done), job(3, 18, JobState::Running)];
     screen.hear(lists(next, vec![]));
     assert_eq!(selected(&screen), Some(3));
-    // As served: 3, and below what is over, 2 and 1.
+    // In the order of service: 3, then the ended jobs 2 and 1.
     press(&mut screen, &[KeyCode::Down]);
     assert_eq!(selected(&screen), Some(2));
     let more = vec![job(2, 21, JobState::Done), job(3, 18, JobState::Queued), job(4, 20, JobState::Running)];
@@ -45,12 +45,12 @@ fn what_changes_something_is_asked_before_it_is_done() {
         assert_eq!(press(&mut screen, &[KeyCode::Char(key), KeyCode::Enter]), None);
         assert_eq!(press(&mut screen, &typed(&format!("{key}y"))), Some(Pressed::Do(action)));
     }
-    // Of workers, by their names.
+    // Workers are in the order of their names.
     press(&mut screen, &[KeyCode::Tab, KeyCode::Down]);
     let name: Name = "alpha".parse().expect("a name");
     let drain = OperatorAction::Workers(WorkerAction::Drain, name);
     assert_eq!(press(&mut screen, &typed("dy")), Some(Pressed::Do(drain)));
-    // Nothing of a job that is over.
+    // A job that has ended can't be changed.
     press(&mut screen, &[KeyCode::Tab, KeyCode::End]);
     assert_eq!(selected(&screen), Some(1));
     for key in ["p", "c", "u"] {
@@ -106,7 +106,7 @@ fn a_job_is_submitted_by_a_form_that_says_what_is_wrong() {
     press(&mut screen, &[KeyCode::Tab, KeyCode::Right, KeyCode::Right, KeyCode::Tab, KeyCode::Backspace]);
     press(&mut screen, &typed("-7"));
     assert_eq!(press(&mut screen, &[KeyCode::Enter]), submit(None, None), "spaces name nobody");
-    // What takes years is asked about.
+    // A job of years needs confirmation.
     press(&mut screen, &typed("s30"));
     assert_eq!(press(&mut screen, &[KeyCode::Enter]), None);
     assert!(matches!(&screen.front, Some(Front::Question(_, asked)) if asked.contains("core-years")));
@@ -165,7 +165,7 @@ fn a_job_takes_the_whole_screen_and_goes_again() {
     assert_eq!(screen.job_at_hand().map(|job| job.state), Some(JobState::Running));
     screen.hear(progress_history(10, Some(job(2, 21, JobState::Paused))));
     assert_eq!(press(&mut screen, &typed("py")), Some(Pressed::Do(OperatorAction::Resume(JobId(2)))));
-    // A busy coordinator does not tell how far parts are: what was told last stays.
+    // A busy coordinator omits the progress of parts: the last known progress stays.
     let mut busy = progress_history(10, None);
     if let FromCoordinator::Job(news) = &mut busy {
         news.progress_history.groups.clear();
@@ -175,7 +175,7 @@ fn a_job_takes_the_whole_screen_and_goes_again() {
     assert_eq!(n_groups(&screen), Some(10));
     assert_eq!(press(&mut screen, &[KeyCode::Esc]), None);
     assert!(!screen.wanted().is_page);
-    // By way of a worker that counts it.
+    // Via a worker that counts it.
     press(&mut screen, &[KeyCode::Tab, KeyCode::Enter]);
     assert_eq!((screen.wanted().job, screen.wanted().is_page), (Some(JobId(2)), true));
     screen.hear(FromCoordinator::Gone("there is no job 2".to_owned()));

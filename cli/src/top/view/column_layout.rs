@@ -1,4 +1,4 @@
-//! Tables whose columns fit the room there is: wide ones get what they need, the least important go first.
+//! Lays out tables: wide terminals get more space, and narrow ones lose the least important columns.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Rect};
@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table, TableState};
 use super::truncate::{cells, truncate};
 use crate::present::numbers::percent;
 
-/// Cells between two columns; of wide tables, the larger.
+/// Cells between two columns, for narrow and for wide tables.
 const SPACING: [usize; 2] = [1, 2];
 const WIDE: usize = 120;
 
@@ -17,7 +17,7 @@ const WIDE: usize = 120;
 const WIDEST_BAR: usize = 60;
 const PERCENTAGE: usize = 9;
 
-/// A bar is worth more than columns from this rank on: these go before it gets narrower than this.
+/// Columns of this rank or higher go before a bar gets narrower than this.
 const EXTRA: u8 = 9;
 const FAIR_BAR: usize = 16 + 1 + PERCENTAGE;
 
@@ -26,10 +26,10 @@ const FAIR_BAR: usize = 16 + 1 + PERCENTAGE;
 pub(super) struct Column {
     title: &'static str,
     right: bool,
-    /// Those of the highest rank go first when there is no room; that of rank 0 never goes.
+    /// Columns of the highest rank go first on narrow terminals; rank 0 always stays.
     rank: u8,
-    /// How narrow it may get. Others are as wide as what is in them: a number without its last digits would look like
-    /// another number.
+    /// The minimum width. Without it, a column is as wide as its contents: a truncated number would look like another
+    /// number.
     least: Option<usize>,
 }
 
@@ -45,11 +45,11 @@ pub(super) const fn number(title: &'static str, rank: u8) -> Column {
     Column { title, right: true, rank, least: None }
 }
 
-/// What is in a cell.
+/// The contents of a cell.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Text(String),
-    /// A share, as a bar and in figures.
+    /// A share, as a bar and as a percentage.
     Bar(f64),
 }
 
@@ -75,7 +75,7 @@ impl Content {
     }
 }
 
-/// "██████░░░    66.7 %" in so many cells.
+/// Formats a share in this many cells: "██████░░░    66.7 %".
 pub(super) fn bar(share: f64, width: usize) -> String {
     let figures = percent(share);
     let room = width.saturating_sub(PERCENTAGE + 1);
@@ -86,33 +86,33 @@ pub(super) fn bar(share: f64, width: usize) -> String {
     truncate(&format!("{bar}{gap}{figures:>PERCENTAGE$}"), width)
 }
 
-/// A line of a table.
+/// A row of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<const N: usize> {
     pub(super) contents: [Content; N],
     pub(super) style: Style,
 }
 
-/// A table under its title.
+/// A table with its title.
 pub(super) struct Titled<'a, const N: usize> {
     pub(super) title: String,
     pub(super) columns: [Column; N],
-    /// Those there is room for.
+    /// The visible entries.
     pub(super) entries: Vec<Entry<N>>,
-    /// Which of them is selected.
+    /// The selected one of them.
     pub(super) selected: Option<usize>,
     pub(super) is_focused: bool,
-    /// What is said when there are none.
+    /// The text for an empty table.
     pub(super) empty: &'a str,
 }
 
 impl<const N: usize> Titled<'_, N> {
-    /// How many entries there is room for.
+    /// Returns the number of entries that fit.
     pub(super) fn room(area: Rect) -> usize {
         usize::from(area.height).saturating_sub(2)
     }
 
-    /// O(entries that are shown).
+    /// Draws the table. O(visible entries).
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
         let emphasis = if self.is_focused { Modifier::REVERSED | Modifier::BOLD } else { Modifier::empty() };
         let title = truncate(&format!(" {} ", self.title), usize::from(area.width));
@@ -146,7 +146,7 @@ impl<const N: usize> Titled<'_, N> {
         self.leave_bar_as_it_is(frame, area, &widths, spacing);
     }
 
-    /// The bar of the selected entry is not reversed: what is full would look empty.
+    /// Keeps the bar of the selected entry as it is: reversed, a full bar would look empty.
     fn leave_bar_as_it_is(&self, frame: &mut Frame<'_>, area: Rect, widths: &[usize; N], spacing: usize) {
         let Some(selected) = self.selected.filter(|at| *at < self.entries.len()) else { return };
         let is_bar = |at: &usize| matches!(self.entries[selected].contents[*at], Content::Bar(_));
@@ -160,8 +160,8 @@ impl<const N: usize> Titled<'_, N> {
         }
     }
 
-    /// The width of each column; 0 of those without room or without anything in them. Bars get half of what is left when
-    /// all have the least, and what nobody else needs.
+    /// Returns the width of each column; 0 for columns that don't fit or are empty. When all have their minimum, bars
+    /// get half of the remaining width, and the part that no other column needs.
     fn widths(&self, width: usize, spacing: usize) -> [usize; N] {
         let natural: [usize; N] = std::array::from_fn(|at| {
             let widest = self.entries.iter().map(|entry| entry.contents[at].width()).max().unwrap_or(0);
@@ -199,7 +199,7 @@ impl<const N: usize> Titled<'_, N> {
     }
 }
 
-/// What columns of these widths take.
+/// Returns the total width of columns of these widths.
 fn taken(widths: &[usize], spacing: usize) -> usize {
     let shown = widths.iter().filter(|width| **width > 0);
     shown.map(|width| width + spacing).sum::<usize>().saturating_sub(spacing)

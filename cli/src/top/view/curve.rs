@@ -1,4 +1,4 @@
-//! How fast a job was counted.
+//! Draws the speed of a job over time.
 
 use queens_model::{JobId, ProgressHistory, Speed};
 use queens_solver::Method;
@@ -15,7 +15,7 @@ use crate::top::cluster::JobNews;
 /// The height of the highest bar, in steps.
 const HIGHEST: u64 = 1000;
 
-/// The curve of a job, as wide as there is room: as measured by the coordinator, over all the time it was measured. O(cells).
+/// Draws the speed of a job, as measured by the coordinator, over its whole time and the whole width. O(cells).
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
@@ -58,18 +58,17 @@ fn title(job: JobId, method: Method, progress_history: Option<&ProgressHistory>)
     }
 }
 
-/// As many rates as there are cells, each as often as it is long.
+/// Stretches rates to the number of cells: each rate fills an equal share of them.
 fn stretched(rates: &[Option<Speed>], width: usize) -> impl Iterator<Item = Option<Speed>> {
     let n = if rates.is_empty() { 0 } else { width };
     (0..n).map(move |at| rates[at * rates.len() / width])
 }
 
-/// The highest of the rates.
 fn most(progress_history: &ProgressHistory) -> f64 {
     progress_history.rates.iter().flatten().map(|rate| rate.get()).fold(0.0, f64::max)
 }
 
-/// The height of a bar if this is the highest rate: whatever a coordinator tells, no more than [`HIGHEST`].
+/// Returns the height of a bar relative to the highest rate: at most [`HIGHEST`], whatever a coordinator reports.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of HIGHEST")]
 fn height(rate: Speed, highest: f64) -> u64 {
     if highest > 0.0 { (rate.get() / highest * HIGHEST as f64).round() as u64 } else { 0 }

@@ -1,4 +1,4 @@
-//! What there is to say of a job, beside how far it is.
+//! Draws details of a job besides its progress.
 
 use queens_model::{JobState, JobStatus, Share};
 use ratatui::style::{Modifier, Style};
@@ -12,14 +12,14 @@ use crate::present::numbers::{date, duration};
 /// Cells between two facts.
 const GAP: usize = 3;
 
-/// A fact: what it is about, and what is so.
+/// A fact: its label and its value.
 struct Fact {
     what: &'static str,
     is: String,
     style: Style,
 }
 
-/// In lines of so many cells, as many facts in each as there is room for.
+/// Formats the facts in lines of this width, as many in each line as fit.
 pub(super) fn details(job: &JobStatus, palette: Palette, width: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     let mut taken = width;
@@ -42,7 +42,7 @@ pub(super) fn details(job: &JobStatus, palette: Palette, width: usize) -> Vec<Li
     lines
 }
 
-/// The most important first.
+/// Returns all facts, the most important first.
 fn all(job: &JobStatus, palette: Palette) -> Vec<Fact> {
     let (plain, good, bad) = (Style::new(), palette.good(), palette.bad());
     let found = match job.state {

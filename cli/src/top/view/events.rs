@@ -1,4 +1,4 @@
-//! What has happened.
+//! Draws the list of events.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use super::title::seconds;
 use super::truncate::{cells, truncate};
 use crate::top::screen::Screen;
 
-/// The events there is room for, the latest first: all of them, or those of one job. O(events that are told).
+/// Draws the latest events that fit, of all jobs or of one. O(received events).
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: &Screen, of: Option<JobId>) {
     let title = of.map_or_else(|| " events ".to_owned(), |job| format!(" events of job {job} "));
     let block = Block::new().borders(Borders::TOP).title(title);

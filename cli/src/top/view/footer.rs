@@ -1,4 +1,4 @@
-//! The last line: what was asked or answered, or else what keys do.
+//! Draws the last line: a question, an answer, or else the keys.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: 
     frame.render_widget(line, area);
 }
 
-/// The keys there is room for, and what is wrong with what is selected.
+/// Returns the keys that fit, and the problem of the selected job or worker.
 fn keys(screen: &Screen, width: usize, palette: Palette) -> Line<'static> {
     let keys = fitting(screen.place(), screen.is_for_viewer(), width);
     let mut spans = vec![Span::raw(" ")];
@@ -65,7 +65,7 @@ fn fitting(place: View, is_for_viewer: bool, width: usize) -> Vec<Key> {
     keys
 }
 
-/// What is wrong with the selected job or worker.
+/// Describes the problem of the selected job or worker.
 fn what_is_wrong(screen: &Screen) -> Option<String> {
     match screen.place() {
         View::Workers => screen.selected_worker()?.failure.clone(),

@@ -1,4 +1,4 @@
-//! The first lines: who is asked, and how it is.
+//! Draws the first lines: the coordinator and its state.
 
 use queens_model::plain;
 use ratatui::Frame;
@@ -12,7 +12,7 @@ use super::truncate::truncate;
 use crate::present::work::speeds;
 use crate::top::screen::Screen;
 
-/// The coordinator and what it has, or why it is not known.
+/// Draws the coordinator with its totals, or why it can't be reached.
 pub(super) fn draw_cluster(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: Palette) {
     if let Some((problem, since)) = &screen.away {
         let reason = plain::line(&problem.to_string()).into_owned();
@@ -34,7 +34,7 @@ pub(super) fn draw_cluster(frame: &mut Frame<'_>, area: Rect, screen: &Screen, p
     draw_line(frame, area, &text, Style::new().add_modifier(Modifier::BOLD));
 }
 
-/// The coordinator itself.
+/// Draws the coordinator's own state.
 pub(super) fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: Palette) {
     let Some(news) = screen.news.as_ref().filter(|_| screen.away.is_none()) else { return };
     let coordinator = &news.greeting.status;

@@ -1,4 +1,4 @@
-//! One job on the whole screen.
+//! Draws one job on the whole screen.
 
 use queens_model::{Contribution, JobStatus, VerdictStatus};
 use ratatui::Frame;
@@ -25,10 +25,10 @@ const COLUMNS: [Column; 6] = [
     number("SHARE", 1),
 ];
 
-/// From this width on, parts and who counted them stand side by side.
+/// The minimum width at which parts and contributors are side by side.
 const WIDE: u16 = 120;
 
-/// Where everything is.
+/// The areas of the page.
 #[derive(Debug, Default)]
 struct Areas {
     header: Rect,
@@ -41,7 +41,7 @@ struct Areas {
     footer: Rect,
 }
 
-/// How much there is of each.
+/// The numbers of lines that the areas need.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
     n_facts: usize,
@@ -50,7 +50,7 @@ struct Needs {
     n_verdicts: usize,
 }
 
-/// O(cells of the screen + contributions), of which there are at most 10,000.
+/// Draws the page. O(cells of the screen + contributions); there are at most 10,000 contributions.
 pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
     let Some(page) = &screen.page else { return };
     let details =
@@ -93,7 +93,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette)
     screen.room = room;
 }
 
-/// Those who counted and the parts get what they need, as far as there is room; events a quarter, and what is left.
+/// Divides the page: contributors and parts get what they need, as far as possible; events a quarter, and the rest.
 fn areas(area: Rect, needs: Needs) -> Areas {
     let n_facts = (needs.n_facts + 1).min(usize::from(area.height / 3).max(1));
     let [header, details, rest, footer] =
@@ -113,7 +113,7 @@ fn areas(area: Rect, needs: Needs) -> Areas {
     if area.width < WIDE {
         let counters = counters.min((left / 2).max(left.saturating_sub(parts + verdicts)));
         let parts = parts.min(left - counters.min(left)).saturating_sub(verdicts);
-        // A title alone says nothing.
+        // A title alone is useless.
         let parts = if parts < 2 { 0 } else { parts };
         let counters = if left < 8 { left - parts } else { counters };
         let all = [length(curve), length(parts), length(counters), length(verdicts), events];
@@ -132,7 +132,7 @@ fn length(n: usize) -> Constraint {
     Constraint::Length(u16::try_from(n).unwrap_or(u16::MAX))
 }
 
-/// The parts of its plan that are counted.
+/// Returns the number of parts of the plan that are counted.
 fn n_parts(job: &JobStatus) -> usize {
     let all = usize::try_from(job.n_parts).unwrap_or(usize::MAX);
     let crosses = job.terms.crosses;
@@ -190,7 +190,7 @@ fn draw_contributions(frame: &mut Frame<'_>, area: Rect, page: &Page) {
     table.draw(frame, area);
 }
 
-/// The latest verdicts there is room for.
+/// Draws the latest verdicts that fit.
 fn draw_verdicts(frame: &mut Frame<'_>, area: Rect, verdicts: &[VerdictStatus], palette: Palette) {
     let title = format!(" disputes that were decided: {} ", verdicts.len());
     let block = Block::new().borders(Borders::TOP).title(truncate(&title, area.width.into()));

@@ -1,4 +1,4 @@
-//! The table of jobs.
+//! Draws the table of jobs.
 
 use queens_model::{JobState, JobStatus};
 use ratatui::Frame;
@@ -27,7 +27,7 @@ const COLUMNS: [Column; 12] = [
     text("NOTE", 11, 24),
 ];
 
-/// O(jobs there is room for).
+/// Draws the table. O(visible jobs).
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
     let room = Titled::<12>::room(area);
     let is_focused = !screen.is_at_workers;
@@ -48,7 +48,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palet
     Titled { title, columns: COLUMNS, entries, selected, is_focused, empty }.draw(frame, area);
 }
 
-/// How a job in this state looks.
+/// Returns the style of a job's state.
 pub(super) fn style(job: &JobStatus, palette: Palette) -> Style {
     match job.state {
         _ if job.is_in_dispute() => palette.bad(),
@@ -81,7 +81,7 @@ fn contents(job: &JobStatus) -> [Content; 12] {
     ]
 }
 
-/// What else there is to say of a job.
+/// Returns further remarks on a job.
 fn note(job: &JobStatus) -> String {
     let waits = job.waits_for.as_ref().map(|what| format!("waits for {what}"));
     let pass = match (job.second, job.terms.second_of) {

@@ -1,4 +1,4 @@
-//! What stands in front of the rest: help, and forms.
+//! Draws panels in front of the screen: help and forms.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
@@ -11,14 +11,14 @@ use super::truncate::{cells, truncate};
 use crate::top::form::Form;
 use crate::top::keys::KEYS;
 
-/// What numbers mean.
+/// Explanations of figures.
 const EXPLAINED: [&str; 3] = [
     "DONE is the recorded share of the work. LEFT is where the truth",
     "should lie 19 times out of 20. The curve is of the selected job,",
     "over all the time that its coordinator has measured it.",
 ];
 
-/// The keys, from a line on; more lines than there are leave the last. Returns the line that is the first.
+/// Draws the help from a line on, at most to its last lines. Returns the first visible line.
 pub(super) fn draw_help(frame: &mut Frame<'_>, first: usize) -> usize {
     let keys =
         KEYS.iter().filter(|key| !key.long.is_empty()).map(|key| format!("{:<7}{}", key.key, key.long));
@@ -49,7 +49,7 @@ pub(super) fn draw_form(frame: &mut Frame<'_>, form: &Form, palette: Palette) {
     draw_box(frame, &format!(" {} ", form.title()), " Enter: do it, Tab: next, Esc: drop it ", lines);
 }
 
-/// Lines in a box in the middle of the screen, cut to what there is room for.
+/// Draws lines in a box in the middle of the screen, truncated to its size.
 fn draw_box(frame: &mut Frame<'_>, title: &str, end: &str, lines: Vec<Line<'_>>) {
     let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(cells(end)).max(cells(title));
     let length = |n: usize| Constraint::Length(u16::try_from(n).unwrap_or(u16::MAX));
@@ -64,7 +64,7 @@ fn draw_box(frame: &mut Frame<'_>, title: &str, end: &str, lines: Vec<Line<'_>>)
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(block), area);
 }
 
-/// A line in so many cells.
+/// Truncates a line to this width.
 fn cut(line: Line<'_>, width: usize) -> Line<'static> {
     let (style, mut room) = (line.style, width);
     let spans = line.spans.into_iter().map(|span| {

@@ -1,16 +1,16 @@
-//! Colours that can be read on light and on dark terminals: no more than four of those that every terminal has, never as
-//! a background, and never the only thing that says something.
+//! Colours for light and dark terminals: at most four of those that every terminal has. They are never a background,
+//! and never the only carrier of information.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// The colours, or none of them where somebody has set `NO_COLOR`.
+/// The colours; none with `NO_COLOR`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Palette {
     has_colors: bool,
 }
 
 impl Palette {
-    /// As the environment wants it.
+    /// Creates the palette that the environment asks for.
     pub(crate) fn from_env() -> Self {
         Self { has_colors: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
     }
@@ -23,7 +23,7 @@ impl Palette {
         self.of(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// What waits for somebody.
+    /// Returns the style of an item that needs attention.
     pub(super) fn attention(self) -> Style {
         self.of(Color::Magenta)
     }
@@ -32,7 +32,7 @@ impl Palette {
         self.of(Color::Cyan)
     }
 
-    /// What nobody may overlook.
+    /// Returns the style of an alarm.
     pub(super) fn alarm(self) -> Style {
         self.bad().add_modifier(Modifier::REVERSED)
     }

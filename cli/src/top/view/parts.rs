@@ -1,4 +1,4 @@
-//! How far the parts of a job are.
+//! Draws the progress of a job's parts.
 
 use queens_model::{PartGroup, ProgressHistory};
 use queens_solver::Method;
@@ -11,7 +11,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 use super::palette::Palette;
 use super::truncate::truncate;
 
-/// A cell for each group of parts, as they follow each other in the plan: full if all of it is recorded. O(cells).
+/// Draws a cell for each group of parts, in the order of the plan: full if all of it is recorded. O(cells).
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
@@ -31,7 +31,7 @@ pub(super) fn draw(
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(block), area);
 }
 
-/// How many groups there is room for.
+/// Returns the number of groups that fit.
 pub(super) fn room(area: Rect) -> u32 {
     u32::from(area.width) * u32::from(area.height.saturating_sub(1))
 }

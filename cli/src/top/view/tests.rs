@@ -1,4 +1,4 @@
-//! What the screen looks like.
+//! Tests of the drawn screen.
 
 use queens_model::JobState;
 use queens_proto::client::Problem;
@@ -15,7 +15,7 @@ fn terminal(width: u16, height: u16) -> Terminal<TestBackend> {
     Terminal::new(TestBackend::new(width, height)).expect("it is in memory")
 }
 
-/// The lines of the screen, without spaces at their ends.
+/// Returns the lines of the screen, without trailing spaces.
 fn drawn(screen: &mut Screen, width: u16, height: u16) -> Vec<String> {
     let mut terminal = terminal(width, height);
     terminal.draw(|frame| draw(frame, screen, Palette::from_env())).expect("it is in memory");
@@ -68,7 +68,7 @@ fn all_of_a_wide_terminal_is_used() {
     assert!(beside.contains("who counted"), "{beside}");
 }
 
-/// Whatever the size and whatever is in front.
+/// Draws every panel at every size.
 #[test]
 fn it_is_drawn_into_any_room() {
     for keys in ["", "?", "s", "s99\n", "u", "p", "/nobody", "\n", "\t/x\n", "s30\n"] {
@@ -102,7 +102,7 @@ fn a_small_terminal_shows_the_most_important() {
     press(&mut screen, &[KeyCode::Down; 100]);
     let last = drawn(&mut screen, 40, 10).join("\n");
     assert!(first.contains("Esc") && first.contains("↓: more") && !last.contains("Esc"), "{first}\n{last}");
-    // Up at once, however often somebody went on.
+    // The first key up scrolls at once, even after too many keys down.
     press(&mut screen, &[KeyCode::Up]);
     assert_ne!(drawn(&mut screen, 40, 10).join("\n"), last);
 }
@@ -120,7 +120,7 @@ fn what_is_old_is_marked_and_stays() {
     assert!(buffer[(10, running)].modifier.contains(Modifier::DIM));
 }
 
-/// No colour is the only thing that says something, and none is a background.
+/// No colour is the only carrier of information, and none is a background.
 #[test]
 fn nothing_has_a_background() {
     let mut screen = screen();

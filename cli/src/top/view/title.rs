@@ -1,4 +1,4 @@
-//! What stands above a table.
+//! Formats the title of a table.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use crate::present::numbers::duration;
 use crate::top::cluster::Lists;
 use crate::top::screen::{Screen, TableOf};
 
-/// Older lists say how old they are.
+/// The age from which a list shows its age.
 const OLD: Duration = Duration::from_secs(3);
 
-/// "jobs: 3 of 12 with 'running', as of 5 s ago"
+/// Formats a title: "jobs: 3 of 12 with 'running', as of 5 s ago".
 pub(super) fn title<I>(
     what: &str,
     screen: &Screen,
@@ -27,7 +27,7 @@ pub(super) fn title<I>(
     format!("{what}{of_all}{age}")
 }
 
-/// A time in whole seconds, at least one.
+/// Formats a time in whole seconds, at least one.
 pub(super) fn seconds(time: Duration) -> String {
     duration(time.as_secs_f64().round().max(1.0))
 }

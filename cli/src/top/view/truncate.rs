@@ -1,8 +1,8 @@
-//! Texts cut to the room there is.
+//! Truncates texts to a width.
 
 use ratatui::text::Span;
 
-/// The text, or its beginning and `…` if it is wider than so many cells.
+/// Returns the text, or its beginning and `…` if it is wider than `width` cells.
 pub(super) fn truncate(text: &str, width: usize) -> String {
     if cells(text) <= width {
         return text.to_owned();
@@ -21,7 +21,7 @@ pub(super) fn truncate(text: &str, width: usize) -> String {
     cut
 }
 
-/// The cells a text takes.
+/// Returns the width of a text in cells.
 pub(super) fn cells(text: &str) -> usize {
     Span::raw(text).width()
 }

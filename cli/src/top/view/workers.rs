@@ -1,4 +1,4 @@
-//! The table of workers.
+//! Draws the table of workers.
 
 use queens_model::{WorkerState, WorkerStatus};
 use ratatui::Frame;
@@ -26,7 +26,7 @@ const COLUMNS: [Column; 12] = [
     text("NOTE", 9, 16),
 ];
 
-/// O(workers there is room for).
+/// Draws the table. O(visible workers).
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
     let room = Titled::<12>::room(area);
     let is_focused = screen.is_at_workers;

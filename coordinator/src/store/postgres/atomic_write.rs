@@ -5,12 +5,12 @@ use super::write_buffer::Parameter;
 
 /// A combined statement under construction. Its parts must write different rows, and none sees the writes of another.
 #[derive(Debug, Default)]
-pub(super) struct Single {
+pub(super) struct AtomicWrite {
     parts: Vec<String>,
     values: Vec<Parameter>,
 }
 
-impl Single {
+impl AtomicWrite {
     /// Adds a statement, whose parameters are numbered from `?1`.
     pub(super) fn add(&mut self, sql: &str, values: Vec<Parameter>) {
         let part = format!("part{} AS ({})", self.parts.len() + 1, renumbered(sql, self.values.len()));
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn parameters_of_each_part_are_its_own() {
         let value = |number: i64| Parameter::One(Value::Integer(number));
-        let mut single = Single::default();
+        let mut single = AtomicWrite::default();
         single.add("DELETE FROM a WHERE (b) IN (SELECT * FROM unnest(?1::int8[]))", vec![value(1)]);
         single.add("INSERT INTO a (b, c) VALUES (?1, ?2)", vec![value(2), value(3)]);
         let (sql, values) = single.finish("SELECT hold(?1)", vec![value(4)]);
@@ -63,7 +63,7 @@ mod tests {
              part2 AS (INSERT INTO a (b, c) VALUES (?2, ?3)) SELECT hold(?4)"
         );
         assert_eq!(values, [1, 2, 3, 4].map(value));
-        let (sql, _) = Single::default().finish("SELECT hold(?1)", vec![value(4)]);
+        let (sql, _) = AtomicWrite::default().finish("SELECT hold(?1)", vec![value(4)]);
         assert_eq!(sql, "SELECT hold(?1)");
     }
 }

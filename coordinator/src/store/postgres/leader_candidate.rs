@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use queens_ledger::store::{StoreError, StoreName};
 use queens_store::sql::fault::Fault;
 
-use super::leader_election::{self, Contact, Lead};
+use super::leader_election::{self, Contact, Leadership};
 use super::schema;
 use super::server::Server;
 use super::session::Session;
@@ -36,7 +36,7 @@ impl LeaderCandidate {
     /// If the server can't be reached, or the database is not usable by this program.
     pub fn stand(&mut self) -> Result<Result<PostgresStore, Option<Contact>>, StoreError> {
         let (server, contact) = (self.server.clone(), self.contact.clone());
-        let taken = self.with_session(|session| match Lead::take(session, &server, &contact)? {
+        let taken = self.with_session(|session| match Leadership::take(session, &server, &contact)? {
             Some(lead) => Ok(Ok(lead)),
             None => Ok(Err(leader_election::leader(session)?)),
         });

@@ -49,7 +49,7 @@ pub struct Contact {
 
 /// The leader's lease, until it is dropped or another coordinator takes over.
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct Leadership {
     pub(super) epoch: i64,
     pub(super) lease: LeaderLease,
     /// Dropped first, which ends the thread.
@@ -57,7 +57,7 @@ pub(super) struct Lead {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Lead {
+impl Leadership {
     /// Takes the lease, if it is free.
     pub(super) fn take(session: &Session, server: &Server, contact: &Contact) -> Result<Option<Self>, Fault> {
         // After a restore to an earlier state, no epoch is reused: the elapsed time exceeds it.
@@ -96,7 +96,7 @@ impl Lead {
     }
 }
 
-impl Drop for Lead {
+impl Drop for Leadership {
     fn drop(&mut self) {
         self.lease.end();
         drop(self.stop.take());

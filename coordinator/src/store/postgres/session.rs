@@ -23,12 +23,12 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 use tokio_stream::StreamExt;
 
-use super::atomic_write::Single;
+use super::atomic_write::AtomicWrite;
 use super::connect::{Warnings, connect, of_end};
 use super::fault::fault;
 use super::row::PostgresRow;
 use super::server::Server;
-use super::write_buffer::{Batch, Parameter, Waiting};
+use super::write_buffer::{Batch, Parameter, WriteBuffer};
 
 /// Timeout of an answer: for extensive queries, and for leader election.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -96,7 +96,7 @@ pub(crate) struct Session {
     statements: RefCell<HashMap<String, Statement>>,
     /// Changes to be sent, and rows to be written after them.
     changes: RefCell<Vec<(Statement, Vec<Parameter>)>>,
-    waiting: RefCell<Waiting>,
+    waiting: RefCell<WriteBuffer>,
 }
 
 impl Debug for Session {
@@ -129,7 +129,7 @@ impl Session {
     }
 
     fn open_for(server: &Server, patience: Duration) -> Result<Self, Fault> {
-        let connecting = speaker()?.spawn(connect(server.clone()));
+        let connecting = network_runtime()?.spawn(connect(server.clone()));
         let (client, warnings) =
             within(patience, async { connecting.await.map_err(|ended| of_end(&ended))? })?;
         let answers = within(patience, async { client.simple_query(SETTINGS).await.map_err(fault) })?;
@@ -216,7 +216,7 @@ impl Session {
 
     /// Returns all buffered writes as one atomic statement.
     fn single(&self, hold: Hold) -> Result<(Statement, Vec<Parameter>), Fault> {
-        let mut single = Single::default();
+        let mut single = AtomicWrite::default();
         for batch in self.waiting.borrow_mut().take() {
             for (sql, values) in self.statements_of(batch)? {
                 single.add(&sql, values);
@@ -372,18 +372,18 @@ impl Database for Session {
 }
 
 /// Returns the runtime of the network code.
-fn speaker() -> Result<&'static Runtime, Fault> {
-    static SPEAKER: OnceLock<Option<Runtime>> = OnceLock::new();
+fn network_runtime() -> Result<&'static Runtime, Fault> {
+    static NETWORK_RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
     let make =
         || Builder::new_multi_thread().worker_threads(1).thread_name("database").enable_all().build().ok();
-    let speaker = SPEAKER.get_or_init(make).as_ref();
-    speaker.ok_or_else(|| Fault::Lost("a thread could not be started".to_owned()))
+    let network_runtime = NETWORK_RUNTIME.get_or_init(make).as_ref();
+    network_runtime.ok_or_else(|| Fault::Lost("a thread could not be started".to_owned()))
 }
 
 /// Blocks until an answer or the timeout.
 fn within<T>(patience: Duration, answer: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     let mut answer = pin!(answer);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     let until = Instant::now() + patience;
     loop {
@@ -399,9 +399,9 @@ fn within<T>(patience: Duration, answer: impl Future<Output = Result<T, Fault>>)
 }
 
 /// Wakes the thread that waits for an answer.
-struct Unpark(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }

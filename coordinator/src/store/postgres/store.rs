@@ -9,7 +9,7 @@ use queens_ledger::store::{JobEntry, Store, StoreError, StoreName, Stored, Write
 use queens_model::JobId;
 use queens_solver::{Pass, Span};
 use queens_store::history::History;
-use queens_store::sql::audit::{JobAudit, Truth, audit_all};
+use queens_store::sql::audit::{JobAudit, RecomputedPlan, audit_all};
 use queens_store::sql::database::{Database, Views, first};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::read::cell;
@@ -20,7 +20,7 @@ use queens_store::sqlite::{RecoverError, Recovered, recover_view};
 use queens_store::{Archive, Records, seed};
 
 use super::history::PostgresHistory;
-use super::leader_election::Lead;
+use super::leader_election::Leadership;
 use super::leader_lease::LeaderLease;
 use super::read_only::PostgresViews;
 use super::server::Server;
@@ -35,7 +35,7 @@ pub struct PostgresStore {
     session: Option<Session>,
     /// The server process of the former connection, until it is known to have ended.
     former: Option<Backend>,
-    lead: Lead,
+    lead: Leadership,
     lineage: Lineage,
     tables: Tables,
     /// The directory of the signing key.
@@ -44,7 +44,7 @@ pub struct PostgresStore {
 
 impl PostgresStore {
     /// Creates the store of a new leader.
-    pub(super) fn with_lead(server: Server, session: Session, lead: Lead, key: &Path) -> Self {
+    pub(super) fn with_lead(server: Server, session: Session, lead: Leadership, key: &Path) -> Self {
         Self {
             server,
             session: Some(session),
@@ -197,8 +197,8 @@ fn new_state() -> i64 {
 /// If the server can't be reached, or a job contains a contradiction.
 pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
     let views = PostgresViews { server: server.clone() };
-    let truth = |job: &JobEntry, pass: Pass| Truth::of(job.n, job.method, pass);
-    let audited = views.view().and_then(|view| audit_all(&*view, &truth));
+    let recomputed = |job: &JobEntry, pass: Pass| RecomputedPlan::of(job.n, job.method, pass);
+    let audited = views.view().and_then(|view| audit_all(&*view, &recomputed));
     audited.map_err(|fault| fault.of_opening(views.place()))
 }
 

@@ -36,7 +36,7 @@ enum KeyPart {
 
 /// Buffered writes: the last change of each row.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(BTreeMap<RowKey, (Table, Option<Vec<Value>>)>);
+pub(super) struct WriteBuffer(BTreeMap<RowKey, (Table, Option<Vec<Value>>)>);
 
 /// The rank of a row's table, and the row's key.
 type RowKey = (usize, Vec<KeyPart>);
@@ -75,7 +75,7 @@ impl Batch {
     }
 }
 
-impl Waiting {
+impl WriteBuffer {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_was_said_last_of_a_row_counts_and_tables_have_their_order() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WriteBuffer::default();
         let range = |first: i64, until: i64| [1, 2, first, until, 0].map(Value::Integer).to_vec();
         waiting.put(COVERAGE_RANGE, range(0, 10));
         waiting.put(SOURCE, vec![1.into(), "anna".to_owned().into(), Value::Null]);

@@ -106,8 +106,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Creates a directory's contents. The first byte chooses the start, a base or nothing, and whether to make digests
-/// fit.
+/// Creates a directory's contents. The first byte chooses a base or nothing, and whether digests are made to fit.
 pub(super) fn make(input: &[u8], dir: &Directory) {
     let mut script = Script(input);
     let first = script.byte();

@@ -10,7 +10,7 @@ use axum::http::{Request, Response};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use queens_coordinator::auth::Authenticator;
-use queens_coordinator::connections::{Limits, Most};
+use queens_coordinator::connections::{ConnectionLimits, Limits};
 use queens_coordinator::http::Site;
 use queens_event_loop::unthreaded;
 use queens_ledger::Reporting;
@@ -85,7 +85,7 @@ async fn serve(store: Counted) -> SocketAddr {
     let any_port = "127.0.0.1:0".parse().expect("an address");
     let site = Site::bind(&any_port, None, None).await.expect("there is a port");
     let address = site.local_addr().expect("it listens");
-    let limits = Limits::share(FILES, true, Most::default()).1;
+    let limits = Limits::share(FILES, true, ConnectionLimits::default()).1;
     let everybody = Authenticator::open_to_all(None);
     tokio::spawn(site.serve(limits, handle, everybody, CancellationToken::new()));
     address
@@ -100,13 +100,13 @@ async fn connect(address: SocketAddr) -> SendRequest<Body> {
     client
 }
 
-/// The initial store: a job by each method, of which the second is paused, and a blocked name.
+/// The initial store: a job by each method, the second one paused, and a blocked name.
 static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
     let n = BoardSize::new(N).expect("a board size");
     let mut store = MemoryStore::default();
     for (number, method) in (1..).zip(Method::ALL) {
         let id = JobId(number);
-        let plan = Plan::new(n, method, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("nobody stops it");
+        let plan = Plan::new(n, method, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("not stopped");
         let choices: Vec<Choice> = plan.parts().iter().map(|part| *part.choice()).collect();
         let entry = JobEntry { phase: Phase::Active, paused: number > 1, ..JobEntry::new(id, n, method, 1) }
             .identified();

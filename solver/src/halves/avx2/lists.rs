@@ -26,8 +26,8 @@ pub(super) fn join<const RANKED: bool>(
         ranks.reserve(n + ROOM);
     }
     let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
-    // If the head has a queen in a central column, the tail's is the second: its row moves from the first four bits to
-    // the next.
+    // The tail's queen is the second central one if the head has one: its row moves from the first four bits to the
+    // next.
     let central = all(if shift { 0xF << FIRST_CENTRAL } else { 0 });
     let mut end = to.len();
     for at in (0..n).step_by(WORDS) {

@@ -40,13 +40,12 @@ fn join_shifted<const RANKED: bool, const SHIFT: bool>(
         ranks.reserve(n + ROOM);
     }
     let (attacks, word, rank) = (all(head.attacks), all(head.word), all(head.ranks));
-    // If the head has a queen in a central column, the tail's is the second: its row moves from the first four bits to
-    // the next.
+    // The tail's queen is the second central one if the head has one: its row moves from the first four bits to the
+    // next.
     let central = all(0xF << FIRST_CENTRAL);
     let mut end = to.len();
     for at in (0..n).step_by(BUCKET as usize) {
-        // SAFETY: the bucket has a multiple of a vector's words, and there is room for all of them and a vector behind
-        // the end.
+        // SAFETY: the bucket is a multiple of a vector's words, and all of them and a vector fit behind the end.
         unsafe {
             let load = |words: &[u64]| _mm512_loadu_epi64(words.as_ptr().add(at).cast());
             let fits = _mm512_testn_epi64_mask(load(bucket.attacks), attacks);
@@ -79,8 +78,7 @@ pub(super) fn filter(words: &[u64], mask: u64, to: &mut Words) {
     let mask = all(mask);
     let mut end = to.len();
     let mut at = 0;
-    // SAFETY: there is room for all words and two vectors behind the end. Whole vectors are read only while enough
-    // words are left.
+    // SAFETY: all words and two vectors fit behind the end. Whole vectors are read only while enough words are left.
     unsafe {
         let room = to.as_mut_ptr();
         while at + 2 * WORDS <= words.len() {

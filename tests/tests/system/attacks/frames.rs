@@ -39,7 +39,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// Builds a gRPC message of which only the header gives the length.
+/// Builds a gRPC message, which may be shorter than the length in its header.
 pub(crate) fn message(compressed: bool, length: u32, bytes: &[u8]) -> Vec<u8> {
     let mut message = vec![u8::from(compressed)];
     message.extend(length.to_be_bytes());

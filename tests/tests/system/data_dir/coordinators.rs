@@ -41,7 +41,7 @@ fn check_total(data_dir: &Path, coordinator: Coordinator, job: &str) {
     wait_until("the count", || (coordinator.status(job)["state"] == "done").then_some(()));
     assert_eq!(coordinator.status(job)["solutions"], "14772512");
     coordinator.stop();
-    let audits = audit(data_dir).expect("nothing contradicts");
+    let audits = audit(data_dir).expect("consistent records");
     assert!(audits.len() == 1 && audits[0].is_complete() && audits[0].total == 14_772_512, "{audits:?}");
 }
 

@@ -52,7 +52,7 @@ impl Crate {
         read
     }
 
-    /// Reads a crate from memory: files by their paths, of which the first is the root.
+    /// Reads a crate from memory: files by their paths, the root first.
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let mut read = Self::default();
         let text = |file: &Path| {

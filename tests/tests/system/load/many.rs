@@ -18,7 +18,7 @@ use super::{OPENING, alone, check_records, memory_kib, on_cores_apart, peak_memo
 /// Sessions on one connection.
 const SHARING: u64 = 100;
 
-/// The limits of a worker's cost that leave no worker without work.
+/// The limits of a worker's memory, and of a delay that leaves no worker without work.
 const MOST_KIB_PER_WORKER: f64 = 30.0;
 const SLOWEST_ACKNOWLEDGEMENT: Duration = Duration::from_secs(1);
 
@@ -145,7 +145,7 @@ async fn work(mut worker: Worker, place: f64, mut window: Window) -> (Worker, In
             message = worker.next() => {
                 let before = worker.interval;
                 let message = message.expect("the session goes on");
-                worker.hear(message, start, end).expect("with work for all, nobody is told anything else");
+                worker.hear(message, start, end).expect("with work for all, no other message");
                 if let Some(interval) = worker.interval.filter(|_| worker.interval != before) {
                     next = (Instant::now() + interval.mul_f64(place)).min(reported + interval).max(next);
                 }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::worker::Worker;
 use super::{alone, move_to, on_cores_apart};
 
-/// A worker that reports as fast as it can.
+/// The parameters of a flood of reports.
 #[derive(Clone, Copy, Debug)]
 struct Flood {
     n: u8,
@@ -80,7 +80,7 @@ fn reports_are_durable_in_either_store() {
     }
 }
 
-/// Returns the reports and leases of the measurement.
+/// Measures the rates of reports and leases.
 fn measure(flood: Flood, n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");

@@ -76,7 +76,7 @@ fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
     swarm.come_back(storm, "whose coordinator was killed while another stood by", full);
     second.kill();
     let jobs = audit_server(&Server::new(&address, None, None).expect("an address"));
-    assert!(jobs.expect("nothing contradicts")[0].n_recorded > 0);
+    assert!(jobs.expect("consistent records")[0].n_recorded > 0);
 }
 
 #[track_caller]
@@ -95,7 +95,7 @@ fn check(storm: Storm, full: bool) {
     let coordinator = start(url.strip_prefix("http://").expect("without TLS"));
     swarm.come_back(storm, &format!("without a coordinator for {:.0?}", storm.gone), full);
     coordinator.kill();
-    let jobs = audit(&data_dir).expect("nothing contradicts");
+    let jobs = audit(&data_dir).expect("consistent records");
     assert!(jobs[0].n_recorded > 0);
 }
 

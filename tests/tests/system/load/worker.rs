@@ -102,7 +102,7 @@ impl Worker {
         };
         let repeated = self.pending.iter().map(|(_, report)| ToCoordinator::Report(report.clone()));
         for message in iter::once(ToCoordinator::Hello(Box::new(hello))).chain(repeated) {
-            to_coordinator.try_send(message.into()).expect("few wait");
+            to_coordinator.try_send(message.into()).expect("a free place");
         }
         let answers = client.session(ReceiverStream::new(messages)).await?;
         self.session = Some(Session { to_coordinator, from_coordinator: answers.into_inner() });
@@ -135,7 +135,7 @@ impl Worker {
                 _ = reports.tick() => self.report(period).await.expect("the session goes on"),
                 message = self.next() => {
                     let message = message.expect("the session goes on");
-                    self.hear(message, measured, end).expect("with work for all, nobody is told anything else");
+                    self.hear(message, measured, end).expect("with work for all, no other message");
                 }
                 () = tokio::time::sleep_until(end) => return self,
             }
@@ -146,7 +146,7 @@ impl Worker {
     pub(crate) async fn next(&mut self) -> Result<ToWorker, Lost> {
         let session = self.session.as_mut().ok_or(Lost)?;
         match session.from_coordinator.next().await {
-            Some(Ok(message)) => Ok(ToWorker::try_from(message).expect("it makes sense")),
+            Some(Ok(message)) => Ok(ToWorker::try_from(message).expect("it is valid")),
             _ => Err(Lost),
         }
     }

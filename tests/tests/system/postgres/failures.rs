@@ -44,7 +44,7 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
     let proxy = Proxy::start(&postgres.address());
     let through = proxy.url().replace("http://", "postgres://queens@") + "/begun";
     let mut store = with_job(&through, 3000);
-    store.commit(&records(1)).expect("leads, and has prepared what it says");
+    store.commit(&records(1)).expect("leads, with prepared statements");
     thread::scope(|scope| {
         proxy.delay_answers(Duration::from_secs(2));
         let committing = scope.spawn(|| store.commit(&records(3000)));
@@ -141,7 +141,7 @@ fn a_clock_that_was_ahead_keeps_nobody_from_leading() {
     };
     let refused = lead_for("5 s").expect_err("the first leads");
     assert!(matches!(refused, StoreError::Led { .. }), "{refused}");
-    drop(lead_for("1 hour").expect("nobody leads for so long"));
+    drop(lead_for("1 hour").expect("too long for a real lead"));
     postgres.sql("ahead", "DELETE FROM queens.lease").expect("is there");
     let empty = try_open(&address, "http://third:1").expect_err("nobody can lead");
     assert!(empty.to_string().contains("its table 'lease' is empty"), "{empty}");

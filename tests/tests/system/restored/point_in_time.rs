@@ -60,9 +60,8 @@ impl Counting {
         self.workers.iter_mut().for_each(|worker| worker.signal(name));
     }
 
-    /// Calls an operator action on a job until the coordinator has noticed the database's earlier state, and leads
-    /// again from there. It notices at a transaction, or earlier if the server was away for longer than a leader's
-    /// term.
+    /// Acts on a job until the coordinator has noticed the database's earlier state, and leads again from there. It
+    /// notices at a transaction, or earlier if the server was away for longer than a leader's term.
     pub(super) fn wait_for_another_state(&self, kept: &str) {
         wait_until("another lead", || {
             _ = self.coordinator().queens(["priority", kept, "-1"]);

@@ -262,8 +262,7 @@ fn what_is_smuggled_through_haproxy_takes_nobodys_place() {
     }
     let scene = Scene::new();
     let haproxy = haproxy(&scene.site, &scene.coordinator);
-    // The documented configuration reuses a connection for other clients' first requests only if these can be sent
-    // again.
+    // The documented configuration reuses a connection for new clients only if their requests can be sent again.
     let configuration = scene.site.path().join("haproxy");
     let text = std::fs::read_to_string(&configuration).expect("it was written");
     let text = text.replace("backend pages\n    server", "backend pages\n    http-reuse always\n    server");

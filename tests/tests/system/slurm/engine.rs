@@ -1,5 +1,4 @@
-//! Slurm on loopback: a controller and two nodes. Each node has its own process namespace, so that all of it can be
-//! killed.
+//! Slurm on loopback: a controller and two nodes, each with its own process namespace, to kill all of it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;

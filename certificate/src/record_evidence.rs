@@ -1,4 +1,4 @@
-//! What further counts and verdicts say of a record.
+//! Checks the recounts and verdicts of records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
@@ -8,28 +8,28 @@ use queens_solver::Count;
 use crate::entry::{Counted, MOST_COUNTERS, Verdict};
 use crate::who::{PartyDigest, Who};
 
-/// Verdicts on one span, at most: all who can have counted it but one may have lost.
+/// The maximum number of verdicts on one span: all counters but one may have lost.
 const MOST_VERDICTS: usize = MOST_COUNTERS;
 
-/// What has been said of records.
+/// Statistics of recounts and verdicts, with the open record.
 #[derive(Debug, Default)]
-pub(crate) struct Opinions {
+pub(crate) struct RecordEvidence {
     open: Option<Record>,
-    /// Further counts.
+    /// The number of recounts.
     pub(crate) n_again: u64,
-    /// Verdicts.
+    /// The number of verdicts.
     pub(crate) n_verdicts: u64,
-    /// Records that a second party has confirmed; if one party was named for that, those on which it is one of two.
+    /// Records that a second party has confirmed. If the pass names a party for that, it must be one of the two.
     pub(crate) n_confirmed: u64,
-    /// The nodes of those.
+    /// The nodes of the confirmed records.
     pub(crate) confirmed_nodes: u128,
-    /// Those that have lost a dispute.
+    /// The workers that have lost a dispute.
     pub(crate) losers: BTreeSet<Who>,
-    /// What each has counted that nobody has confirmed.
+    /// The unconfirmed records of each worker.
     pub(crate) unconfirmed: BTreeMap<Who, Unconfirmed>,
 }
 
-/// Records that nobody has confirmed.
+/// Statistics of unconfirmed records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unconfirmed {
     pub(crate) n_records: u64,
@@ -37,7 +37,6 @@ pub(crate) struct Unconfirmed {
 }
 
 impl Unconfirmed {
-    /// Adds a record.
     pub(crate) fn add(&mut self, nodes: u64) {
         self.n_records += 1;
         self.nodes += u128::from(nodes);
@@ -53,16 +52,16 @@ impl Sum for Unconfirmed {
     }
 }
 
-/// What must have happened to a record.
+/// The requirements on a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    /// Whether it was drawn to be counted again.
+    /// Whether it was drawn for a recount.
     pub(crate) is_drawn: bool,
-    /// The party that has to be one of two that agree, if one was named.
+    /// The party that must be one of two that agree, if the pass names one.
     pub(crate) recount_by: Option<PartyDigest>,
 }
 
-/// A record of which more may be said.
+/// The open record, whose recounts and verdicts are being read.
 #[derive(Debug)]
 struct Record {
     counted: Counted,
@@ -70,9 +69,9 @@ struct Record {
     rule: Rule,
     again: Vec<(Who, Count)>,
     verdicts: Vec<Decided>,
-    /// The same, for looking them up: a span may have as many as there are parties.
+    /// The verdicts as an index: a span may have as many as there are parties.
     decided: BTreeSet<(Who, Numbers, Numbers)>,
-    /// Those of which the count that lost has not won since: by that count, who had it and what was agreed on.
+    /// The verdicts whose rejected count has not won since: by that count, its counters and the agreed counts.
     standing: BTreeMap<Numbers, BTreeSet<(Who, Numbers)>>,
 }
 
@@ -90,15 +89,15 @@ fn numbers(Count { solutions, nodes }: Count) -> Numbers {
     (solutions, nodes)
 }
 
-impl Opinions {
-    /// A record comes, by this worker. If it was drawn, another party must have confirmed it.
+impl RecordEvidence {
+    /// Opens a record by this worker. If it was drawn, another party must have confirmed it.
     pub(crate) fn open(&mut self, counted: Counted, name: Who, rule: Rule) {
         let (again, verdicts) = (Vec::new(), Vec::new());
         let (decided, standing) = (BTreeSet::new(), BTreeMap::new());
         self.open = Some(Record { counted, name, rule, again, verdicts, decided, standing });
     }
 
-    /// Another count of it.
+    /// Adds a recount of it.
     pub(crate) fn again(&mut self, found: &Counted, name: &Who) -> Result<(), String> {
         let Some(record) = self.open.as_mut().filter(|record| record.is_of(found.pass, found.span)) else {
             return Err(format!("another count of {} does not follow its record", found.span));
@@ -123,7 +122,7 @@ impl Opinions {
         Ok(())
     }
 
-    /// A verdict about it.
+    /// Adds a verdict about it.
     pub(crate) fn verdict(&mut self, found: &Verdict, winner: &Who, loser: &Who) -> Result<(), String> {
         let Verdict { span, number, agreed, lost, .. } = *found;
         let Some(record) = self.open.as_mut().filter(|record| record.is_of(found.pass, span)) else {
@@ -143,7 +142,7 @@ impl Opinions {
             return Err(format!("by verdict {number} about {span}, a count loses against an equal one"));
         }
         let (agreed, lost) = (numbers(agreed), numbers(lost));
-        // What lost may lose again if it has won in between.
+        // A rejected count may lose again if it has won in between.
         record.standing.remove(&agreed);
         if !record.standing.entry(lost).or_default().insert((loser.clone(), agreed)) {
             return Err(format!("verdict {number} about {span} says what an earlier one says"));
@@ -154,7 +153,7 @@ impl Opinions {
         Ok(())
     }
 
-    /// Nothing more is said of the record. Returns who counted it if no other has confirmed it, and its nodes.
+    /// Closes the record. Returns its worker and its nodes if no other party has confirmed it.
     pub(crate) fn close(&mut self) -> Result<Option<(Who, u64)>, String> {
         let Some(record) = self.open.take() else { return Ok(None) };
         let (span, count) = (record.counted.span, record.counted.count);
@@ -168,7 +167,7 @@ impl Opinions {
             }
         }
         let is_confirmed = record.again.iter().any(|(_, other)| *other == count);
-        // What won may have lost later: the last verdict against each count.
+        // An agreed count may have lost later: the last verdict against each count decides.
         let last: BTreeMap<Numbers, usize> =
             (0..).zip(&record.verdicts).map(|(i, it)| (it.lost, i)).collect();
         for (i, verdict) in (0..).zip(record.verdicts) {
@@ -213,7 +212,7 @@ impl Record {
         self.counted.pass == pass && self.counted.span == span
     }
 
-    /// Whether a verdict says that this count, by this party, is wrong.
+    /// Returns whether a verdict rejects this count by this party.
     fn has_lost(&self, name: &Who, count: Numbers) -> bool {
         let from = (name.clone(), count, (0, 0));
         let mut decided = self.decided.range(from..);
