@@ -39,7 +39,7 @@ fn commit() -> Option<(String, String)> {
     }
     // It changes with every commit and checkout.
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
-    let log = workspace.join("process").join(log);
+    let log = workspace.join("runtime").join(log);
     if log.exists() {
         println!("cargo::rerun-if-changed={}", log.display());
     }

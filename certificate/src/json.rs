@@ -46,7 +46,7 @@ struct Part {
     crosses_by_one_party: Option<u32>,
     /// Whether it has parties. If not, as in format 1, one person may have two names.
     tells_parties: bool,
-    losers: Vec<LosingRecord>,
+    losers: Vec<OverruledCounter>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -74,7 +74,7 @@ struct Pass {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct LosingRecord {
+struct OverruledCounter {
     worker: String,
     unconfirmed_records: u64,
 }
@@ -136,7 +136,7 @@ impl Part {
             one_party_nodes: found.nodes_by_one.to_string(),
             verdicts: found.n_verdicts,
         };
-        let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| LosingRecord {
+        let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| OverruledCounter {
             worker: name.to_string(),
             unconfirmed_records: *n_unconfirmed,
         };

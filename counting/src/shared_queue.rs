@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 /// A lease queue with its notifications. A thread locks it twice for each chunk, for a moment.
 #[derive(Debug, Default)]
 pub(crate) struct SharedQueue {
-    open: Mutex<OpenDesk>,
+    open: Mutex<OpenQueue>,
     /// Notifies threads of a new lease.
     lease_came: Condvar,
     /// Notifies the session of an ended lease.
@@ -25,7 +25,7 @@ pub(crate) struct SharedQueue {
 type PartsOfBoard = (BoardSize, Arc<[Part]>);
 
 #[derive(Debug, Default)]
-struct OpenDesk {
+struct OpenQueue {
     queue: LeaseQueue,
     /// Whether the threads must end.
     is_closed: bool,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 tokio::task_local! {
-    static DEED: AuditAction;
+    static CURRENT_ACTION: AuditAction;
 }
 
 /// The action that a request takes, once it is known, and its outcome, once there is one.
@@ -28,7 +28,7 @@ enum Outcome {
 impl AuditAction {
     /// Runs the handler of the request.
     pub async fn scope_of<F: Future>(&self, answering: F) -> F::Output {
-        DEED.scope(self.clone(), answering).await
+        CURRENT_ACTION.scope(self.clone(), answering).await
     }
 
     /// Returns the description of the action, if the handler has reached it.
@@ -54,7 +54,7 @@ impl AuditAction {
 
     /// Returns the action of the current request; outside of requests, one without a reader.
     pub(crate) fn current() -> Self {
-        DEED.try_with(Self::clone).unwrap_or_default()
+        CURRENT_ACTION.try_with(Self::clone).unwrap_or_default()
     }
 
     /// Records the action of the current request. All actions pass here, whatever their route.

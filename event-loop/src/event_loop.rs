@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::{StoreError, Write};
-use queens_ledger::{Batch, Core, Due, Durable, Note, Session, SpanOutcome, WorkerRefusal};
+use queens_ledger::{Batch, Core, Due, Durable, LedgerEvent, Session, SpanOutcome, WorkerRefusal};
 use queens_model::{EventKind, JobState, Report, ToWorker, WorkerId};
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
@@ -54,7 +54,7 @@ pub(crate) struct EventLoop {
     store: Box<dyn Archive>,
     queue: mpsc::Receiver<Command>,
     planners: Planners,
-    turns: SymmetricCounts,
+    symmetric_counts: SymmetricCounts,
     /// The senders of messages, by session.
     to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
     answers: Vec<WaitingAnswer>,
@@ -91,11 +91,11 @@ impl EventLoop {
             event_text::damaged(job.id, job.failure.as_deref().unwrap_or_default(), &mut event_log);
         }
         let planners = Planners::new(n_threads, commands.clone());
-        let mut turns = SymmetricCounts::new(commands);
+        let mut symmetric_counts = SymmetricCounts::new(commands);
         let sources = Sources {
             ledger: core.ledger(),
             planners: &planners,
-            turns: &mut turns,
+            symmetric_counts: &mut symmetric_counts,
             event_log: &mut event_log,
         };
         let publisher = Publisher::new(sources, counters.clone());
@@ -105,7 +105,7 @@ impl EventLoop {
             store,
             queue,
             planners,
-            turns,
+            symmetric_counts,
             to_workers: HashMap::new(),
             answers: Vec::new(),
             drops: false,
@@ -147,7 +147,7 @@ impl EventLoop {
         let ended = self.go_on().await;
         self.planners.stop_all();
         let Err(damage) = ended else {
-            self.turns.stop();
+            self.symmetric_counts.stop();
             return self.publish(true);
         };
         // If another coordinator leads, or an earlier state was restored, the stored data are intact.
@@ -277,7 +277,7 @@ impl EventLoop {
             Command::Goodbye { session } => self.core.goodbye(session),
             Command::Disconnect { session } => self.core.disconnect(session),
             Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
-            Command::SearchEnded { n, found } => self.turns.ended(n, found),
+            Command::SearchEnded { n, found } => self.symmetric_counts.ended(n, found),
             Command::Look { job } => self.publisher.look(job),
         }
     }
@@ -352,8 +352,8 @@ impl EventLoop {
         }
         for note in self.core.take_notes() {
             match &note {
-                Note::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
-                Note::Planned { job, .. } => self.traces.planned(*job),
+                LedgerEvent::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
+                LedgerEvent::Planned { job, .. } => self.traces.planned(*job),
                 _ => {}
             }
             event_text::tell(&note, &mut self.event_log);
@@ -438,7 +438,8 @@ impl EventLoop {
     fn publish(&mut self, with_workers: bool) {
         let ledger = self.core.ledger();
         self.traces.keep(|job| ledger.is_open(job), |lease| ledger.is_held(lease));
-        let (planners, turns, event_log) = (&self.planners, &mut self.turns, &mut self.event_log);
-        self.publisher.publish(Sources { ledger, planners, turns, event_log }, with_workers);
+        let (planners, symmetric_counts, event_log) =
+            (&self.planners, &mut self.symmetric_counts, &mut self.event_log);
+        self.publisher.publish(Sources { ledger, planners, symmetric_counts, event_log }, with_workers);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::{SecondCount, Verdict};
-use queens_ledger::{Finding, JobChange, Loss, Note, Verification, WorkerChange};
+use queens_ledger::{Finding, JobChange, LedgerEvent, Loss, Verification, WorkerChange};
 use queens_model::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
 use queens_solver::Method;
 use tracing::{debug, error, info, warn};
@@ -11,9 +11,9 @@ use tracing::{debug, error, info, warn};
 use crate::event_log::EventLog;
 
 /// Reports a note of the core.
-pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
+pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
     match note {
-        Note::Submitted { job, asked: Submission { n, method, priority, crosses, .. } } => {
+        LedgerEvent::Submitted { job, asked: Submission { n, method, priority, crosses, .. } } => {
             let part = crosses.map(|crosses| format!(", crosses {crosses},")).unwrap_or_default();
             info!(%job, %n, %method, %priority, part, "job submitted");
             about(
@@ -22,27 +22,27 @@ pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
                 event_log,
             );
         }
-        Note::Damaged { job, reason } => {
+        LedgerEvent::Damaged { job, reason } => {
             error!(%job, reason, "what is stored of a job contradicts itself: it is set aside");
             damaged(*job, reason, event_log);
         }
-        Note::Planned { job, method, n_parts, work } => {
+        LedgerEvent::Planned { job, method, n_parts, work } => {
             info!(%job, %method, parts = n_parts, %work, "job planned");
             about(*job, format!("planned: {n_parts} {}", parts(*method)), event_log);
         }
-        Note::JobChanged { job, change: JobChange::Pause } => {
+        LedgerEvent::JobChanged { job, change: JobChange::Pause } => {
             info!(%job, "job paused");
             about(*job, "paused".to_owned(), event_log);
         }
-        Note::JobChanged { job, change: JobChange::Resume } => {
+        LedgerEvent::JobChanged { job, change: JobChange::Resume } => {
             info!(%job, "job resumed");
             about(*job, "resumed".to_owned(), event_log);
         }
-        Note::JobChanged { job, change: JobChange::Priority(priority) } => {
+        LedgerEvent::JobChanged { job, change: JobChange::Priority(priority) } => {
             info!(%job, %priority, "job's priority changed");
             about(*job, format!("has priority {priority} now"), event_log);
         }
-        Note::JobChanged { job, change: JobChange::Verify(more) } => {
+        LedgerEvent::JobChanged { job, change: JobChange::Verify(more) } => {
             let Verification { recount, recount_by, second_pass } = more;
             let again = recount.map(|share| format!("{share} of its work"));
             let twice = second_pass.map(|method| format!("all of it by {method}"));
@@ -53,7 +53,7 @@ pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
             info!(%job, "{text}");
             about(*job, text, event_log);
         }
-        Note::WorkersChanged { name, change, n_workers } => {
+        LedgerEvent::WorkersChanged { name, change, n_workers } => {
             let what = match change {
                 WorkerChange::Drain => "sent home",
                 WorkerChange::Block => "blocked",
@@ -62,29 +62,31 @@ pub(crate) fn tell(note: &Note, event_log: &mut EventLog) {
             info!(%name, workers = n_workers, "workers {what}");
             event_log.add(EventKind::Worker, None, format!("all named {name} were {what}"));
         }
-        Note::Joined { worker, name, kernel } => {
+        LedgerEvent::Joined { worker, name, kernel } => {
             info!(%worker, %name, %kernel, "worker connected");
             event_log.add(EventKind::Worker, None, format!("{name} joined"));
         }
-        Note::Left { worker, name } => {
+        LedgerEvent::Left { worker, name } => {
             info!(%worker, "worker left");
             event_log.add(EventKind::Worker, None, format!("{} left", called(*worker, name.as_ref())));
         }
-        Note::ConnectionLost { worker, name } => {
+        LedgerEvent::ConnectionLost { worker, name } => {
             warn!(%worker, "connection to worker lost");
             let text = format!("{} lost its connection", called(*worker, name.as_ref()));
             event_log.add(EventKind::Worker, None, text);
         }
-        Note::Silent { worker } => warn!(%worker, "nothing was heard of the worker, its leases are free"),
-        Note::Lost(loss) => lost(loss, event_log),
-        Note::Failed { worker, name, job, failure } => {
+        LedgerEvent::Silent { worker } => {
+            warn!(%worker, "nothing was heard of the worker, its leases are free")
+        }
+        LedgerEvent::Lost(loss) => lost(loss, event_log),
+        LedgerEvent::Failed { worker, name, job, failure } => {
             let Failure { span, reason, .. } = failure;
             warn!(%worker, %job, %span, reason, "worker failed to count");
             let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
             event_log.add(EventKind::Failure, Some(*job), text);
         }
-        Note::Found(finding) => found(finding, event_log),
-        Note::StoodStill(late) => {
+        LedgerEvent::Found(finding) => found(finding, event_log),
+        LedgerEvent::StoodStill(late) => {
             info!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
         }
     }

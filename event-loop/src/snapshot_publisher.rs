@@ -49,16 +49,16 @@ pub(crate) struct Publisher {
 pub(crate) struct Sources<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) planners: &'a Planners,
-    pub(crate) turns: &'a mut SymmetricCounts,
+    pub(crate) symmetric_counts: &'a mut SymmetricCounts,
     pub(crate) event_log: &'a mut EventLog,
 }
 
 impl Publisher {
     /// Publishes the state at the start.
     pub(crate) fn new(sources: Sources<'_>, counters: Counters) -> Self {
-        let Sources { ledger, turns, event_log, .. } = sources;
+        let Sources { ledger, symmetric_counts, event_log, .. } = sources;
         let mut jobs = ledger.jobs();
-        turns.complete(&mut jobs);
+        symmetric_counts.complete(&mut jobs);
         let (blocked, events) = (ledger.blocked().cloned().collect(), event_log.events());
         let snapshot = Snapshot { jobs, blocked, events, ..Snapshot::default() };
         Self {
@@ -102,7 +102,7 @@ impl Publisher {
 
     /// Publishes the state. Without `with_workers`, the list of workers may be up to a second old.
     pub(crate) fn publish(&mut self, sources: Sources<'_>, with_workers: bool) {
-        let Sources { ledger, planners, turns, event_log } = sources;
+        let Sources { ledger, planners, symmetric_counts, event_log } = sources;
         let before = self.sender.borrow().clone();
         self.published = Instant::now();
         self.census = ledger.census();
@@ -112,7 +112,10 @@ impl Publisher {
             job.n_plans_before = planners.n_before(board).map(|n| u32::try_from(n).unwrap_or(u32::MAX));
             job.plan_fraction = planners.share_made(board);
         }
-        turns.complete(&mut jobs).into_iter().for_each(|job| event_text::contradicted(job, event_log));
+        symmetric_counts
+            .complete(&mut jobs)
+            .into_iter()
+            .for_each(|job| event_text::contradicted(job, event_log));
         let with_workers = with_workers || self.workers_published.elapsed() >= WORKERS_AGE;
         self.has_news = !with_workers;
         let workers = if with_workers {

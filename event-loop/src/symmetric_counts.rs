@@ -128,16 +128,16 @@ mod tests {
     /// Runs all searches that these jobs need, like the event loop.
     fn complete(jobs: &mut [JobStatus]) -> Vec<JobId> {
         let (sender, mut commands) = mpsc::channel(64);
-        let mut turns = SymmetricCounts::new(sender.downgrade());
-        let mut contradicted = turns.complete(jobs);
-        while turns.searching.is_some() {
+        let mut symmetric_counts = SymmetricCounts::new(sender.downgrade());
+        let mut contradicted = symmetric_counts.complete(jobs);
+        while symmetric_counts.searching.is_some() {
             let Some(Command::SearchEnded { n, found }) = commands.blocking_recv() else {
                 panic!("something else has ended")
             };
-            turns.ended(n, found);
-            contradicted.extend(turns.complete(jobs));
+            symmetric_counts.ended(n, found);
+            contradicted.extend(symmetric_counts.complete(jobs));
         }
-        assert!(turns.complete(jobs).is_empty(), "said once");
+        assert!(symmetric_counts.complete(jobs).is_empty(), "said once");
         contradicted
     }
 

@@ -13,7 +13,7 @@ use queens_solver::Plan;
 
 use crate::clock::Clock;
 use crate::effects::{Comparison, Effects, WantedPlan};
-use crate::event::Note;
+use crate::event::LedgerEvent;
 use crate::events::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::events::refusal::WorkerRefusal;
 use crate::events::reports::SpanOutcome;
@@ -32,7 +32,7 @@ pub struct Core {
     ledger: Ledger,
     clock: Clock,
     sessions: Sessions,
-    notes: Vec<Note>,
+    notes: Vec<LedgerEvent>,
     /// The wall-clock time, in milliseconds since 1970.
     date_ms: u64,
 }
@@ -143,7 +143,7 @@ impl Core {
     /// since 1970.
     pub fn wake(&mut self, time: Duration, is_busy: bool, date_ms: u64) {
         let next_tick = self.next_tick(is_busy);
-        self.notes.extend(self.clock.wake(time, next_tick).map(Note::StoodStill));
+        self.notes.extend(self.clock.wake(time, next_tick).map(LedgerEvent::StoodStill));
         self.date_ms = date_ms;
         self.ledger.tell_date(date_ms);
     }
@@ -159,14 +159,14 @@ impl Core {
         for worker in self.ledger.tick(self.now()) {
             // If the worker is alive, it must notice: its connection is stuck.
             self.sessions.close_of(worker);
-            self.notes.push(Note::Silent { worker });
+            self.notes.push(LedgerEvent::Silent { worker });
         }
     }
 
     /// Submits a job. `seed` is drawn at random.
     pub fn submit(&mut self, asked: &Submission, seed: u128) -> Sealed<Result<JobId, SubmissionRefusal>> {
         let submitted = self.ledger.submit(asked, seed, self.date_ms);
-        self.notes.extend(submitted.map(|job| Note::Submitted { job, asked: *asked }));
+        self.notes.extend(submitted.map(|job| LedgerEvent::Submitted { job, asked: *asked }));
         Sealed(submitted)
     }
 
@@ -190,7 +190,7 @@ impl Core {
             JobChange::Verify(more) => self.ledger.verify_more(now, job, more, self.date_ms),
         };
         if changed.is_ok() {
-            self.notes.push(Note::JobChanged { job, change });
+            self.notes.push(LedgerEvent::JobChanged { job, change });
         }
         Sealed(changed)
     }
@@ -208,7 +208,7 @@ impl Core {
             WorkerChange::Unblock => self.ledger.unblock(now, name),
         };
         if let Ok(n_workers) = changed {
-            self.notes.push(Note::WorkersChanged { name: name.clone(), change, n_workers });
+            self.notes.push(LedgerEvent::WorkersChanged { name: name.clone(), change, n_workers });
         }
         Sealed(changed)
     }
@@ -216,7 +216,7 @@ impl Core {
     /// Gives a job its plan.
     pub fn planned(&mut self, job: JobId, plan: Arc<Plan>) {
         let (method, n_parts, work) = (plan.method(), plan.parts().len(), plan.work());
-        self.notes.push(Note::Planned { job, method, n_parts, work });
+        self.notes.push(LedgerEvent::Planned { job, method, n_parts, work });
         self.ledger.planned(self.now(), job, plan);
     }
 
@@ -227,7 +227,7 @@ impl Core {
     pub fn connect(&mut self, hello: Hello, party: Party) -> Result<Session, WorkerRefusal> {
         let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
         self.ledger.connect(self.now(), hello, party)?;
-        self.notes.push(Note::Joined { worker, name, kernel });
+        self.notes.push(LedgerEvent::Joined { worker, name, kernel });
         Ok(self.sessions.open(worker))
     }
 
@@ -258,7 +258,7 @@ impl Core {
             self.ledger.fail(self.now(), worker, failure).inspect_err(|_| self.disconnect(session))?;
         if let Some(job) = failed {
             let name = self.ledger.worker_name(worker).cloned();
-            self.notes.push(Note::Failed { worker, name, job, failure: failure.clone() });
+            self.notes.push(LedgerEvent::Failed { worker, name, job, failure: failure.clone() });
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Core {
     pub fn goodbye(&mut self, session: Session) {
         if self.sessions.leave(session) {
             let worker = session.worker();
-            self.notes.push(Note::Left { worker, name: self.ledger.worker_name(worker).cloned() });
+            self.notes.push(LedgerEvent::Left { worker, name: self.ledger.worker_name(worker).cloned() });
             self.ledger.goodbye(self.now(), worker);
         }
     }
@@ -276,7 +276,8 @@ impl Core {
     pub fn disconnect(&mut self, session: Session) {
         if self.hang_up(session) {
             let worker = session.worker();
-            self.notes.push(Note::ConnectionLost { worker, name: self.ledger.worker_name(worker).cloned() });
+            self.notes
+                .push(LedgerEvent::ConnectionLost { worker, name: self.ledger.worker_name(worker).cloned() });
         }
     }
 
@@ -297,8 +298,8 @@ impl Core {
     pub fn take_batch(&mut self) -> Batch {
         let Effects { writes, comparisons, draws, messages, plans, losses, findings } =
             self.ledger.take_effects();
-        self.notes.extend(losses.into_iter().map(Note::Lost));
-        self.notes.extend(findings.into_iter().map(Note::Found));
+        self.notes.extend(losses.into_iter().map(LedgerEvent::Lost));
+        self.notes.extend(findings.into_iter().map(LedgerEvent::Found));
         let farewells = self.sessions.take_left();
         Batch { writes, due: Due { durable: Durable(()), messages, farewells, plans, comparisons, draws } }
     }
@@ -315,7 +316,7 @@ impl Core {
 
     /// Sets a job aside, because a lookup of [`Due`] has shown that its stored state is invalid.
     pub fn set_aside(&mut self, job: JobId, damage: String) {
-        self.notes.push(Note::Damaged { job, reason: damage.clone() });
+        self.notes.push(LedgerEvent::Damaged { job, reason: damage.clone() });
         self.ledger.set_aside(self.now(), job, damage);
     }
 
@@ -326,7 +327,7 @@ impl Core {
     }
 
     /// Returns the user-visible events since the last call.
-    pub fn take_notes(&mut self) -> Vec<Note> {
+    pub fn take_notes(&mut self) -> Vec<LedgerEvent> {
         std::mem::take(&mut self.notes)
     }
 }

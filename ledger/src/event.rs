@@ -10,7 +10,7 @@ use crate::events::operators::{JobChange, WorkerChange};
 
 /// A user-visible event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum LedgerEvent {
     /// A job was submitted.
     Submitted {
         /// The job.

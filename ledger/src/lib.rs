@@ -32,7 +32,7 @@ mod workers;
 
 pub use core::{Batch, Core, Due, Durable, Sealed};
 pub use effects::{Comparison, Effects, Finding, Loss, WantedPlan};
-pub use event::Note;
+pub use event::LedgerEvent;
 pub use events::operators::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 pub use events::refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};
 pub use events::reports::SpanOutcome;

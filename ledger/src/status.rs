@@ -137,7 +137,7 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
         failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
-        doubt: (!job.doubt().is_nothing()).then(|| job.doubt().to_string()),
+        mismatch: (!job.mismatch().is_nothing()).then(|| job.mismatch().to_string()),
         n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
         ..JobStatus::new(id, entry.n, entry.method, job_state)
     }
@@ -214,10 +214,10 @@ const MOST_LOOKS: usize = 64;
 fn is_disputed(state: &State, job: &Job) -> bool {
     let useful = state.workers().readiness(job.method()).useful_parties();
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    let can_nobody = |excluded_names: &BTreeSet<Party>| {
-        !useful.keys().any(|party| may_count(excluded_names, *party, job.arbiter()))
+    let can_nobody = |excluded_parties: &BTreeSet<Party>| {
+        !useful.keys().any(|party| may_count(excluded_parties, *party, job.arbiter()))
     };
-    cases.any(|case| case.n_different() > 2 && can_nobody(&case.excluded_names()))
+    cases.any(|case| case.n_different() > 2 && can_nobody(&case.excluded_parties()))
 }
 
 /// Returns the other pass of a job, if it has something left to count or recount.
@@ -229,7 +229,7 @@ fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
 
 /// Whether the passes of a job differ, and no recount is left that might change that.
 fn is_doubted(state: &State, job: &Job) -> bool {
-    !job.doubt().is_nothing() && job.recounts().are_done() && unchecked_pass(state, job).is_none()
+    !job.mismatch().is_nothing() && job.recounts().are_done() && unchecked_pass(state, job).is_none()
 }
 
 /// The most groups of parties that are checked for one whose records nobody else can count.
@@ -250,12 +250,12 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         );
     }
     let useful = state.workers().readiness(job.method()).useful_parties();
-    let can_nobody = |excluded_names: &BTreeSet<Party>| {
-        !useful.keys().any(|party| may_count(excluded_names, *party, job.arbiter()))
+    let can_nobody = |excluded_parties: &BTreeSet<Party>| {
+        !useful.keys().any(|party| may_count(excluded_parties, *party, job.arbiter()))
     };
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.excluded_names())) {
-        let (another, who) = another_than(&case.names(), &case.excluded_names());
+    if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.excluded_parties())) {
+        let (another, who) = another_than(&case.names(), &case.excluded_parties());
         return Some(format!(
             "{another} than {}: their counts of {} all differ, and two {who} have to agree; look whether the machines are \
              sound, and start a worker of another",
@@ -263,19 +263,20 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
             case.span()
         ));
     }
-    let groups = job.recounts().excluded_names().take(MOST_GROUPS);
-    if let Some((excluded_names, first)) =
-        groups.into_iter().find(|(excluded_names, _)| can_nobody(excluded_names))
+    let groups = job.recounts().excluded_parties().take(MOST_GROUPS);
+    if let Some((excluded_parties, first)) =
+        groups.into_iter().find(|(excluded_parties, _)| can_nobody(excluded_parties))
     {
-        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !excluded_names.contains(&it.party)) {
+        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !excluded_parties.contains(&it.party))
+        {
             return Some(format!(
                 "a worker of {arbiter} that can count by {}: nobody else counts this job again (--recount-by)",
                 job.method()
             ));
         }
         let names = first.map(Recount::names).unwrap_or_default();
-        let (another, who) = another_than(&names, excluded_names);
-        let why = match (job.recounts().n_cases(), excluded_names.len()) {
+        let (another, who) = another_than(&names, excluded_parties);
+        let why = match (job.recounts().n_cases(), excluded_parties.len()) {
             (0, 1) if who == INVITATIONS => {
                 "nobody's count is confirmed by the same person under another name: a second invitation is needed"
             }
@@ -284,7 +285,7 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         };
         return Some(format!("{another} than {} that can count by {}: {why}", any_of(&names), job.method()));
     }
-    job.recounts().excluded_names().next().filter(|_| is_idle)?;
+    job.recounts().excluded_parties().next().filter(|_| is_idle)?;
     Some("its turn: the workers that can count it again are at other jobs".to_owned())
 }
 
@@ -293,8 +294,8 @@ const INVITATIONS: &str = "invitations";
 
 /// Returns the kind of worker that a job needs besides these names and parties, and the word for parties. Where each
 /// name is its own party, another name is enough.
-fn another_than(names: &BTreeSet<&Name>, excluded_names: &BTreeSet<Party>) -> (&'static str, &'static str) {
-    if names.iter().all(|name| excluded_names.contains(&Party::of_name(name))) {
+fn another_than(names: &BTreeSet<&Name>, excluded_parties: &BTreeSet<Party>) -> (&'static str, &'static str) {
+    if names.iter().all(|name| excluded_parties.contains(&Party::of_name(name))) {
         ("a worker under another name", "names")
     } else {
         ("a worker of another invitation", INVITATIONS)

@@ -37,7 +37,7 @@ pub use message::{
 pub use name::{InvalidName, Name};
 pub use party::{InvalidParty, Party};
 pub use priority::{InvalidPriority, Priority};
-pub use progress_history::{MOST_OF_COURSE, PartGroup, ProgressHistory};
+pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
 pub use rounded::{TimeUnit, YEAR, grouped, two_digits};

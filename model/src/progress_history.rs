@@ -6,7 +6,7 @@ use crate::fraction::Fraction;
 use crate::speed::Speed;
 
 /// The most rates, and the most groups of parts, in one answer.
-pub const MOST_OF_COURSE: usize = 4096;
+pub const MOST_HISTORY_POINTS: usize = 4096;
 
 /// A job's progress over time.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -103,7 +103,7 @@ impl Logs {
         let exporter =
             runtime.block_on(async { SpanExporter::builder().with_tonic().with_endpoint(url).build() });
         let exporter = exporter.map_err(|error| LogError(error.to_string()))?;
-        let exporter = Complaining { exporter, url: url.to_owned(), complained: Mutex::default() };
+        let exporter = WarningWriter { exporter, url: url.to_owned(), complained: Mutex::default() };
         let provider = SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
             .with_resource(Resource::builder().with_service_name(name).build())
@@ -114,14 +114,14 @@ impl Logs {
 
 /// An exporter that logs a rate-limited warning when it fails, and a message when it recovers.
 #[derive(Debug)]
-struct Complaining {
+struct WarningWriter {
     exporter: SpanExporter,
     url: String,
     /// The time of the last warning; `None` if sending works.
     complained: Mutex<Option<Instant>>,
 }
 
-impl opentelemetry_sdk::trace::SpanExporter for Complaining {
+impl opentelemetry_sdk::trace::SpanExporter for WarningWriter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let result = self.exporter.export(batch).await;
         // No panic can leave this value inconsistent.

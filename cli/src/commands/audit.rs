@@ -40,12 +40,12 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     match args.remote.output() {
         Output::Json => print(&json_of(&audit_entries.iter().map(Shown::from).collect::<Vec<_>>())?)?,
         Output::Text if audit_entries.is_empty() => print("the audit log is empty")?,
-        Output::Text => decisions_table(&audit_entries).print()?,
+        Output::Text => audit_table(&audit_entries).print()?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn decisions_table(audit_entries: &[AuditEntry]) -> Table<6> {
+fn audit_table(audit_entries: &[AuditEntry]) -> Table<6> {
     let mut table = Table::new([
         Column::text("WHEN"),
         Column::name("WHO"),

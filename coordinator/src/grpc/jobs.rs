@@ -5,7 +5,7 @@ use std::pin::Pin;
 use queens_auth::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
-use queens_model::{Arbiter, JobId, JobStatus, MOST_OF_COURSE, Priority, Submission};
+use queens_model::{Arbiter, JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
@@ -172,8 +172,9 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::ProgressHistory>, Status> {
         let pb::GetProgressHistoryRequest { job, rates, groups } = request.into_inner();
         let job = find(&self.handle.snapshot(), JobId(job))?.clone();
-        let [rates, groups] = [rates, groups]
-            .map(|asked| usize::try_from(asked).map_or(MOST_OF_COURSE, |asked| asked.min(MOST_OF_COURSE)));
+        let [rates, groups] = [rates, groups].map(|asked| {
+            usize::try_from(asked).map_or(MOST_HISTORY_POINTS, |asked| asked.min(MOST_HISTORY_POINTS))
+        });
         Ok(Response::new(self.handle.progress_history(&job, rates, groups).await.into()))
     }
 

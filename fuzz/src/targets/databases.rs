@@ -33,7 +33,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     save(&dir, &before);
     go_on(&dir);
     dir.restore(&before);
-    let audits = audit_against(dir.path(), &truth).map_err(|error| reason(&error));
+    let audits = audit_against(dir.path(), &recomputed).map_err(|error| reason(&error));
     for audit in audits.iter().flatten() {
         let total = published(audit.job.n).map(|known| known.solutions);
         let is_whole = audit.is_complete() && audit.job.terms.crosses.is_none();
@@ -52,7 +52,7 @@ fn reason(error: &StoreError) {
 }
 
 /// Returns the true values of a board, whose plan is made once.
-fn truth(job: &JobEntry, pass: Pass) -> Option<RecomputedPlan> {
+fn recomputed(job: &JobEntry, pass: Pass) -> Option<RecomputedPlan> {
     type Plans = Mutex<Vec<((BoardSize, Method, bool), Plan)>>;
     static PLANS: Plans = Mutex::new(Vec::new());
     let is_second = pass == Pass::Second;
@@ -78,7 +78,7 @@ fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     let new = Directory::new("saved");
     match recover(dir.path(), new.path()) {
         Ok(_) => {
-            audit_against(new.path(), &truth).unwrap_or_else(|error| panic!("what is saved: {error}"));
+            audit_against(new.path(), &recomputed).unwrap_or_else(|error| panic!("what is saved: {error}"));
         }
         Err(RecoverError::Nothing(_) | RecoverError::Store(_)) => assert!(new.contents().is_empty()),
         Err(RecoverError::Unwritable { reason, .. }) => assert!(!reason.is_empty()),

@@ -112,7 +112,7 @@ pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
     compare_passes(state, &passes);
     let is_checked = |pass: &JobId| {
         let job = state.jobs().get(*pass);
-        job.is_some_and(|job| job.doubt().is_nothing() && (!job.is_active() || job.recounts().are_done()))
+        job.is_some_and(|job| job.mismatch().is_nothing() && (!job.is_active() || job.recounts().are_done()))
     };
     if passes.iter().all(is_checked) {
         for pass in passes.into_iter().filter(|pass| is_verifying(state, pass)).collect::<Vec<_>>() {
@@ -130,11 +130,11 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
     if state.jobs().get(first).is_some_and(|job| job.compared() == Some(changes)) {
         return;
     }
-    let doubt = PassMismatch::between(one, other);
+    let mismatch = PassMismatch::between(one, other);
     let is_first_time = state.jobs().get(first).is_some_and(|job| job.compared().is_none());
     for (&pass, plan) in passes.iter().zip([one.plan().clone(), other.plan().clone()]) {
-        state.change_job(pass, |job| job.set_doubt(doubt.clone(), changes));
-        recounts::doubt(state, pass, &doubt.crosses(plan.parts().len()));
+        state.change_job(pass, |job| job.set_mismatch(mismatch.clone(), changes));
+        recounts::mismatch(state, pass, &mismatch.crosses(plan.parts().len()));
     }
     // Only now is it known who counted each part in the first pass.
     if is_first_time && state.jobs().get(second).is_some_and(Job::is_active) {

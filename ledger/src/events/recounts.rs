@@ -293,11 +293,11 @@ pub(crate) fn clear(state: &mut State) {
 }
 
 /// Recounts all records of these parts, because other evidence contradicts them. Has no effect on a cancelled job.
-pub(crate) fn doubt(state: &mut State, id: JobId, crosses: &[u32]) {
-    let doubt = |recounts: &mut Recounts, _: &mut Counting| {
-        crosses.iter().filter(|cross| recounts.doubt(**cross)).count() > 0
+pub(crate) fn mismatch(state: &mut State, id: JobId, crosses: &[u32]) {
+    let mismatch = |recounts: &mut Recounts, _: &mut Counting| {
+        crosses.iter().filter(|cross| recounts.mismatch(**cross)).count() > 0
     };
-    if change(state, id, doubt) == Some(true) {
+    if change(state, id, mismatch) == Some(true) {
         look_again(state, id);
     }
 }

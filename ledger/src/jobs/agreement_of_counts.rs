@@ -45,9 +45,9 @@ pub(crate) fn consistent(
 
 /// Whether a party may count a record that the excluded parties may not count. If there is an arbiter, it comes first;
 /// others follow after it has counted.
-pub(crate) fn may_count(excluded_names: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
-    let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || excluded_names.contains(&arbiter));
-    is_asked && !excluded_names.contains(&party)
+pub(crate) fn may_count(excluded_parties: &BTreeSet<Party>, party: Party, arbiter: Option<Party>) -> bool {
+    let is_asked = arbiter.is_none_or(|arbiter| arbiter == party || excluded_parties.contains(&arbiter));
+    is_asked && !excluded_parties.contains(&party)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(crate) struct Job {
     /// The second pass of this job, unless that is cancelled.
     second: Option<JobId>,
     /// The difference between the two complete passes.
-    doubt: PassMismatch,
+    mismatch: PassMismatch,
     /// The numbers of changes of both passes when they were last compared.
     compared: Option<(u64, u64)>,
     /// Whether earlier runs may have leased it.
@@ -46,14 +46,14 @@ pub(crate) struct Job {
 impl Job {
     /// Creates a job that nobody counts at present.
     pub(crate) fn new(entry: JobEntry, counting: Option<Counting>) -> Self {
-        let (recounts, second, doubt) = (Recounts::default(), None, PassMismatch::Nothing);
+        let (recounts, second, mismatch) = (Recounts::default(), None, PassMismatch::Nothing);
         Self {
             entry,
             counting,
             recounts,
             counted_since: None,
             second,
-            doubt,
+            mismatch,
             compared: None,
             is_restored: false,
             damage: None,
@@ -157,12 +157,12 @@ impl Job {
     /// Sets the second pass, and forgets earlier comparisons.
     pub(crate) fn set_second(&mut self, second: Option<JobId>) {
         self.second = second;
-        (self.doubt, self.compared) = (PassMismatch::Nothing, None);
+        (self.mismatch, self.compared) = (PassMismatch::Nothing, None);
     }
 
     /// Returns the difference between the two complete passes.
-    pub(crate) fn doubt(&self) -> &PassMismatch {
-        &self.doubt
+    pub(crate) fn mismatch(&self) -> &PassMismatch {
+        &self.mismatch
     }
 
     /// Returns the numbers of changes of both passes when they were last compared.
@@ -170,8 +170,8 @@ impl Job {
         self.compared
     }
 
-    pub(crate) fn set_doubt(&mut self, doubt: PassMismatch, compared: (u64, u64)) {
-        self.doubt = doubt;
+    pub(crate) fn set_mismatch(&mut self, mismatch: PassMismatch, compared: (u64, u64)) {
+        self.mismatch = mismatch;
         self.compared = Some(compared);
     }
 

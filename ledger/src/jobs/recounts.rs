@@ -80,7 +80,7 @@ impl Recount {
     }
 
     /// Returns the parties that may not count it, because they have done so or failed.
-    pub(crate) fn excluded_names(&self) -> BTreeSet<Party> {
+    pub(crate) fn excluded_parties(&self) -> BTreeSet<Party> {
         let counted = counts(&self.recorded).map(|(source, _)| source.party);
         counted.chain(self.failed.iter().copied()).collect()
     }
@@ -212,15 +212,15 @@ impl Recounts {
     }
 
     /// Returns the groups of excluded parties of waiting records, with one record of each.
-    pub(crate) fn excluded_names(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
-        self.waiting
-            .iter()
-            .map(|(excluded_names, keys)| (excluded_names, keys.first().and_then(|key| self.all.get(key))))
+    pub(crate) fn excluded_parties(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
+        self.waiting.iter().map(|(excluded_parties, keys)| {
+            (excluded_parties, keys.first().and_then(|key| self.all.get(key)))
+        })
     }
 
     /// Returns the parties that have counted the records that this party may count next.
     pub(crate) fn others(&self, party: Party, arbiter: Option<Party>) -> BTreeSet<Party> {
-        self.groups_for(party, arbiter).flat_map(|(excluded_names, _)| excluded_names).copied().collect()
+        self.groups_for(party, arbiter).flat_map(|(excluded_parties, _)| excluded_parties).copied().collect()
     }
 
     /// Returns the first groups of waiting records that this party may count.
@@ -231,7 +231,7 @@ impl Recounts {
     ) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
         self.waiting
             .iter()
-            .filter(move |(excluded_names, _)| may_count(excluded_names, party, arbiter))
+            .filter(move |(excluded_parties, _)| may_count(excluded_parties, party, arbiter))
             .take(MOST_LOOKS)
     }
 }
@@ -245,7 +245,7 @@ impl Recounts {
     }
 
     /// Recounts all records of a part. Returns whether that is new.
-    pub(crate) fn doubt(&mut self, cross: u32) -> bool {
+    pub(crate) fn mismatch(&mut self, cross: u32) -> bool {
         self.doubted.insert(cross)
     }
 
@@ -310,9 +310,9 @@ impl Recounts {
         most_spans: usize,
         dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
     ) -> Vec<Span> {
-        let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_names, keys)| {
+        let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_parties, keys)| {
             let first = self.all.get(keys.first()?)?;
-            Some((dislike(excluded_names, &first.recorded), excluded_names, keys))
+            Some((dislike(excluded_parties, &first.recorded), excluded_parties, keys))
         });
         let Some((.., keys)) = weighed.min_by_key(|(dislike, ..)| *dislike) else { return Vec::new() };
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
@@ -389,17 +389,17 @@ impl Recounts {
 
     fn wait(&mut self, key: Key) {
         if let Some(recount) = self.all.get(&key) {
-            self.waiting.entry(recount.excluded_names()).or_default().insert(key);
+            self.waiting.entry(recount.excluded_parties()).or_default().insert(key);
         }
     }
 
     fn unwait(&mut self, key: Key) {
         let Some(recount) = self.all.get(&key).filter(|recount| !recount.is_leased) else { return };
-        let excluded_names = recount.excluded_names();
-        if let Some(keys) = self.waiting.get_mut(&excluded_names) {
+        let excluded_parties = recount.excluded_parties();
+        if let Some(keys) = self.waiting.get_mut(&excluded_parties) {
             keys.remove(&key);
             if keys.is_empty() {
-                self.waiting.remove(&excluded_names);
+                self.waiting.remove(&excluded_parties);
             }
         }
     }

@@ -19,7 +19,7 @@ const MOST_SPANS: usize = 1_000_000;
 
 /// Leases that have ended and may still be reported on. Nobody holds their spans.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FormerLeases {
+pub(crate) struct EndedLeases {
     leases: BTreeMap<LeaseId, FormerLease>,
     /// The same leases in the order in which they ended.
     ended: BTreeSet<(Duration, LeaseId)>,
@@ -44,7 +44,7 @@ impl FormerLease {
     }
 }
 
-impl FormerLeases {
+impl EndedLeases {
     /// Remembers a lease that has ended.
     pub(crate) fn add(
         &mut self,

@@ -12,7 +12,7 @@ use queens_solver::{Method, Span};
 use crate::by_method::ByMethod;
 use crate::later::later;
 use crate::lease_load::LeasePace;
-use crate::leases::ended_leases::FormerLeases;
+use crate::leases::ended_leases::EndedLeases;
 use crate::leases::live_lease::{EndedLease, LiveLease};
 use crate::leases::tokens::Tokens;
 use crate::spans::SpanSet;
@@ -27,7 +27,7 @@ const OVERDUE_FACTOR: f64 = 4.0;
 #[derive(Debug)]
 pub(crate) struct Leases {
     live: BTreeMap<LeaseId, LiveLease>,
-    former: FormerLeases,
+    former: EndedLeases,
     tokens: Tokens,
     /// Running leases that may be cut, by method and expected end.
     ends: ByMethod<BTreeSet<(Duration, LeaseId)>>,
@@ -83,7 +83,7 @@ impl Leases {
     pub(crate) fn new(tokens: Tokens) -> Self {
         Self {
             live: BTreeMap::new(),
-            former: FormerLeases::default(),
+            former: EndedLeases::default(),
             tokens,
             ends: ByMethod::default(),
             deadlines: BTreeSet::new(),

@@ -41,7 +41,7 @@ const MOST_NEAR: usize = 8;
 /// after its other work, and before less urgent jobs.
 pub(crate) fn assign(state: &mut State) {
     for _ in 0..MOST_GRANTS {
-        let first = next_to_feed(state);
+        let first = next_to_assign(state);
         let rank = |job: JobId| state.jobs().get(job).map(Job::rank);
         let again =
             next_to_recount(state).filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
@@ -52,7 +52,7 @@ pub(crate) fn assign(state: &mut State) {
             }
             (None, Some((worker, job))) => {
                 state.take_turn(worker);
-                feed_worker(state, worker, job);
+                assign_to(state, worker, job);
             }
             (None, None) => return,
         }
@@ -64,13 +64,13 @@ fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
     state.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
         let recounters =
             Some(state.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
-        let worker = job.recounts().excluded_names().find_map(|(excluded_names, first)| {
-            let arbiter = job.arbiter().filter(|arbiter| !excluded_names.contains(arbiter));
+        let worker = job.recounts().excluded_parties().find_map(|(excluded_parties, first)| {
+            let arbiter = job.arbiter().filter(|arbiter| !excluded_parties.contains(arbiter));
             let workers = match arbiter {
                 Some(arbiter) => recounters.get(&arbiter),
                 None => {
                     let (seed, first) = (job.entry().terms.seed, first?);
-                    let others = recounters.iter().filter(|(party, _)| !excluded_names.contains(*party));
+                    let others = recounters.iter().filter(|(party, _)| !excluded_parties.contains(*party));
                     // Each free party has the same chance, in an order that nobody can predict. In the order of their
                     // identifiers, one party would recount most. Each lease without a count changes the order.
                     let asked =
@@ -115,8 +115,8 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let taken = state.change_job(job, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         let work = work_for(speed, power, recounts.work());
-        let dislike = |excluded_names: &BTreeSet<Party>, recorded: &Recorded| {
-            2 * u8::from(!excluded_names.is_disjoint(&near))
+        let dislike = |excluded_parties: &BTreeSet<Party>, recorded: &Recorded| {
+            2 * u8::from(!excluded_parties.is_disjoint(&near))
                 + u8::from(recorded.record.source.kernel == kernel)
         };
         Some(recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike))
@@ -129,7 +129,7 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
 /// Returns the next worker with capacity, after the one that was served last, and the job it gets a lease of.
 ///
 /// It gets the first job that it can count, so that a job that nobody here can count blocks no other.
-fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
+fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
     let first_free = |method: &Method| state.jobs().first_free(*method);
     let methods: Vec<Method> =
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
@@ -137,7 +137,7 @@ fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
         let jobs = state.jobs().to_retry().take(MOST_JOBS);
         jobs.filter_map(|(rank, job)| Some((rank, job.method(), job.counting()?.failed())))
     };
-    if let Some(worker) = state.workers().next_hungry(&methods) {
+    if let Some(worker) = state.workers().next_with_capacity(&methods) {
         let can_count = |method: Method| state.workers().get(worker).is_some_and(|it| it.can_count(method));
         let party = state.workers().get(worker)?.party();
         let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
@@ -161,7 +161,7 @@ fn next_to_feed(state: &State) -> Option<(WorkerId, JobId)> {
 }
 
 /// Gives one lease to a worker with capacity.
-fn feed_worker(state: &mut State, worker: WorkerId, job: JobId) {
+fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
     let Some(method) = state.method(job) else { return };
     let Some(speed) = state.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
     let power = state.workers().readiness(method).power();

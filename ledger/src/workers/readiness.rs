@@ -154,17 +154,17 @@ impl Readiness {
             .largest_tail(self.method)
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
-        let is_hungry = is_of_use && !worker.is_full();
+        let has_capacity = is_of_use && !worker.is_full();
         let is_doubted = worker.is_doubted();
         // Tails go to the fastest first. A doubted worker may claim any speed, so it comes last.
-        let idle = (is_hungry && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
+        let idle = (has_capacity && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
         set_member(&mut self.useful_parties, id, worker.party(), is_of_use);
-        set_member(&mut self.recounters, id, worker.party(), is_hungry);
+        set_member(&mut self.recounters, id, worker.party(), has_capacity);
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),
-            (&mut self.has_capacity, is_hungry && !is_doubted),
-            (&mut self.doubted, is_hungry && is_doubted),
+            (&mut self.has_capacity, has_capacity && !is_doubted),
+            (&mut self.doubted, has_capacity && is_doubted),
         ];
         for (set, is_member) in memberships {
             if is_member {

@@ -288,7 +288,7 @@ impl Worker {
         self.heard = now;
     }
 
-    pub(crate) fn hand_mut(&mut self) -> &mut HeldLeases {
+    pub(crate) fn held_leases_mut(&mut self) -> &mut HeldLeases {
         &mut self.held
     }
 

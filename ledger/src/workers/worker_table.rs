@@ -54,7 +54,7 @@ pub(crate) struct Workers {
     /// When to check whether a worker has been silent for too long. A worker may have several entries.
     patience: BTreeSet<(Duration, WorkerId)>,
     /// The worker that was last given a lease.
-    fed: Option<WorkerId>,
+    assigned: Option<WorkerId>,
     n_threads: u64,
     reporting: Reporting,
     /// While tails of a method are cut: the last worker that was checked for a shorter report interval.
@@ -111,7 +111,7 @@ impl Default for Workers {
             holdings: BTreeMap::new(),
             readiness: ByMethod::new(Readiness::new),
             patience: BTreeSet::new(),
-            fed: None,
+            assigned: None,
             n_threads: 0,
             reporting: Reporting::default(),
             hurried: ByMethod::default(),
@@ -189,8 +189,8 @@ impl Workers {
     }
 
     /// Returns the next worker, in turn, that may hold more leases of one of these methods. Doubted workers come last.
-    pub(crate) fn next_hungry(&self, methods: &[Method]) -> Option<WorkerId> {
-        let after = self.fed.map_or(WorkerId(0), |fed| WorkerId(fed.0.wrapping_add(1)));
+    pub(crate) fn next_with_capacity(&self, methods: &[Method]) -> Option<WorkerId> {
+        let after = self.assigned.map_or(WorkerId(0), |assigned| WorkerId(assigned.0.wrapping_add(1)));
         [false, true].into_iter().find_map(|is_doubted| {
             let has_capacity =
                 || methods.iter().map(|method| self.readiness.of(*method).has_capacity(is_doubted));
@@ -339,7 +339,7 @@ impl Workers {
 
     /// Notes that a worker is given a lease, so that the worker after it is next.
     pub(crate) fn assign(&mut self, id: WorkerId) {
-        self.fed = Some(id);
+        self.assigned = Some(id);
     }
 
     /// Updates the expected end of a worker's waiting leases.
@@ -357,9 +357,9 @@ impl Workers {
 impl Workers {
     /// Adds a lease to a worker.
     pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
-        self.change_hand(now, id, job, (0, load.work), |worker| {
+        self.change_held_leases(now, id, job, (0, load.work), |worker| {
             let n_threads = worker.n_threads();
-            worker.hand_mut().add(n_threads, lease, job, load);
+            worker.held_leases_mut().add(n_threads, lease, job, load);
         });
     }
 
@@ -372,8 +372,8 @@ impl Workers {
         job: JobId,
         [before, after]: [Load; 2],
     ) {
-        self.change_hand(now, id, job, (before.work, after.work), |worker| {
-            worker.hand_mut().replace(lease, job, before, after);
+        self.change_held_leases(now, id, job, (before.work, after.work), |worker| {
+            worker.held_leases_mut().replace(lease, job, before, after);
         });
     }
 
@@ -386,8 +386,8 @@ impl Workers {
         job: JobId,
         [before, after]: [Load; 2],
     ) {
-        self.change_hand(now, id, job, (before.work, after.work), |worker| {
-            worker.hand_mut().begin(lease, job, before, after);
+        self.change_held_leases(now, id, job, (before.work, after.work), |worker| {
+            worker.held_leases_mut().begin(lease, job, before, after);
         });
     }
 
@@ -400,13 +400,14 @@ impl Workers {
         job: JobId,
         load: Load,
     ) -> Option<LeaseId> {
-        let was_running = self
-            .change_hand(now, id, job, (load.work, 0), |worker| worker.hand_mut().remove(lease, job, load));
+        let was_running = self.change_held_leases(now, id, job, (load.work, 0), |worker| {
+            worker.held_leases_mut().remove(lease, job, load)
+        });
         if was_running == Some(true) { self.all.get(&id)?.held_leases().first_waiting() } else { None }
     }
 
     /// Changes a worker's leases of a job. The work of the lease in question was `before` and is `after`.
-    fn change_hand<T>(
+    fn change_held_leases<T>(
         &mut self,
         now: Duration,
         id: WorkerId,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::Stored;
-use queens_ledger::{Core, Note, REMEMBERED, Run, SpanOutcome, WorkerRefusal};
+use queens_ledger::{Core, LedgerEvent, REMEMBERED, Run, SpanOutcome, WorkerRefusal};
 use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, JobState, LeaseId, Party, Report, Speed, WorkerId,
     WorkerState,
@@ -315,7 +315,7 @@ fn nobody_is_told_of_failures_on_what_was_never_granted_here() {
         core.fail(session, &failure).expect("may be of another coordinator");
     }
     let notes = core.take_notes();
-    assert!(!notes.iter().any(|note| matches!(note, Note::Failed { .. })), "{notes:?}");
+    assert!(!notes.iter().any(|note| matches!(note, LedgerEvent::Failed { .. })), "{notes:?}");
 }
 
 #[test]

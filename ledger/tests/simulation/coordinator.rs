@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_ledger::store::Write;
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::{
-    Batch, Core, Due, Note, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal,
+    Batch, Core, Due, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal,
 };
 use queens_model::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
@@ -426,7 +426,7 @@ impl Coordinator {
         // If its clock goes back, the ledger's time does not.
         self.now = self.now.max(self.core.now());
         for note in self.core.take_notes() {
-            if let Note::Silent { worker } = note {
+            if let LedgerEvent::Silent { worker } = note {
                 assert!(!self.left.contains(&worker), "{worker} has left, and is given up");
                 let is_connected = self.open.remove(&worker).is_some();
                 let late = self.now.saturating_sub(self.due[&worker].1);

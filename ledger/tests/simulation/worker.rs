@@ -18,7 +18,7 @@ pub(crate) struct Worker {
     pub(crate) speed: f64,
     /// The same by halves, if it can count by them.
     pub(crate) halves_speed: Option<f64>,
-    desk: LeaseQueue,
+    queue: LeaseQueue,
     session: WorkerSession,
     threads: Vec<Option<Thread>>,
     pub(crate) watch: Watch,
@@ -70,7 +70,7 @@ impl Worker {
             id,
             speed,
             halves_speed,
-            desk: LeaseQueue::default(),
+            queue: LeaseQueue::default(),
             watch: Watch::new(identity.clone()),
             session: WorkerSession::new(identity),
             threads: (0..n_threads).map(|_| None).collect(),
@@ -103,25 +103,25 @@ impl Worker {
 
     /// Returns all leases that it has not reported as finished.
     pub(crate) fn leases(&self) -> Vec<LeaseId> {
-        self.desk.held().into_iter().map(|held| held.lease).collect()
+        self.queue.held().into_iter().map(|held| held.lease).collect()
     }
 
     /// Returns its messages on a new link.
     pub(crate) fn connect(&mut self, now: Duration) -> Vec<ToCoordinator> {
-        let messages = self.session.connect(now, &self.desk);
+        let messages = self.session.connect(now, &self.queue);
         self.watch.greets(&messages);
         messages
     }
 
     pub(crate) fn hear(&mut self, now: Duration, message: ToWorker) {
         self.watch.hears(now, &message);
-        self.session.hear(now, message, &mut self.desk);
+        self.session.hear(now, message, &mut self.queue);
     }
 
     /// Tells it to leave.
     pub(crate) fn leave(&mut self, now: Duration) {
         self.watch.leaves();
-        self.session.leave(now, &mut self.desk);
+        self.session.leave(now, &mut self.queue);
     }
 
     pub(crate) fn is_leaving(&self) -> bool {
@@ -130,7 +130,7 @@ impl Worker {
 
     /// Returns the next step of its session.
     pub(crate) fn step(&mut self, now: Duration) -> SessionStep {
-        let step = self.session.step(now, &mut self.desk);
+        let step = self.session.step(now, &mut self.queue);
         if matches!(step.next, AfterStep::Left { .. }) {
             self.watch.has_left(now);
         }
@@ -159,16 +159,16 @@ impl Worker {
         loop {
             let lease = match thread.take() {
                 Some(Thread { lease, .. }) => lease,
-                None => self.desk.next_lease()?,
+                None => self.queue.next_lease()?,
             };
-            if let Some(chunk) = self.desk.begin(lease.id) {
+            if let Some(chunk) = self.queue.begin(lease.id) {
                 self.watch.begins(lease.id, chunk.span);
                 let job = lease.job;
                 *thread = Some(Thread { lease, chunk: Some(chunk.span) });
                 return Some((job, chunk.span));
             }
             self.watch.ends(lease.id);
-            self.desk.end(lease.id);
+            self.queue.end(lease.id);
         }
     }
 
@@ -186,14 +186,14 @@ impl Worker {
             self.watch.drops(id);
         } else if std::mem::take(&mut self.fails) {
             self.watch.fails(id);
-            self.desk.fail(id, "simulated".to_owned());
+            self.queue.fail(id, "simulated".to_owned());
         } else {
             let count = count(lease.job, chunk);
             self.watch.finishes(id, count, duration);
-            return self.desk.finish(id, count, duration);
+            return self.queue.finish(id, count, duration);
         }
         self.watch.ends(id);
-        self.desk.end(id);
+        self.queue.end(id);
         self.threads[thread] = None;
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_model::{Fraction, MOST_OF_COURSE, PartGroup, ProgressHistory, Speed};
+use queens_model::{Fraction, MOST_HISTORY_POINTS, PartGroup, ProgressHistory, Speed};
 
 use super::check::{InvalidMessage, millis};
 use crate::pb;
@@ -59,10 +59,10 @@ impl TryFrom<pb::PartGroup> for PartGroup {
 }
 
 fn at_most(what: &'static str, found: usize) -> Result<(), InvalidMessage> {
-    if found <= MOST_OF_COURSE {
+    if found <= MOST_HISTORY_POINTS {
         return Ok(());
     }
-    let expected = format!("at most {MOST_OF_COURSE}");
+    let expected = format!("at most {MOST_HISTORY_POINTS}");
     Err(InvalidMessage::OutOfRange { what, found: found.to_string(), expected })
 }
 
@@ -89,8 +89,11 @@ mod tests {
         for wrong in [
             pb::ProgressHistory { now: Some(-1.0), ..sent.clone() },
             pb::ProgressHistory { rates: vec![rate(Some(f64::NAN))], ..sent.clone() },
-            pb::ProgressHistory { rates: vec![rate(None); MOST_OF_COURSE + 1], ..sent.clone() },
-            pb::ProgressHistory { groups: vec![group(1, 0, 0, 0.0); MOST_OF_COURSE + 1], ..sent.clone() },
+            pb::ProgressHistory { rates: vec![rate(None); MOST_HISTORY_POINTS + 1], ..sent.clone() },
+            pb::ProgressHistory {
+                groups: vec![group(1, 0, 0, 0.0); MOST_HISTORY_POINTS + 1],
+                ..sent.clone()
+            },
             pb::ProgressHistory { groups: vec![group(4, 3, 2, 0.5)], ..sent.clone() },
             pb::ProgressHistory { groups: vec![group(4, u32::MAX, 1, 0.5)], ..sent.clone() },
             pb::ProgressHistory { groups: vec![group(4, 1, 2, 1.5)], ..sent.clone() },
