@@ -91,8 +91,8 @@ function show(job) {
     const link = h("a", { href: `/jobs/${other}` }, `job ${other}`);
     $("other-pass").replaceChildren(job.second === null ? "This is the second pass of " : "Its second pass is ", link, ".");
   }
-  $("doubt").hidden = job.doubt === null;
-  say($("doubt"), job.doubt === null ? "" : `In doubt: ${job.doubt}.`);
+  $("mismatch").hidden = job.pass_mismatch === null;
+  say($("mismatch"), job.pass_mismatch === null ? "" : `Mismatch: ${job.pass_mismatch}.`);
   $("failure").hidden = !job.failure;
   say($("failure"), job.state === "damaged" ? `Its stored data are inconsistent: ${job.failure}` : job.failure ? `${job.failed} spans failed, ${job.given_up} of them on all connected workers that may try them; last failure: ${job.failure}` : "");
   actions.show(job);

@@ -137,7 +137,7 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
         failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
-        mismatch: (!job.mismatch().is_nothing()).then(|| job.mismatch().to_string()),
+        pass_mismatch: (!job.mismatch().is_nothing()).then(|| job.mismatch().to_string()),
         n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
         ..JobStatus::new(id, entry.n, entry.method, job_state)
     }

@@ -175,7 +175,7 @@ pub struct JobStatus {
     /// The second pass of this job, unless it has none or it was cancelled.
     pub second: Option<JobId>,
     /// The difference of the two passes, in words, if they differ.
-    pub doubt: Option<String>,
+    pub pass_mismatch: Option<String>,
 }
 
 impl JobStatus {
@@ -209,7 +209,7 @@ impl JobStatus {
             terms: Terms::default(),
             n_parts: 0,
             second: None,
-            doubt: None,
+            pass_mismatch: None,
         }
     }
 

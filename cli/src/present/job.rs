@@ -131,7 +131,8 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         (None, Some(first)) => format!("\nsecond pass   of job {first}"),
         (None, None) => String::new(),
     };
-    let doubt = job.doubt.as_ref().map(|doubt| format!("\nin doubt      {doubt}")).unwrap_or_default();
+    let doubt =
+        job.pass_mismatch.as_ref().map(|doubt| format!("\nin doubt      {doubt}")).unwrap_or_default();
     let recount = match job.terms.recount {
         Share::NOTHING => String::new(),
         share => {

@@ -187,7 +187,7 @@ fn passes_that_differ_are_disputed_and_never_done() {
     world.finish();
     let [first, second] = passes(&world);
     assert_eq!([first.state, second.state], [JobState::Disputed; 2]);
-    assert_eq!(first.mismatch.as_deref(), Some("the two passes differ in the solutions of cross 2"));
+    assert_eq!(first.pass_mismatch.as_deref(), Some("the two passes differ in the solutions of cross 2"));
     let waits_for = first.waits_for.as_deref().expect("for somebody");
     assert!(waits_for.starts_with("somebody who finds out why the passes differ"), "{waits_for}");
     assert!(first.is_provisional() && first.agrees().is_none());

@@ -123,7 +123,7 @@ pub struct Job {
     second: Option<String>,
     /// The difference of the two passes, in words; null if they agree, or are not both complete.
     #[cfg_attr(feature = "schema", schema(required))]
-    doubt: Option<String>,
+    pass_mismatch: Option<String>,
     /// The random seed that selects the records to recount, 32 hexadecimal digits; null until the job is done.
     #[cfg_attr(feature = "schema", schema(required))]
     seed: Option<String>,
@@ -182,7 +182,7 @@ impl Job {
             recount_by: job.terms.recount_by.map(|arbiter| arbiter.to_string()),
             second_of: job.terms.second_of.map(|job| job.to_string()),
             second: job.second.map(|job| job.to_string()),
-            doubt: job.doubt.clone(),
+            pass_mismatch: job.pass_mismatch.clone(),
             seed: (job.state == JobState::Done).then(|| format!("{:032x}", job.terms.seed)),
             exported_ms: job.terms.exported_ms,
         }
@@ -227,7 +227,7 @@ mod tests {
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
-                r#""crosses":null,"recount":0.0,"recount_by":null,"second_of":null,"second":null,"doubt":null,"#,
+                r#""crosses":null,"recount":0.0,"recount_by":null,"second_of":null,"second":null,"pass_mismatch":null,"#,
                 r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )
         );

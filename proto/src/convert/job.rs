@@ -85,7 +85,7 @@ impl From<JobStatus> for pb::Job {
             waits_for: job.waits_for.unwrap_or_default(),
             terms: Some(terms),
             parts: job.n_parts,
-            doubt: job.doubt.unwrap_or_default(),
+            pass_mismatch: job.pass_mismatch.unwrap_or_default(),
             identity: job.identity.map(|identity| identity.to_string()).unwrap_or_default(),
         }
     }
@@ -134,7 +134,7 @@ impl TryFrom<pb::Job> for JobStatus {
             },
             terms,
             n_parts: job.parts,
-            doubt: some_line(&job.doubt),
+            pass_mismatch: some_line(&job.pass_mismatch),
             second,
         })
     }

@@ -62,7 +62,7 @@ fn all(job: &JobStatus, palette: Palette) -> Vec<Fact> {
         (None, None) => None,
     };
     let all = [
-        ("in doubt", job.doubt.clone(), bad),
+        ("in doubt", job.pass_mismatch.clone(), bad),
         ("disputed", job.disputes(), bad),
         (if job.state == JobState::Damaged { "damaged" } else { "failed" }, fault(job), bad),
         ("waits for", job.waits_for.clone(), palette.attention()),

@@ -89,6 +89,6 @@ fn note(job: &JobStatus) -> String {
         (None, Some(first)) => Some(format!("second pass of job {first}")),
         (None, None) => None,
     };
-    let notes = [job.doubt.clone(), fault(job), waits, job.part(), pass];
+    let notes = [job.pass_mismatch.clone(), fault(job), waits, job.part(), pass];
     notes.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
