@@ -178,7 +178,7 @@ fn methods_that_there_are_not_and_what_can_not_be_counted_by_halves_are_said_so(
         assert!(outcome.complaint(2).contains("expected auto, search or halves"), "{outcome:?}");
     }
     let outcome = run(queens(["count", "8", "--method", "halves", "--given", "0:0"]));
-    assert!(outcome.complaint(2).contains("by search alone"), "{outcome:?}");
+    assert!(outcome.complaint(2).contains("by search only"), "{outcome:?}");
 }
 
 /// Nodes belong to the search.
