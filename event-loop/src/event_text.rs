@@ -76,7 +76,7 @@ pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
             event_log.add(EventKind::Worker, None, text);
         }
         LedgerEvent::Silent { worker } => {
-            warn!(%worker, "nothing was heard of the worker, its leases are free")
+            warn!(%worker, "nothing was heard of the worker, its leases are free");
         }
         LedgerEvent::Lost(loss) => lost(loss, event_log),
         LedgerEvent::Failed { worker, name, job, failure } => {

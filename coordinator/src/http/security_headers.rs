@@ -4,11 +4,9 @@
 //! the token permits. A user's browser can reach the port too, and it runs scripts of other sites. The server must not
 //! mistake their requests for the user's.
 //! - A page of another site can send a request, but can't read the response. To use the content type of JSON it must
-//!   first
-//! ask (CORS), which is refused. The browser also sends the origin of a request.
+//!   first ask (CORS), which is refused. The browser also sends the origin of a request.
 //! - A page of another site can redirect its own name to this host after it was loaded (DNS rebinding), and then has
-//!   the
-//! same origin. So requests must name this host by an address, or by a name that no stranger can own.
+//!   the same origin. So requests must name this host by an address, or by a name that no stranger can own.
 
 use std::net::IpAddr;
 use std::sync::Arc;
