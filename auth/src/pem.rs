@@ -72,7 +72,7 @@ pub(crate) fn key(path: &Path, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, T
     PrivateKeyDer::from_pem_slice(bytes).map_err(|_| not_there(path, "private key"))
 }
 
-/// Returns the CA certificates in a file, all of which become trusted.
+/// Returns the CA certificates in a file. The caller trusts all of them.
 pub(crate) fn authorities(path: &Path, bytes: &[u8]) -> Result<RootCertStore, TlsError> {
     let mut trusted = RootCertStore::empty();
     for authority in chain(path, bytes)? {

@@ -125,7 +125,7 @@ pub(super) fn progress_history(n_groups: u32, status: Option<JobStatus>) -> From
     FromCoordinator::Job(Box::new(JobNews { id: JobId(2), status, progress_history, counters }))
 }
 
-/// Returns a screen with three jobs, the second of which runs, and two workers.
+/// Returns a screen with two workers and three jobs. The second job runs.
 pub(super) fn screen() -> Screen {
     let mut screen = Screen::new("http://coordinator:50051/".to_owned());
     let jobs = vec![job(1, 14, JobState::Done), job(2, 21, JobState::Running), job(3, 18, JobState::Queued)];

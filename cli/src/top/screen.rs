@@ -109,7 +109,7 @@ impl Screen {
         }
     }
 
-    /// Returns the data needed for what was drawn last.
+    /// Returns the data that the last drawn screen needs.
     pub(crate) fn wanted(&self) -> Wanted {
         let job = self.page.as_ref().map(|page| page.job).or_else(|| self.selected_job().map(|job| job.id));
         let (n_rates, n_groups) = self.room;

@@ -101,7 +101,7 @@ impl Authenticator {
     pub fn open_to_all(store: Option<&StoreLocation>) -> Self {
         let invitations = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
         let invitations = invitations.and_then(|started| {
-            let failed = |error: &StartFailure| warn!(%error, "who decides what is not recorded");
+            let failed = |error: &StartFailure| warn!(%error, "operators' actions are not recorded");
             started.inspect_err(failed).ok()
         });
         Self::new(false, invitations)

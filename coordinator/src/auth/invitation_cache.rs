@@ -33,7 +33,7 @@ pub(crate) struct InvitationCache {
     known: Known,
 }
 
-/// All invitations as of the last read of the store.
+/// All invitations, as the store had them when it was last read.
 type Known = Arc<RwLock<Principals>>;
 
 /// All principals, with indices.

@@ -45,7 +45,7 @@ CREATE TABLE place (
 ) STRICT;
 CREATE TABLE audit (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
-    -- 0: an action of somebody who was let in; 1: somebody was not
+    -- 0: an action of an authenticated caller; 1: a refused request
     refusal INTEGER NOT NULL,
     -- Milliseconds since 1970
     at_ms INTEGER NOT NULL,

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
@@ -60,7 +60,7 @@ pub(crate) type TooLate = fn() -> Response;
 /// Passes a request to its handler with a timeout, and tracks it for its connection.
 pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
     // Connections of a simulated network are not tracked.
-    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
+    let peer = Peer::of(&request);
     let visit = peer.map(RequestGuard::begin);
     if let Some(visit) = &visit {
         request.extensions_mut().insert(visit.clone());

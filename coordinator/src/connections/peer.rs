@@ -4,6 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::extract::{ConnectInfo, Request};
 use queens_auth::Pin;
 use queens_event_loop::LogThrottle;
 use tokio::sync::OwnedSemaphorePermit;
@@ -65,6 +66,11 @@ pub struct Peer {
 impl Peer {
     pub(super) fn new(shared: Arc<Shared>, number: u64, peer: IpAddr) -> Self {
         Self { shared, number, peer, key: None }
+    }
+
+    /// Returns the peer that sent a request; `None` in a simulated network.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        request.extensions().get::<ConnectInfo<Self>>().map(|ConnectInfo(peer)| peer.clone())
     }
 
     /// Returns the address.

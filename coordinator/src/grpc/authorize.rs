@@ -1,6 +1,6 @@
 //! Middleware that authenticates and authorises gRPC requests.
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use tonic::{Code, Status};
@@ -16,7 +16,7 @@ pub(super) async fn authorize(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
+    let peer = Peer::of(&request);
     let address = peer.as_ref().map(Peer::address);
     let (method, path) = (request.method().as_str(), request.uri().path());
     match authenticator.authorize(method, path, request.headers(), peer.as_ref()).await {

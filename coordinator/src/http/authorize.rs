@@ -1,6 +1,6 @@
 //! Middleware that authenticates each request and checks that its sender has the permission for the route.
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -16,7 +16,7 @@ pub(super) async fn authorize(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer.clone());
+    let peer = Peer::of(&request);
     let address = peer.as_ref().map(Peer::address);
     let path = request.extensions().get::<MatchedPath>().cloned();
     // A path without a route needs no permission to be answered 404.

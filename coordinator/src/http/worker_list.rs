@@ -15,7 +15,7 @@ use super::refusal::described::Senseless;
 use super::search_terms::Words;
 use super::state::App;
 
-/// The name of the state of workers whose connection is lost and who may come back, whatever their other state is.
+/// The state of workers that lost their connection and may return. It hides their other state.
 const LOST: &str = "lost";
 
 /// The order of a list of workers.
