@@ -25,8 +25,8 @@ def done(url):
         page = answer.json()
         total = page["total"]
         offset += max(len(page["jobs"]), 1)
-        # A part of a board, which has 'crosses', is no Q(n).
-        yield from (job for job in page["jobs"] if job["state"] == "done" and not job["crosses"])
+        # A part of a board, which has 'part_range', is no Q(n).
+        yield from (job for job in page["jobs"] if job["state"] == "done" and not job["part_range"])
 
 
 def main():

@@ -50,7 +50,7 @@ pub enum InvitationError {
     Unknown,
     /// No invitation has this key.
     #[error(
-        "nobody is invited with the key {0} of this TLS certificate ('queens-coordinator invite --certificate' does that)"
+        "no invitation has the key {0} of this TLS certificate: create one with 'queens-coordinator invite --certificate'"
     )]
     UnknownKey(Pin),
     /// The invitation was revoked.

@@ -66,7 +66,7 @@ pub fn completions(
     for count in &counts {
         let Some(count) = count else { return Ok(None) };
         total.solutions += u128::from(count.solutions);
-        total.nodes += u128::from(count.nodes);
+        total.nodes += u128::from(count.work);
     }
     Ok((counts.len() == n_runs).then_some(total))
 }

@@ -90,7 +90,7 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
         while from < choice.n_subproblems {
             // Spans and counts of many sizes, as in real certificates.
             let until = (from + 1 + random.next() % (2 * step)).min(choice.n_subproblems);
-            let count = Count { solutions: random.next() % (2 * mean), nodes: random.next() % (1 << 40) };
+            let count = Count { solutions: random.next() % (2 * mean), work: random.next() % (1 << 40) };
             spans.push((Span::new(number, from, until).expect("not empty"), count));
             from = until;
         }
@@ -107,11 +107,11 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
             spans.iter_mut().for_each(|(_, count)| count.solutions = 0);
         }
         let solutions = spans.iter().map(|(_, count)| u128::from(count.solutions)).sum();
-        let nodes = spans.iter().map(|(_, count)| u128::from(count.nodes)).sum();
+        let work = spans.iter().map(|(_, count)| u128::from(count.work)).sum();
         left -= weight * solutions;
         let (image, n_subproblems, weight) = (choice.image.index(), choice.n_subproblems, planned.weight());
         let cross =
-            CrossSum { pass: 1, number, image, n_subproblems, weight, solutions, nodes, identity: None };
+            CrossSum { pass: 1, number, image, n_subproblems, weight, solutions, work, identity: None };
         writer.entry(&Entry::Cross(cross)).expect("written");
         for (span, count) in spans {
             let duration_us = random.next() % 100_000_000;
@@ -121,7 +121,7 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
             total.n_records += 1;
         }
         total.solutions += u128::from(weight) * solutions;
-        total.nodes += nodes;
+        total.work += work;
     }
     assert_eq!(left, 0, "the sum is not the published count");
     writer.finish(vec![total], &key).expect("written").into_inner().expect("written");

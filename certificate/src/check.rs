@@ -168,7 +168,7 @@ fn check_whole(n: BoardSize, solutions: u128, header: &Header) -> Result<u128, R
     if known.is_some_and(|known| known.fundamental != fundamental) {
         return Err(Refusal::at(
             "totals",
-            format!("{fundamental} fundamental solutions are not what is published"),
+            format!("{fundamental} fundamental solutions differ from the published number"),
         ));
     }
     Ok(fundamental)

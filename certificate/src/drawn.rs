@@ -14,7 +14,7 @@ pub(crate) fn is_drawn(pass: &Pass, span: Span) -> bool {
     const MILLION: u128 = 1_000_000;
     let mut bytes = [0; 20];
     bytes[..8].copy_from_slice(&pass.job.to_le_bytes());
-    bytes[8..12].copy_from_slice(&span.cross().to_le_bytes());
+    bytes[8..12].copy_from_slice(&span.part().to_le_bytes());
     bytes[12..].copy_from_slice(&span.from().to_le_bytes());
     let hash = SipHasher24::new_with_key(&pass.seed.to_le_bytes()).hash(&bytes);
     (u128::from(hash) * MILLION) >> 64 < u128::from(pass.recount_ppm)

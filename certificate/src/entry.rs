@@ -66,7 +66,7 @@ pub struct CrossSum {
     /// The solutions of all its records, unweighted.
     pub solutions: u128,
     /// Their work, unweighted.
-    pub nodes: u128,
+    pub work: u128,
     /// The identity of their job; `None` in certificates of format 1.
     pub identity: Option<JobIdentity>,
 }
@@ -122,22 +122,22 @@ impl Display for Entry {
                 n_subproblems,
                 weight,
                 solutions,
-                nodes,
+                work,
                 identity,
             }) => {
                 write!(
                     f,
-                    "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{nodes}"
+                    "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{work}"
                 )?;
                 identity.map_or(Ok(()), |identity| write!(f, "\t{identity}"))
             }
             Self::Record(counted) => write!(f, "record\t{counted}"),
             Self::Again { counted, at_ms } => write!(f, "again\t{counted}\t{at_ms}"),
             Self::Verdict(Verdict { pass, span, number, at_ms, agreed, counter, lost, loser }) => {
-                let (cross, from, until) = (span.cross(), span.from(), span.to());
+                let (cross, from, until) = (span.part(), span.from(), span.to());
                 write!(f, "verdict\t{pass}\t{cross}\t{from}\t{until}\t{number}\t{at_ms}")?;
-                write!(f, "\t{}\t{}\t{counter}", agreed.solutions, agreed.nodes)?;
-                write!(f, "\t{}\t{}\t{loser}", lost.solutions, lost.nodes)
+                write!(f, "\t{}\t{}\t{counter}", agreed.solutions, agreed.work)?;
+                write!(f, "\t{}\t{}\t{loser}", lost.solutions, lost.work)
             }
         }
     }
@@ -146,9 +146,9 @@ impl Display for Entry {
 impl Display for Counted {
     /// Writes the fields.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { pass, span, count: Count { solutions, nodes }, duration_us, counter } = self;
-        let (cross, from, until) = (span.cross(), span.from(), span.to());
-        write!(f, "{pass}\t{cross}\t{from}\t{until}\t{solutions}\t{nodes}\t{duration_us}\t{counter}")
+        let Self { pass, span, count: Count { solutions, work }, duration_us, counter } = self;
+        let (cross, from, until) = (span.part(), span.from(), span.to());
+        write!(f, "{pass}\t{cross}\t{from}\t{until}\t{solutions}\t{work}\t{duration_us}\t{counter}")
     }
 }
 
@@ -169,7 +169,7 @@ impl Entry {
                 n_subproblems: fields.number("the number of subproblems")?,
                 weight: fields.number("the weight")?,
                 solutions: fields.number("solutions")?,
-                nodes: fields.number("nodes")?,
+                work: fields.number("nodes")?,
                 identity: fields.more().then(|| identity(&mut fields)).transpose()?,
             }),
             "counter" => Self::Counter {
@@ -221,5 +221,5 @@ fn span(fields: &mut Fields<'_>) -> Result<Span, String> {
 }
 
 fn count(fields: &mut Fields<'_>) -> Result<Count, String> {
-    Ok(Count { solutions: fields.count("solutions")?, nodes: fields.count("nodes")? })
+    Ok(Count { solutions: fields.count("solutions")?, work: fields.count("nodes")? })
 }

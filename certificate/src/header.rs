@@ -97,7 +97,7 @@ pub struct Total {
     /// Their solutions, each with the weight of its part.
     pub solutions: u128,
     /// Their nodes, unweighted.
-    pub nodes: u128,
+    pub work: u128,
 }
 
 /// The lines after the body.
@@ -134,8 +134,8 @@ impl Display for Header {
 impl Display for Footer {
     /// Writes the lines, each with its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for (number, Total { n_records, solutions, nodes }) in (1..).zip(&self.totals) {
-            writeln!(f, "{TOTAL}\t{number}\t{n_records}\t{solutions}\t{nodes}")?;
+        for (number, Total { n_records, solutions, work }) in (1..).zip(&self.totals) {
+            writeln!(f, "{TOTAL}\t{number}\t{n_records}\t{solutions}\t{work}")?;
         }
         writeln!(f, "tree\t{}\t{}", self.n_leaves, to_hex(&self.root))
     }
@@ -268,7 +268,7 @@ impl Footer {
                 Ok(Total {
                     n_records: fields.number("the number of records")?,
                     solutions: fields.number("solutions")?,
-                    nodes: fields.number("nodes")?,
+                    work: fields.number("nodes")?,
                 })
             })?);
         }

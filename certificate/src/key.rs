@@ -99,7 +99,7 @@ impl Key {
         match key.write(dir, &path) {
             // Another process was faster: there is only one key.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::read(&path)?
-                .ok_or_else(|| unusable(io::Error::other("somebody makes and removes it meanwhile"))),
+                .ok_or_else(|| unusable(io::Error::other("another process creates and removes it"))),
             written => written.map(|()| key).map_err(unusable),
         }
     }

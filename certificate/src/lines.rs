@@ -106,7 +106,7 @@ impl<R: Read> Lines<R> {
         match error.kind() {
             ErrorKind::UnexpectedEof => Refusal::at(self.place(), "the file ends here, too early"),
             ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                Refusal::at(self.place(), "what is compressed is damaged, or the file is no certificate")
+                Refusal::at(self.place(), "the compressed data are damaged, or the file is not a certificate")
             }
             _ => error.into(),
         }

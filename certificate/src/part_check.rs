@@ -58,7 +58,7 @@ impl PartCheck<'_> {
                 let found = pass.total;
                 return Err(at(format!(
                     "pass {number} has {} records, {} solutions and {} nodes, its total says {}, {} and {}",
-                    found.n_records, found.solutions, found.nodes, said.n_records, said.solutions, said.nodes
+                    found.n_records, found.solutions, found.work, said.n_records, said.solutions, said.work
                 )));
             }
         }
@@ -260,7 +260,7 @@ fn agreement(header: &Header, passes: &[PassCheck<'_>]) -> Result<Agreement, Str
     }
     // Two images of a part are different search trees. A few may have equal sizes, but not all.
     const TOO_MANY: usize = 8;
-    let counted = first.sums.iter().filter(|(_, nodes)| *nodes > 0).count();
+    let counted = first.sums.iter().filter(|(_, work)| *work > 0).count();
     if counted >= TOO_MANY && first.sums == second.sums {
         return Err("all crosses have the same nodes in both passes: one is a copy of the other".to_owned());
     }
@@ -313,9 +313,9 @@ fn report(pass: &PassCheck<'_>, kind: Kind, alone: Unconfirmed) -> PassReport {
         total: pass.total,
         n_again: evidence.n_again,
         n_confirmed: evidence.n_confirmed,
-        confirmed_nodes: evidence.confirmed_nodes,
+        confirmed_work: evidence.confirmed_work,
         n_by_one: alone.n_records,
-        nodes_by_one: alone.nodes,
+        work_by_one: alone.work,
         n_verdicts: evidence.n_verdicts,
     }
 }

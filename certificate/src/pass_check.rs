@@ -53,7 +53,7 @@ pub(crate) struct PassCheck<'a> {
 struct Sum {
     until: u64,
     solutions: u128,
-    nodes: u128,
+    work: u128,
     /// The workers with unconfirmed records.
     names: BTreeMap<Who, Unconfirmed>,
 }
@@ -106,10 +106,10 @@ impl<'a> PassCheck<'a> {
     /// Adds a record of the open part.
     pub(crate) fn record(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
         self.close_record()?;
-        let Counted { span, count: Count { solutions, nodes }, counter, .. } = *found;
-        let open = self.open.as_mut().filter(|(cross, _)| cross.number == span.cross());
+        let Counted { span, count: Count { solutions, work }, counter, .. } = *found;
+        let open = self.open.as_mut().filter(|(cross, _)| cross.number == span.part());
         let Some((cross, sum)) = open else {
-            return Err(format!("{span} stands where cross {} has not begun, or is over", span.cross()));
+            return Err(format!("{span} stands where cross {} has not begun, or is over", span.part()));
         };
         if span.from() < sum.until {
             return Err(format!("{span} overlaps the record before it, which ends at {}", sum.until));
@@ -124,7 +124,7 @@ impl<'a> PassCheck<'a> {
         // A sum of fewer than 2^64 numbers below 2^63.
         sum.until = span.to();
         sum.solutions += u128::from(solutions);
-        sum.nodes += u128::from(nodes);
+        sum.work += u128::from(work);
         self.total.n_records += 1;
         let rule = Rule { is_drawn: is_drawn(self.said, span), recount_by: self.said.recount_by };
         self.evidence.open(*found, name.clone(), rule);
@@ -156,8 +156,8 @@ impl<'a> PassCheck<'a> {
     /// Ends the last record.
     fn close_record(&mut self) -> Result<(), String> {
         let alone = self.evidence.close()?;
-        if let (Some((name, nodes)), Some((_, sum))) = (alone, &mut self.open) {
-            sum.names.entry(name).or_default().add(nodes);
+        if let (Some((name, work)), Some((_, sum))) = (alone, &mut self.open) {
+            sum.names.entry(name).or_default().add(work);
         }
         Ok(())
     }
@@ -166,12 +166,11 @@ impl<'a> PassCheck<'a> {
     fn close(&mut self, next: Option<u32>) -> Result<(), String> {
         self.close_record()?;
         if let Some((cross, sum)) = self.open.take() {
-            let CrossSum { number, n_subproblems, weight, solutions, nodes, .. } = cross;
+            let CrossSum { number, n_subproblems, weight, solutions, work, .. } = cross;
             if sum.until != n_subproblems {
                 return Err(missing(number, sum.until..n_subproblems));
             }
-            for (what, found, claimed) in
-                [("solutions", sum.solutions, solutions), ("nodes", sum.nodes, nodes)]
+            for (what, found, claimed) in [("solutions", sum.solutions, solutions), ("nodes", sum.work, work)]
             {
                 if found != claimed {
                     return Err(format!(
@@ -182,8 +181,8 @@ impl<'a> PassCheck<'a> {
             let overflow = || "the sums are over 2^128".to_owned();
             let weighted = u128::from(weight).checked_mul(solutions).ok_or_else(overflow)?;
             self.total.solutions = self.total.solutions.checked_add(weighted).ok_or_else(overflow)?;
-            self.total.nodes = self.total.nodes.checked_add(nodes).ok_or_else(overflow)?;
-            self.sums.push((solutions, nodes));
+            self.total.work = self.total.work.checked_add(work).ok_or_else(overflow)?;
+            self.sums.push((solutions, work));
             self.counted_by.push(sum.names);
             self.next = number + 1;
         }

@@ -94,7 +94,7 @@ fn find(input: impl Read, wanted: Wanted) -> Result<Found, Refusal> {
             match Entry::read(lines.take()?).map_err(|what| Refusal::at(lines.place(), what))? {
                 Entry::Cross(_) => cross = index,
                 Entry::Record(Counted { pass, span, counter, .. }) => {
-                    let is_it = (pass, span.cross()) == (wanted.pass, wanted.cross)
+                    let is_it = (pass, span.part()) == (wanted.pass, wanted.cross)
                         && (span.from()..span.to()).contains(&wanted.subproblem);
                     if is_it && found.is_none() {
                         // Counters come first, and their numbers start at 0.
@@ -174,7 +174,7 @@ pub fn check_proof(input: impl Read, keys: &[PublicKey]) -> Result<Proved, Refus
     else {
         return Err(Refusal::at(lines.place(), "expected a counter, a cross and a record"));
     };
-    let belongs = (counted.pass, counted.span.cross()) == (cross.pass, cross.number);
+    let belongs = (counted.pass, counted.span.part()) == (cross.pass, cross.number);
     if !belongs || counted.counter != number || u64::from(number) != counter_index {
         return Err(Refusal::at(lines.place(), "the record is not of this cross and this counter"));
     }

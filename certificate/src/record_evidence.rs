@@ -22,7 +22,7 @@ pub(crate) struct RecordEvidence {
     /// Records that a second party has confirmed. If the pass names a party for that, it must be one of the two.
     pub(crate) n_confirmed: u64,
     /// The nodes of the confirmed records.
-    pub(crate) confirmed_nodes: u128,
+    pub(crate) confirmed_work: u128,
     /// The workers that have lost a dispute.
     pub(crate) losers: BTreeSet<Who>,
     /// The unconfirmed records of each worker.
@@ -33,13 +33,13 @@ pub(crate) struct RecordEvidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unconfirmed {
     pub(crate) n_records: u64,
-    pub(crate) nodes: u128,
+    pub(crate) work: u128,
 }
 
 impl Unconfirmed {
-    pub(crate) fn add(&mut self, nodes: u64) {
+    pub(crate) fn add(&mut self, work: u64) {
         self.n_records += 1;
-        self.nodes += u128::from(nodes);
+        self.work += u128::from(work);
     }
 }
 
@@ -47,7 +47,7 @@ impl Sum for Unconfirmed {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, it| Self {
             n_records: sum.n_records + it.n_records,
-            nodes: sum.nodes + it.nodes,
+            work: sum.work + it.work,
         })
     }
 }
@@ -85,8 +85,8 @@ struct Decided {
 /// The solutions and nodes of a count.
 type Numbers = (u64, u64);
 
-fn numbers(Count { solutions, nodes }: Count) -> Numbers {
-    (solutions, nodes)
+fn numbers(Count { solutions, work }: Count) -> Numbers {
+    (solutions, work)
 }
 
 impl RecordEvidence {
@@ -160,9 +160,9 @@ impl RecordEvidence {
         for (name, other) in &record.again {
             if *other != count && !record.has_lost(name, numbers(*other)) {
                 return Err(format!(
-                    "{name} counted {} solutions and {} nodes of {span}, the record has {} and {}, and no verdict \
+                    "{name} counted {} solutions and {} work of {span}, the record has {} and {}, and no verdict \
                      says who is right",
-                    other.solutions, other.nodes, count.solutions, count.nodes
+                    other.solutions, other.work, count.solutions, count.work
                 ));
             }
         }
@@ -187,7 +187,7 @@ impl RecordEvidence {
         });
         if is_confirmed && is_by_whom_it_should {
             self.n_confirmed += 1;
-            self.confirmed_nodes += u128::from(count.nodes);
+            self.confirmed_work += u128::from(count.work);
             return Ok(None);
         }
         if let Some(by) = record.rule.recount_by.filter(|_| is_confirmed) {
@@ -202,8 +202,8 @@ impl RecordEvidence {
                 "{span} was drawn to be counted again, and no second {noun} has confirmed it"
             ));
         }
-        self.unconfirmed.entry(record.name.clone()).or_default().add(count.nodes);
-        Ok(Some((record.name, count.nodes)))
+        self.unconfirmed.entry(record.name.clone()).or_default().add(count.work);
+        Ok(Some((record.name, count.work)))
     }
 }
 

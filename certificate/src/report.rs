@@ -65,13 +65,13 @@ pub struct PassReport {
     /// The number of records that another party has confirmed; another name in format 1.
     pub n_confirmed: u64,
     /// The nodes of those records.
-    pub confirmed_nodes: u128,
+    pub confirmed_work: u128,
     /// The number of records that rest on one party (one name in format 1). No other party has confirmed them. If there
     /// is another pass, that party has unconfirmed records there, too, in the same part if the method is the same. It
     /// may have falsified both alike.
     pub n_by_one: u64,
     /// The nodes of those records.
-    pub nodes_by_one: u128,
+    pub work_by_one: u128,
     /// The number of decided disputes.
     pub n_verdicts: u64,
 }
@@ -101,9 +101,9 @@ pub struct SampleReport {
     /// The number of recounted records.
     pub n_recounted: u64,
     /// Their nodes.
-    pub nodes: u128,
+    pub work: u128,
     /// The nodes of all records.
-    pub all_nodes: u128,
+    pub all_work: u128,
     /// The duration of the recount.
     pub elapsed: Duration,
 }

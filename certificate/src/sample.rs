@@ -56,7 +56,7 @@ pub(crate) struct Draw {
     /// The record with the smallest hash among those that were not drawn.
     next: Option<Drawn>,
     n_records: u64,
-    nodes: u128,
+    work: u128,
 }
 
 /// A drawn record. The smallest hashes are drawn first.
@@ -68,26 +68,26 @@ struct Drawn {
     pass: u8,
     span: Span,
     solutions: u64,
-    nodes: u64,
+    work: u64,
 }
 
 impl Draw {
     pub(crate) fn of(sample: Sample) -> Self {
-        Self { sample, drawn: BinaryHeap::new(), next: None, n_records: 0, nodes: 0 }
+        Self { sample, drawn: BinaryHeap::new(), next: None, n_records: 0, work: 0 }
     }
 
     /// Considers a record of a pass with this plan.
     pub(crate) fn see(&mut self, counted: &Counted, kind: Kind) -> Result<(), String> {
         self.n_records += 1;
-        self.nodes += u128::from(counted.count.nodes);
-        let Counted { pass, span, count: Count { solutions, nodes }, .. } = *counted;
+        self.work += u128::from(counted.count.work);
+        let Counted { pass, span, count: Count { solutions, work }, .. } = *counted;
         let mut bytes = [0; 13];
         bytes[0] = pass;
-        bytes[1..5].copy_from_slice(&span.cross().to_le_bytes());
+        bytes[1..5].copy_from_slice(&span.part().to_le_bytes());
         bytes[5..].copy_from_slice(&span.from().to_le_bytes());
         let hash = SipHasher13::new_with_keys(self.sample.seed, 0).hash(&bytes);
         let is_halves = kind.method == queens_solver::Method::Halves;
-        let drawn = Drawn { hash, is_second: kind.is_second, is_halves, pass, span, solutions, nodes };
+        let drawn = Drawn { hash, is_second: kind.is_second, is_halves, pass, span, solutions, work };
         match self.sample.extent {
             Extent::Time(_) if self.drawn.len() < MOST_TIMED => self.drawn.push(drawn),
             Extent::Time(_) => {
@@ -135,7 +135,7 @@ impl Draw {
             match found {
                 Ok(true) => {
                     told(n_done.fetch_add(1, Ordering::Relaxed) + 1, drawn.len() as u64);
-                    u128::from(drawn[i].nodes)
+                    u128::from(drawn[i].work)
                 }
                 Ok(false) => 0,
                 Err(refusal) => {
@@ -146,7 +146,7 @@ impl Draw {
                 }
             }
         });
-        let nodes: Vec<u128> = counted.map_err(|error| Refusal::Io(io::Error::other(error.to_string())))?;
+        let work: Vec<u128> = counted.map_err(|error| Refusal::Io(io::Error::other(error.to_string())))?;
         if let Some(refusal) = wrong.into_inner().unwrap_or(None) {
             return Err(refusal);
         }
@@ -157,8 +157,8 @@ impl Draw {
             seed: self.sample.seed,
             n_records: self.n_records,
             n_recounted: n_done.into_inner(),
-            nodes: nodes.iter().sum(),
-            all_nodes: self.nodes,
+            work: work.iter().sum(),
+            all_work: self.work,
             elapsed: began.elapsed(),
         })
     }
@@ -166,22 +166,22 @@ impl Draw {
 
 /// Recounts a record; returns `false` if that was stopped. A wrong record is an error.
 fn recount(drawn: &Drawn, plans: &Plans<'_>, kernel: Kernel, stop: &AtomicBool) -> Result<bool, Refusal> {
-    let Drawn { is_second, is_halves, pass, span, solutions, nodes, .. } = *drawn;
+    let Drawn { is_second, is_halves, pass, span, solutions, work, .. } = *drawn;
     let method = if is_halves { queens_solver::Method::Halves } else { queens_solver::Method::Search };
     let place = format!("pass {pass}, {span}");
-    let planned = plans.get(Kind { method, is_second }).and_then(|plan| plan.part(span.cross()));
+    let planned = plans.get(Kind { method, is_second }).and_then(|plan| plan.part(span.part()));
     let Some(planned) = planned else { return Err(Refusal::at(place, "it is in no plan")) };
     let Some(found) = planned.subproblems().count(span.from()..span.to(), kernel, stop) else {
         return Ok(false);
     };
-    if found == (Count { solutions, nodes }) {
+    if found == (Count { solutions, work }) {
         return Ok(true);
     }
-    let Count { solutions: right, nodes: right_nodes } = found;
+    let Count { solutions: right, work: right_work } = found;
     Err(Refusal::at(
         place,
         format!(
-            "counted again it has {right} solutions and {right_nodes} nodes, the certificate says {solutions} and {nodes}"
+            "counted again it has {right} solutions and {right_work} nodes, the certificate says {solutions} and {work}"
         ),
     ))
 }

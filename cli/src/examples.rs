@@ -110,7 +110,7 @@ pub(crate) const EXAMPLES: [Examples; 31] = [
     (
         "contributions",
         [
-            ("queens contributions 3", "who has counted job 3"),
+            ("queens contributions 3", "the contributions to job 3"),
             ("queens contributions 3 --output json", "for a program"),
             ("queens contributions 3 | sort -k 6 -n -r", "by the share of each"),
         ],
@@ -118,7 +118,7 @@ pub(crate) const EXAMPLES: [Examples; 31] = [
     (
         "cancel",
         [
-            ("queens cancel 3", "nobody counts job 3 any more"),
+            ("queens cancel 3", "stop counting job 3"),
             ("queens cancel 3 --output json", "for a program"),
             ("queens cancel 3 --token-file operator.token", "who was invited with a token"),
         ],
@@ -142,7 +142,7 @@ pub(crate) const EXAMPLES: [Examples; 31] = [
     (
         "workers drain",
         [
-            ("queens workers drain rack1", "they report what they hold, and leave"),
+            ("queens workers drain rack1", "its workers report their counts, and leave"),
             ("queens workers drain rack1 --output json", "how many there were"),
             ("queens workers drain 'rack 2'", "a name with a space"),
         ],
@@ -198,7 +198,7 @@ pub(crate) const EXAMPLES: [Examples; 31] = [
     (
         "verdicts",
         [
-            ("queens verdicts 3", "who was right about job 3, and who was not"),
+            ("queens verdicts 3", "the decided disputes of job 3"),
             ("queens verdicts 3 --output json", "for a program"),
             ("queens verdicts 3 --token-file viewer.token", "who was invited with a token"),
         ],
@@ -207,7 +207,7 @@ pub(crate) const EXAMPLES: [Examples; 31] = [
         "audit",
         [
             ("queens audit", "the latest 100"),
-            ("queens audit --limit 20 --no-refusals", "without who was not let in"),
+            ("queens audit --limit 20 --no-refusals", "without refused log-ins"),
             ("queens audit --limit 10000 --output json > audit.json", "to be kept"),
         ],
     ),

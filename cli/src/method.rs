@@ -136,8 +136,8 @@ fn faster(n: BoardSize, kernel: Kernel) -> Method {
 fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> Option<f64> {
     let n_threads = default_threads();
     let (sampler, sample) = probe(n, method, kernel, n_threads, PROBING).ok()?;
-    let nodes = board_nodes(&sampler, &sample, n_threads).ok()?;
-    Some(board_time(&sampler, &sample, nodes).value).filter(|seconds| *seconds > 0.0)
+    let work = board_nodes(&sampler, &sample, n_threads).ok()?;
+    Some(board_time(&sampler, &sample, work).value).filter(|seconds| *seconds > 0.0)
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl Measured {
 /// Returns the name of a method's samples.
 pub(crate) const fn samples_of(method: Method) -> &'static str {
     match method {
-        Method::Search => "crosses",
+        Method::Search => "parts",
         Method::Halves => "samples of halves",
     }
 }
@@ -107,13 +107,13 @@ pub(crate) fn board_nodes(
     n_threads: NonZeroUsize,
 ) -> anyhow::Result<Measured> {
     if is_whole_board(sampler, sample.len()) {
-        let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
-        return Ok(Measured::exact(nodes as f64));
+        let work: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.work)).sum();
+        return Ok(Measured::exact(work as f64));
     }
     let n_samples = sampler.n_samples();
     let n_descents = u32::try_from(DESCENTS_OF_ALL / n_samples.max(1)).unwrap_or(u32::MAX).max(1);
-    let all = parallel(n_threads, n_samples, |_| true, |i| sampler.nodes(i, n_descents))?;
-    let mean = Measured::ratio(all.iter().map(|&nodes| (nodes, 1.0)));
+    let all = parallel(n_threads, n_samples, |_| true, |i| sampler.work(i, n_descents))?;
+    let mean = Measured::ratio(all.iter().map(|&work| (work, 1.0)));
     Ok(mean.times(Measured::exact(n_samples as f64)))
 }
 
@@ -148,7 +148,7 @@ fn per_node(
         return Measured::exact(sample.iter().map(|(part, timed)| term(part, timed)).fold(0.0, f64::add));
     }
     let pairs = sample.iter().map(|(part, timed)| {
-        (part.stands_for() * term(part, timed), part.stands_for() * timed.count.nodes as f64)
+        (part.stands_for() * term(part, timed), part.stands_for() * timed.count.work as f64)
     });
     Measured::ratio(pairs).times(board_nodes)
 }
@@ -187,8 +187,8 @@ mod tests {
             .map(|i| sampler.part(i))
             .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
             .collect();
-        let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
-        let solutions = board_solutions(&sampler, &sample, nodes);
+        let work = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+        let solutions = board_solutions(&sampler, &sample, work);
         let published = published(n).expect("up to 27 they are").solutions as f64;
         assert!(solutions.error < 0.12, "n = {n}, {method}: {solutions:?}");
         (solutions.value - published) / (solutions.error * published)
@@ -222,10 +222,10 @@ mod tests {
             let sampler = Sampler::new(n, Method::Halves);
             let timed = |part: SampledPart| (part.clone(), Timed::new(&part, Kernel::best()));
             let sample: Vec<_> = (0..n_estimates * n_samples).map(|i| timed(sampler.part(i))).collect();
-            let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+            let work = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
             let published = published(n).expect("up to 27 they are").solutions as f64;
             let estimate = |some: &[_]| {
-                let Measured { value, error } = board_solutions(&sampler, some, nodes);
+                let Measured { value, error } = board_solutions(&sampler, some, work);
                 Measured { value: value / published, error }
             };
             self.small.extend(sample.chunks(n_samples).map(estimate));
@@ -290,10 +290,10 @@ mod tests {
                 .map(|i| sampler.part(i))
                 .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
                 .collect();
-            let nodes = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
-            let solutions = board_solutions(&sampler, &sample, nodes);
+            let work = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+            let solutions = board_solutions(&sampler, &sample, work);
             let published = published(n).expect("up to 27 they are").solutions as f64;
-            assert_eq!((solutions.value, solutions.error, nodes.error), (published, 0.0, 0.0), "n = {n}");
+            assert_eq!((solutions.value, solutions.error, work.error), (published, 0.0, 0.0), "n = {n}");
         }
     }
 }

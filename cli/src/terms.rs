@@ -3,14 +3,14 @@
 use std::str::FromStr;
 
 use clap::Args;
-use queens_model::{Crosses, Name, Priority, Share, Submission};
+use queens_model::{Name, PartRange, Priority, Share, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TermsArgs {
-    /// Count only these crosses of the plan (parts, by halves), such as 0..100, without the end
-    #[arg(long, env = "QUEENS_CROSSES", value_name = "A..B")]
-    crosses: Option<Crosses>,
+    /// Count only these parts of the plan, such as 0..100, without the end
+    #[arg(long = "parts", env = "QUEENS_PARTS", value_name = "A..B")]
+    part_range: Option<PartRange>,
 
     /// Have this percentage of the work recounted by other workers: 0 to 100. By default 1 from n = 20 on, unless all
     /// connected workers share one invitation; always 1 with --recount-by
@@ -40,7 +40,7 @@ impl RecountByArgs {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct SecondPassArgs {
-    /// Count everything a second time: each cross on another image, or by the other METHOD, 'search' or 'halves'
+    /// Count everything a second time: each part on another image, or by the other METHOD, 'search' or 'halves'
     #[arg(
         long,
         value_name = "METHOD",
@@ -80,7 +80,7 @@ impl SecondPassArgs {
 impl TermsArgs {
     /// Returns whether the terms name parts of a plan, which differ between boards.
     pub(crate) const fn are_of_one_board(&self) -> bool {
-        self.crosses.is_some()
+        self.part_range.is_some()
     }
 
     /// Returns the submission of a job on these terms. The user has confirmed the cost, if necessary.
@@ -89,7 +89,7 @@ impl TermsArgs {
             n,
             method,
             priority,
-            crosses: self.crosses,
+            part_range: self.part_range,
             recount: self.recount,
             // The coordinator resolves the party.
             recount_by: None,

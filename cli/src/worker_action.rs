@@ -24,7 +24,7 @@ impl WorkerAction {
     /// Describes the result for this many workers of a name.
     pub(crate) fn describe(self, n_workers: u64, name: &Name) -> String {
         let done = match self {
-            Self::Drain => "sent home",
+            Self::Drain => "draining",
             Self::Block => "blocked",
             Self::Unblock => "not blocked",
         };

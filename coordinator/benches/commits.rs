@@ -1,6 +1,6 @@
 //! Benchmarks durable reports per second of each store, with one or more reports per transaction, as in the event loop.
 //!
-//! A report is a record and the new coverage of its cross. Directories are created in `TMPDIR`. The database server
+//! A report is a record and the new coverage of its part. Directories are created in `TMPDIR`. The database server
 //! must be otherwise idle.
 //!
 //! ```console
@@ -25,7 +25,7 @@ const N_CROSSES: u32 = 1000;
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_secs(1);
 
-/// A store with a job, and the coverage of each cross.
+/// A store with a job, and the coverage of each part.
 struct Filled {
     name: &'static str,
     store: Box<dyn Store>,
@@ -57,7 +57,7 @@ impl Filled {
     fn report(&mut self) -> [Write; 2] {
         let number = self.next;
         self.next += 1;
-        let cross = u32::try_from(number % u64::from(N_CROSSES)).expect("few");
+        let part = u32::try_from(number % u64::from(N_CROSSES)).expect("few");
         let from = number / u64::from(N_CROSSES) * 10;
         let name = |text: String| text.parse().expect("a name");
         let source = Source {
@@ -67,19 +67,19 @@ impl Filled {
             party: Party::of_name(&name(format!("worker-{}", number % 100))),
         };
         let record = Record {
-            span: Span::new(cross, from, from + 10).expect("not empty"),
-            count: Count { solutions: 1 << 30, nodes: 1 << 40 },
+            span: Span::new(part, from, from + 10).expect("not empty"),
+            count: Count { solutions: 1 << 30, work: 1 << 40 },
             duration: Duration::from_secs(1),
             lease: LeaseId(1 << 40),
             source: Arc::new(source),
         };
-        let coverage = &mut self.covered[cross as usize];
+        let coverage = &mut self.covered[part as usize];
         let merged = coverage.recorded.insert(from..from + 10);
         coverage.solutions += 1 << 30;
-        coverage.nodes += 1 << 40;
+        coverage.work += 1 << 40;
         let starts = merged.iter().map(|range| range.start).chain([from]);
         let change = coverage.change(starts.collect::<Vec<_>>());
-        [Write::Record { job: JOB, record }, Write::Coverage { job: JOB, cross, change }]
+        [Write::Record { job: JOB, record }, Write::Coverage { job: JOB, part, change }]
     }
 }
 

@@ -1,7 +1,7 @@
 //! Benchmarks how long a store takes to draw records for recounts, which blocks the event loop.
 //!
-//! The store has two passes of equally many records, evenly over all crosses, by as many names as there are workers.
-//! The second pass is searched alone, and with the names that counted its crosses in the first.
+//! The store has two passes of equally many records, evenly over all parts, by as many names as there are workers.
+//! The second pass is searched alone, and with the names that counted its parts in the first.
 //!
 //! ```console
 //! $ cargo bench -p queens-coordinator --bench looks -- RECORDS CROSSES NAMES
@@ -24,9 +24,9 @@ const BATCH: usize = 10_000;
 
 fn main() {
     let numbers: Vec<u64> = env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
-    println!("   records  crosses  names  first pass  wanted     looks  median ms  longest ms  in all s");
-    if let [n_records, n_crosses, n_names] = numbers[..] {
-        return measure(n_records, n_crosses, n_names);
+    println!("   records    parts  names  first pass  wanted     looks  median ms  longest ms  in all s");
+    if let [n_records, n_parts, n_names] = numbers[..] {
+        return measure(n_records, n_parts, n_names);
     }
     measure(10_000, 1000, 100);
     measure(1_000_000, 1000, 100);
@@ -34,20 +34,20 @@ fn main() {
     measure(1_000_000, 10, 10_000);
 }
 
-fn measure(n_records: u64, n_crosses: u64, n_names: u64) {
+fn measure(n_records: u64, n_parts: u64, n_names: u64) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut store = SqliteStore::open(dir.path()).expect("opens");
     let n = BoardSize::new(16).expect("a board size");
-    let n_parts = crosses_in_counting_order(n).len();
+    let n_planned = crosses_in_counting_order(n).len();
     let names: Vec<Arc<Source>> = (0..n_names).map(source).collect();
     for job in [JobId(1), JobId(2)] {
         let mut entry = JobEntry::new(job, n, Method::Search, 1_800_000_000_000).identified();
         entry.terms.second_of = (job == JobId(2)).then_some(JobId(1));
         let choice = Choice { image: Symmetry::IDENTITY, n_subproblems: n_records, work: n_records.into() };
-        let choices = vec![choice; n_parts];
+        let choices = vec![choice; n_planned];
         store.commit(&[Write::Job(entry), Write::Plan { job, choices }]).expect("commits");
         let records: Vec<Write> =
-            (0..n_records).map(|number| record(job, number, n_records / n_crosses, &names)).collect();
+            (0..n_records).map(|number| record(job, number, n_records / n_parts, &names)).collect();
         records.chunks(BATCH).for_each(|batch| store.commit(batch).expect("commits"));
     }
     for first_pass in [None, Some(JobId(1))] {
@@ -76,7 +76,7 @@ fn measure(n_records: u64, n_crosses: u64, n_names: u64) {
         let millis = |time: Duration| time.as_secs_f64() * 1e3;
         let is_with = if first_pass.is_some() { "with" } else { "without" };
         println!(
-            "{n_records:10}  {n_crosses:7}  {n_names:5}  {is_with:>10}  {n_wanted:6}  {:8}  {:9.2}  {:10.2}  {total:8.2}",
+            "{n_records:10}  {n_parts:7}  {n_names:5}  {is_with:>10}  {n_wanted:6}  {:8}  {:9.2}  {:10.2}  {total:8.2}",
             times.len(),
             millis(times[times.len() / 2]),
             times.last().copied().map_or(0.0, millis)
@@ -90,14 +90,14 @@ fn source(number: u64) -> Arc<Source> {
     Arc::new(Source { name, build: Name::of_any("0"), kernel: Name::of_any("none"), party })
 }
 
-/// Returns the record with a number: each cross has `of_each`, of one subproblem each.
+/// Returns the record with a number: each part has `of_each`, of one subproblem each.
 fn record(job: JobId, number: u64, of_each: u64, names: &[Arc<Source>]) -> Write {
-    let (cross, from) = (u32::try_from(number / of_each).expect("few"), number % of_each);
+    let (part, from) = (u32::try_from(number / of_each).expect("few"), number % of_each);
     // Each name's records are scattered, as with many workers that take small leases in turn.
     let mixed = (number ^ job.0 << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let source = Arc::clone(&names[usize::try_from(mixed).expect("fits") % names.len()]);
-    let count = Count { solutions: 1, nodes: 1 };
-    let span = Span::new(cross, from, from + 1).expect("not empty");
+    let count = Count { solutions: 1, work: 1 };
+    let span = Span::new(part, from, from + 1).expect("not empty");
     Write::Record {
         job,
         record: Record { span, count, duration: Duration::from_micros(1), lease: LeaseId(1), source },

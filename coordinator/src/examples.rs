@@ -102,7 +102,7 @@ pub(crate) const EXAMPLES: [Examples; 13] = [
     (
         "recover",
         [
-            ("queens-coordinator recover jobs saved", "what proves itself of jobs"),
+            ("queens-coordinator recover jobs saved", "the provable records of jobs"),
             ("queens-coordinator recover broken.db saved", "of a backup"),
             ("queens-coordinator recover a b && queens-coordinator check b", "and prove it"),
         ],

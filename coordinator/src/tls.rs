@@ -101,7 +101,7 @@ impl Tls {
     fn look(&self) -> Result<(), TlsError> {
         let before = self.now(|now| now.loaded.clone());
         if let Some(loaded) = self.files.load_if_changed(&before)? {
-            info!(pin = %loaded.pin(), "the TLS files have changed: new connections are shown what is in them now");
+            info!(pin = %loaded.pin(), "the TLS files have changed: new connections use them");
             *self.now.write().unwrap_or_else(PoisonError::into_inner) = Now::new(loaded);
         }
         Ok(())

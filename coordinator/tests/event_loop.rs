@@ -183,7 +183,7 @@ async fn acknowledged(worker: &mut Link<ToCoordinator, ToWorker>) {
 
 fn report(lease: &Lease) -> (Span, Report) {
     let span = lease.spans[0].span;
-    let count = Count { solutions: 0, nodes: 1 };
+    let count = Count { solutions: 0, work: 1 };
     let delta = Delta { job: lease.job, lease: lease.id, span, count, duration: Duration::from_millis(1) };
     (span, Report { sequence: 1, deltas: vec![delta], finished: Vec::new() })
 }

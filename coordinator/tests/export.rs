@@ -12,7 +12,7 @@ use queens_certificate::{Agreement, Extent, Options, PartyDigest, Refusal, Repor
 use queens_ledger::store::{
     Coverage, JobEntry, Phase, Record, SecondCount, Source, Store, StoreError, Verdict, Write,
 };
-use queens_model::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Share, Terms};
+use queens_model::{Arbiter, JobId, LeaseId, Name, PartRange, Party, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Kernel, Method, Plan, Span};
 use queens_store::certificate::ExportError;
 use queens_store::sqlite::{SqliteStore, audit, export_to, note_exported, recover};
@@ -66,9 +66,9 @@ impl Job {
         Self { plan, terms: Terms { second_of: Some(JobId(1)), ..self.terms }, ..self }
     }
 
-    fn crosses(self, crosses: Range<u32>) -> Self {
-        let crosses = Some(Crosses::new(crosses.start, crosses.end).expect("not empty"));
-        Self { terms: Terms { crosses, ..self.terms }, ..self }
+    fn parts(self, parts: Range<u32>) -> Self {
+        let part_range = Some(PartRange::new(parts.start, parts.end).expect("not empty"));
+        Self { terms: Terms { part_range, ..self.terms }, ..self }
     }
 
     fn entry(&self) -> JobEntry {
@@ -82,25 +82,25 @@ impl Job {
         let job = self.id;
         let choices: Vec<Choice> = self.plan.parts().iter().map(|part| *part.choice()).collect();
         let mut writes = vec![Write::Job(self.entry()), Write::Plan { job, choices }];
-        for (cross, planned) in (0..).zip(self.plan.parts()) {
-            if self.terms.crosses.is_some_and(|crosses| !crosses.contains(cross)) {
+        for (part, planned) in (0..).zip(self.plan.parts()) {
+            if self.terms.part_range.is_some_and(|parts| !parts.contains(part)) {
                 continue;
             }
             let (mut coverage, n) = (Coverage::default(), planned.choice().n_subproblems);
             for from in (0..n).step_by(usize::try_from(STEP).expect("small")) {
                 let until = (from + STEP).min(n);
                 let count = planned.subproblems().count(from..until, Kernel::Portable, &NEVER);
-                let (count, span) = (count.expect("nobody stops it"), Span::new(cross, from, until));
+                let (count, span) = (count.expect("nobody stops it"), Span::new(part, from, until));
                 let span = span.expect("not empty");
                 let duration = Duration::from_micros(500);
                 let record = Record { span, count, duration, lease: LeaseId(1), source: source(name) };
                 coverage.recorded.insert(from..until);
                 coverage.solutions += u128::from(count.solutions);
-                coverage.nodes += u128::from(count.nodes);
+                coverage.work += u128::from(count.work);
                 writes.push(Write::Record { job, record });
             }
             let change = coverage.change(coverage.recorded.ranges().map(|range| range.start));
-            writes.push(Write::Coverage { job, cross, change });
+            writes.push(Write::Coverage { job, part, change });
         }
         writes
     }
@@ -194,7 +194,7 @@ fn second_counts_and_verdicts_are_in_the_certificate() {
     let mut writes = job.writes("anna");
     for (i, record) in records(&writes).into_iter().enumerate() {
         let (job, right) = (job.id, record.count);
-        let wrong = Count { solutions: right.solutions + 1, nodes: right.nodes };
+        let wrong = Count { solutions: right.solutions + 1, work: right.work };
         let again = |count, name: &str| Write::SecondCount { job, count: second_count(&record, count, name) };
         writes.push(again(right, "bert"));
         match i {
@@ -212,7 +212,7 @@ fn second_counts_and_verdicts_are_in_the_certificate() {
             // A verdict on another span, from when this one was shorter, says nothing about it.
             2 => {
                 let (from, until) = (record.span.from(), record.span.to() - 1);
-                let span = Span::new(record.span.cross(), from, until).expect("not empty");
+                let span = Span::new(record.span.part(), from, until).expect("not empty");
                 let shorter = SecondCount { span, ..second_count(&record, wrong, "carl") };
                 writes.push(Write::SecondCount { job, count: shorter });
             }
@@ -288,7 +288,7 @@ fn rows_that_are_missing_are_noticed() {
         let (job, right) = (first.id, record.count);
         writes.push(Write::SecondCount { job, count: second_count(&record, right, "bert") });
         for (number, name) in (0..3).zip(["carl", "dora", "emil"]).filter(|_| i == 0) {
-            let wrong = Count { solutions: right.solutions + 1, nodes: right.nodes };
+            let wrong = Count { solutions: right.solutions + 1, work: right.work };
             writes.push(Write::SecondCount { job, count: second_count(&record, wrong, name) });
             let verdict = Verdict { number, ..verdict(&record, wrong, name, "anna") };
             writes.push(Write::Verdict { job, verdict });
@@ -299,9 +299,9 @@ fn rows_that_are_missing_are_noticed() {
         ("", ""),
         ("UPDATE job SET second_of = NULL WHERE id = 2", "digest"),
         ("DELETE FROM job WHERE id = 2", "job"),
-        ("DELETE FROM record WHERE job = 2 AND cross = 3", "without a record"),
-        ("DELETE FROM coverage_range WHERE job = 2 AND cross = 3", "coverage of job 2, cross 3"),
-        ("DELETE FROM second_count WHERE cross = 3 AND first = 0", "was drawn to be counted again"),
+        ("DELETE FROM record WHERE job = 2 AND part = 3", "without a record"),
+        ("DELETE FROM coverage_range WHERE job = 2 AND part = 3", "coverage of job 2, part 3"),
+        ("DELETE FROM second_count WHERE part = 3 AND first = 0", "was drawn to be counted again"),
         ("DELETE FROM second_count", "was drawn to be counted again"),
         ("DELETE FROM verdict WHERE number = 1", "one is missing"),
         ("DELETE FROM verdict WHERE number = 2", "nothing is decided"),
@@ -327,7 +327,7 @@ fn rows_that_are_missing_are_noticed() {
 
 #[test]
 fn parts_of_boards_are_exported_as_parts() {
-    let dir = dir_of(&Job::new(1, Method::Search).crosses(3..20).writes("anna"));
+    let dir = dir_of(&Job::new(1, Method::Search).parts(3..20).writes("anna"));
     let report = checked(dir.path(), 1).expect("it holds");
     assert_eq!((report.crosses, report.fundamental), (3..20, None));
 }

@@ -1,4 +1,4 @@
-//! Measures a report and a restart with half a million gaps in the coverage of a cross, fewer in a debug build. The
+//! Measures a report and a restart with half a million gaps in the coverage of a part, fewer in a debug build. The
 //! test checks the number of rows, and prints the times.
 
 use std::io::{self, Write as _};
@@ -16,7 +16,7 @@ const N_GAPS: u64 = if cfg!(debug_assertions) { 30_000 } else { 500_000 };
 
 const N_REPORTS: usize = 100;
 
-/// Returns the writes of a job in which every other subproblem of the first cross is recorded, and nothing else.
+/// Returns the writes of a job in which every other subproblem of the first part is recorded, and nothing else.
 fn gaps() -> [Write; 3] {
     let (job, n) = (JobId(1), BoardSize::new(6).expect("a board size"));
     let row = JobEntry { phase: Phase::Active, ..JobEntry::new(job, n, Method::Search, 1_800_000_000_000) };
@@ -24,10 +24,10 @@ fn gaps() -> [Write; 3] {
         |n_subproblems| Choice { image: Symmetry::IDENTITY, n_subproblems, work: n_subproblems.into() };
     let mut choices = vec![choice(0); crosses_in_counting_order(n).len()];
     choices[0] = choice(2 * N_GAPS);
-    let mut coverage = Coverage { solutions: N_GAPS.into(), nodes: N_GAPS.into(), ..Coverage::default() };
+    let mut coverage = Coverage { solutions: N_GAPS.into(), work: N_GAPS.into(), ..Coverage::default() };
     (0..N_GAPS).for_each(|i| _ = coverage.recorded.insert(2 * i..2 * i + 1));
     let change = coverage.change((0..N_GAPS).map(|i| 2 * i));
-    [Write::Job(row), Write::Plan { job, choices }, Write::Coverage { job, cross: 0, change }]
+    [Write::Job(row), Write::Plan { job, choices }, Write::Coverage { job, part: 0, change }]
 }
 
 /// Prints a line even if the test harness captures output.
@@ -80,7 +80,7 @@ fn a_report_changes_few_rows_however_many_gaps_there_are() {
         if lease.spans.is_empty() {
             leases.pop();
         }
-        let count = Count { solutions: 1, nodes: 1 };
+        let count = Count { solutions: 1, work: 1 };
         let delta = Delta { job, lease: id, span, count, duration: Duration::from_micros(1) };
         n_reports += 1;
         let report = Report { sequence: n_reports as u64, deltas: vec![delta], finished: Vec::new() };

@@ -65,7 +65,7 @@ impl RealDisk for Directory {
             n_records: audit.n_records,
             is_complete: audit.is_complete(),
             total: audit.total,
-            nodes: audit.nodes,
+            work: audit.work,
         };
         audits.into_iter().map(audited).collect()
     }

@@ -14,17 +14,17 @@ CREATE TABLE blocked_worker (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO "blocked_worker" VALUES('bert','','',1895515568756890675);
 CREATE TABLE coverage (
-    -- The sum of each cross's records: with the ranges, all that a starting coordinator reads of them.
+    -- The sum of each part's records: with the ranges, all that a starting coordinator reads of them.
     job         INTEGER NOT NULL,
-    cross       INTEGER NOT NULL,
+    part       INTEGER NOT NULL,
     n_recorded  INTEGER NOT NULL CHECK (n_recorded >= 0),          -- recorded subproblems
     solutions   TEXT NOT NULL,                                     -- unweighted, decimal
-    nodes       TEXT NOT NULL,                                     -- work, as of the records, decimal
+    work        TEXT NOT NULL,                                     -- work, as of the records, decimal
     n_ranges    INTEGER NOT NULL CHECK (n_ranges >= 0),            -- its rows in coverage_range
     fingerprint INTEGER NOT NULL,                                  -- of all of those
     digest      INTEGER NOT NULL,
-    PRIMARY KEY (job, cross),
-    FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
+    PRIMARY KEY (job, part),
+    FOREIGN KEY (job, part) REFERENCES plan_part (job, number)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO "coverage" VALUES(1,0,1,'0','0',1,8311861578736502650,3385406125689103022);
 INSERT INTO "coverage" VALUES(1,1,1,'0','0',1,8311861578736502650,-7894689527394200975);
@@ -53,14 +53,14 @@ INSERT INTO "coverage" VALUES(2,17,1,'0','0',1,8311861578736502650,3343828869697
 INSERT INTO "coverage" VALUES(3,0,15,'26','22',1,-1274373341382357441,-7519225192490311640);
 INSERT INTO "coverage" VALUES(3,1,20,'20','44',1,-6136429832033894090,-4382363307742234123);
 CREATE TABLE coverage_range (
-    -- The recorded subproblems of each cross: ranges that do not touch.
+    -- The recorded subproblems of each part: ranges that do not touch.
     job       INTEGER NOT NULL,
-    cross     INTEGER NOT NULL,
+    part     INTEGER NOT NULL,
     first     INTEGER NOT NULL CHECK (first >= 0),                 -- first subproblem
     until     INTEGER NOT NULL CHECK (until > first),              -- subproblem after the last
     digest    INTEGER NOT NULL,
-    PRIMARY KEY (job, cross, first),
-    FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
+    PRIMARY KEY (job, part, first),
+    FOREIGN KEY (job, part) REFERENCES plan_part (job, number)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO "coverage_range" VALUES(1,0,0,1,-8369259566533342436);
 INSERT INTO "coverage_range" VALUES(1,1,0,1,7194916420067731356);
@@ -99,17 +99,17 @@ CREATE TABLE job (
     active_ms     INTEGER NOT NULL CHECK (active_ms >= 0),         -- milliseconds it has been counted
     n_verified    INTEGER NOT NULL CHECK (n_verified >= 0),        -- records a second count has confirmed
     n_disputed    INTEGER NOT NULL CHECK (n_disputed >= 0),        -- records a second count has contradicted
-    n_crosses     INTEGER CHECK (n_crosses >= 0),                  -- its rows in plan_cross; NULL: no plan yet
+    n_parts     INTEGER CHECK (n_parts >= 0),                  -- its rows in plan_part; NULL: no plan yet
     -- Higher first, and what is equal in the order of submission.
     priority      INTEGER NOT NULL CHECK (priority BETWEEN -1000 AND 1000),
     paused        INTEGER NOT NULL CHECK (paused IN (0, 1)),       -- 1: an operator has stopped it for now
-    plan_digest   INTEGER,                                         -- of all its rows in plan_cross; NULL: no plan yet
+    plan_digest   INTEGER,                                         -- of all its rows in plan_part; NULL: no plan yet
     started_ms    INTEGER CHECK (started_ms >= 0),                 -- when it was first counted; NULL: not yet, or not known
     finished_ms   INTEGER CHECK (finished_ms >= 0),                -- when it was done or given up; NULL: not yet, or not known
     method        TEXT NOT NULL,                                   -- how it is counted: search or halves
-    -- The only crosses that are counted: from this one to that before the next column's. NULL: all.
-    crosses_from  INTEGER CHECK (crosses_from >= 0),
-    crosses_to    INTEGER CHECK (crosses_to > crosses_from),
+    -- The only parts that are counted: from this one to that before the next column's. NULL: all.
+    parts_from  INTEGER CHECK (parts_from >= 0),
+    parts_to    INTEGER CHECK (parts_to > parts_from),
     -- The share of its work that is counted again, in parts per million.
     recount       INTEGER NOT NULL CHECK (recount BETWEEN 0 AND 1000000),
     second_of     INTEGER REFERENCES job (id),                     -- the job of which this is the second pass
@@ -137,8 +137,8 @@ INSERT INTO "job_identity" VALUES(2,'156051507600105962e21b702b612c1f',737143270
 INSERT INTO "job_identity" VALUES(3,'0a1d042b2185e3211a265f3c66b53d7e',-2772047216777384731);
 INSERT INTO "job_identity" VALUES(4,'03285bf841fbb1fbb8c2f44d764767e0',-8391370237634006666);
 INSERT INTO "job_identity" VALUES(5,'ea15751d5654f019dcdfb12d34a09fb9',-1688010575845550315);
-CREATE TABLE plan_cross (
-    -- What planning decided about each cross.
+CREATE TABLE plan_part (
+    -- What planning decided about each part.
     job           INTEGER NOT NULL REFERENCES job (id),
     number        INTEGER NOT NULL CHECK (number >= 0),            -- its place in the plan, from 0
     image         INTEGER NOT NULL CHECK (image BETWEEN 0 AND 7),  -- turned or mirrored board it is counted on
@@ -147,119 +147,119 @@ CREATE TABLE plan_cross (
     digest        INTEGER NOT NULL,
     PRIMARY KEY (job, number)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO "plan_cross" VALUES(1,0,0,1,'1',-6808232101884840594);
-INSERT INTO "plan_cross" VALUES(1,1,0,1,'1',-3967345563164264761);
-INSERT INTO "plan_cross" VALUES(1,2,0,1,'1',-7699108040090590685);
-INSERT INTO "plan_cross" VALUES(1,3,0,1,'1',-6294785981802739692);
-INSERT INTO "plan_cross" VALUES(1,4,0,1,'1',7944384947704627831);
-INSERT INTO "plan_cross" VALUES(1,5,0,1,'1',3416700317706000620);
-INSERT INTO "plan_cross" VALUES(2,0,0,1,'1',5856623298876790663);
-INSERT INTO "plan_cross" VALUES(2,1,0,1,'1',3272598811131336376);
-INSERT INTO "plan_cross" VALUES(2,2,0,1,'1',34217120223265682);
-INSERT INTO "plan_cross" VALUES(2,3,0,1,'1',-8791207970429798980);
-INSERT INTO "plan_cross" VALUES(2,4,0,1,'3',-6203044936797638832);
-INSERT INTO "plan_cross" VALUES(2,5,0,1,'1',-2759540581306213020);
-INSERT INTO "plan_cross" VALUES(2,6,0,1,'1',2207420358601551247);
-INSERT INTO "plan_cross" VALUES(2,7,0,1,'1',7219077308399227512);
-INSERT INTO "plan_cross" VALUES(2,8,0,1,'1',2175782690374811808);
-INSERT INTO "plan_cross" VALUES(2,9,0,1,'1',-8946437781879374032);
-INSERT INTO "plan_cross" VALUES(2,10,0,1,'1',9088032341942890949);
-INSERT INTO "plan_cross" VALUES(2,11,0,1,'1',-3382498942570876961);
-INSERT INTO "plan_cross" VALUES(2,12,0,1,'1',4187923873707597771);
-INSERT INTO "plan_cross" VALUES(2,13,0,1,'1',-7864634820887846641);
-INSERT INTO "plan_cross" VALUES(2,14,0,1,'1',-2358996236337015288);
-INSERT INTO "plan_cross" VALUES(2,15,0,1,'1',-7456789444732495104);
-INSERT INTO "plan_cross" VALUES(2,16,0,1,'1',5504771421235852946);
-INSERT INTO "plan_cross" VALUES(2,17,0,1,'1',-6364798485261657101);
-INSERT INTO "plan_cross" VALUES(3,0,0,15,'16',-6461010654839054061);
-INSERT INTO "plan_cross" VALUES(3,1,0,20,'50',-6775968453226142952);
-INSERT INTO "plan_cross" VALUES(4,0,0,1,'5',2088100375605042562);
-INSERT INTO "plan_cross" VALUES(4,1,0,1,'1',-8136979872027835367);
-INSERT INTO "plan_cross" VALUES(4,2,0,1,'2',-2062421188735968257);
-INSERT INTO "plan_cross" VALUES(4,3,0,1,'9',-1308153342300814892);
-INSERT INTO "plan_cross" VALUES(4,4,0,1,'2',1275051348239540850);
-INSERT INTO "plan_cross" VALUES(4,5,0,1,'2',-781918387824630808);
-INSERT INTO "plan_cross" VALUES(4,6,0,1,'2',195787889251327752);
-INSERT INTO "plan_cross" VALUES(4,7,0,1,'2',-6380181660415795772);
-INSERT INTO "plan_cross" VALUES(4,8,0,1,'10',-2123797067296719120);
-INSERT INTO "plan_cross" VALUES(4,9,0,1,'2',-3051355348913593817);
-INSERT INTO "plan_cross" VALUES(4,10,0,1,'9',-7762509176832290117);
-INSERT INTO "plan_cross" VALUES(4,11,0,1,'2',-3222365162588365224);
-INSERT INTO "plan_cross" VALUES(4,12,0,1,'3',-2650522571657235352);
-INSERT INTO "plan_cross" VALUES(4,13,0,1,'11',5866613698200633670);
-INSERT INTO "plan_cross" VALUES(4,14,0,1,'5',7723110811192720444);
-INSERT INTO "plan_cross" VALUES(4,15,0,1,'4',-2879796593451329895);
-INSERT INTO "plan_cross" VALUES(4,16,0,1,'4',7903614718192040354);
-INSERT INTO "plan_cross" VALUES(4,17,0,1,'5',-3695209577701176623);
-INSERT INTO "plan_cross" VALUES(4,18,0,1,'3',4431301304040827832);
-INSERT INTO "plan_cross" VALUES(4,19,0,1,'5',-9014262905740022602);
-INSERT INTO "plan_cross" VALUES(4,20,0,1,'2',6286677981197898925);
-INSERT INTO "plan_cross" VALUES(4,21,0,1,'2',948866195078431432);
-INSERT INTO "plan_cross" VALUES(4,22,0,1,'7',1011843912019379632);
-INSERT INTO "plan_cross" VALUES(4,23,0,1,'3',4807902653333834675);
-INSERT INTO "plan_cross" VALUES(4,24,0,1,'2',-1209892944655383399);
-INSERT INTO "plan_cross" VALUES(4,25,0,1,'5',-7846071974358943041);
-INSERT INTO "plan_cross" VALUES(4,26,0,1,'6',4536328114198580316);
-INSERT INTO "plan_cross" VALUES(4,27,0,1,'3',-2904448233760726541);
-INSERT INTO "plan_cross" VALUES(4,28,0,1,'4',-8717789818811611827);
-INSERT INTO "plan_cross" VALUES(4,29,0,1,'8',227004571332279481);
-INSERT INTO "plan_cross" VALUES(4,30,0,1,'3',-727097669011356146);
-INSERT INTO "plan_cross" VALUES(4,31,0,1,'4',-637549842217071051);
-INSERT INTO "plan_cross" VALUES(4,32,0,1,'1',2153449051146611680);
-INSERT INTO "plan_cross" VALUES(4,33,0,1,'13',679144507331933767);
-INSERT INTO "plan_cross" VALUES(4,34,0,1,'3',2849666954913211538);
-INSERT INTO "plan_cross" VALUES(4,35,0,1,'1',5661098361689214661);
-INSERT INTO "plan_cross" VALUES(4,36,0,1,'11',-7744304821270436637);
-INSERT INTO "plan_cross" VALUES(4,37,0,1,'5',1916490367721661198);
-INSERT INTO "plan_cross" VALUES(4,38,0,1,'10',443861888231987854);
-INSERT INTO "plan_cross" VALUES(4,39,0,1,'10',6957093661119375248);
-INSERT INTO "plan_cross" VALUES(4,40,0,1,'4',-7926673426849196443);
-INSERT INTO "plan_cross" VALUES(4,41,0,1,'2',6100033669467380713);
-INSERT INTO "plan_cross" VALUES(4,42,0,1,'5',8953858188613986398);
-INSERT INTO "plan_cross" VALUES(4,43,0,1,'5',2349204852485617325);
-INSERT INTO "plan_cross" VALUES(4,44,0,1,'4',-6787298070861040658);
-INSERT INTO "plan_cross" VALUES(4,45,0,1,'6',-1510289541731880429);
-INSERT INTO "plan_cross" VALUES(4,46,0,1,'3',8683799722367410530);
-INSERT INTO "plan_cross" VALUES(4,47,0,1,'3',2716655625194991668);
-INSERT INTO "plan_cross" VALUES(4,48,0,1,'12',2414404967902717557);
-INSERT INTO "plan_cross" VALUES(4,49,0,1,'3',1093825144276081992);
-INSERT INTO "plan_cross" VALUES(4,50,0,1,'2',-8880417831079315709);
-INSERT INTO "plan_cross" VALUES(4,51,0,1,'4',379351541567303072);
-INSERT INTO "plan_cross" VALUES(4,52,0,1,'1',-4129922380593202056);
-INSERT INTO "plan_cross" VALUES(4,53,0,1,'3',1826531168763700982);
-INSERT INTO "plan_cross" VALUES(4,54,0,1,'2',-368568032375465917);
-INSERT INTO "plan_cross" VALUES(4,55,0,1,'2',-5133548916402066486);
-INSERT INTO "plan_cross" VALUES(4,56,0,1,'3',-3378847147816102001);
-INSERT INTO "plan_cross" VALUES(4,57,0,1,'3',912672062694430342);
-INSERT INTO "plan_cross" VALUES(4,58,0,1,'9',-1698026536843761404);
-INSERT INTO "plan_cross" VALUES(4,59,0,1,'9',-6731548950549197251);
-INSERT INTO "plan_cross" VALUES(4,60,0,1,'4',-7312468604741693612);
-INSERT INTO "plan_cross" VALUES(4,61,0,1,'2',-175701258183991269);
-INSERT INTO "plan_cross" VALUES(4,62,0,1,'5',-6323752527154850353);
-INSERT INTO "plan_cross" VALUES(4,63,0,1,'5',261607908891113701);
-INSERT INTO "plan_cross" VALUES(4,64,0,1,'2',-3332153325404242336);
-INSERT INTO "plan_cross" VALUES(4,65,0,1,'3',338446804702311985);
-INSERT INTO "plan_cross" VALUES(4,66,0,1,'3',-1126719568078790049);
-INSERT INTO "plan_cross" VALUES(4,67,0,1,'3',-5589129594852185290);
-INSERT INTO "plan_cross" VALUES(4,68,0,1,'4',2554482706427523352);
-INSERT INTO "plan_cross" VALUES(4,69,0,1,'3',8291363435472946751);
-INSERT INTO "plan_cross" VALUES(4,70,0,1,'1',-5360146784974330123);
-INSERT INTO "plan_cross" VALUES(4,71,0,1,'4',9176886520567515940);
+INSERT INTO "plan_part" VALUES(1,0,0,1,'1',-6808232101884840594);
+INSERT INTO "plan_part" VALUES(1,1,0,1,'1',-3967345563164264761);
+INSERT INTO "plan_part" VALUES(1,2,0,1,'1',-7699108040090590685);
+INSERT INTO "plan_part" VALUES(1,3,0,1,'1',-6294785981802739692);
+INSERT INTO "plan_part" VALUES(1,4,0,1,'1',7944384947704627831);
+INSERT INTO "plan_part" VALUES(1,5,0,1,'1',3416700317706000620);
+INSERT INTO "plan_part" VALUES(2,0,0,1,'1',5856623298876790663);
+INSERT INTO "plan_part" VALUES(2,1,0,1,'1',3272598811131336376);
+INSERT INTO "plan_part" VALUES(2,2,0,1,'1',34217120223265682);
+INSERT INTO "plan_part" VALUES(2,3,0,1,'1',-8791207970429798980);
+INSERT INTO "plan_part" VALUES(2,4,0,1,'3',-6203044936797638832);
+INSERT INTO "plan_part" VALUES(2,5,0,1,'1',-2759540581306213020);
+INSERT INTO "plan_part" VALUES(2,6,0,1,'1',2207420358601551247);
+INSERT INTO "plan_part" VALUES(2,7,0,1,'1',7219077308399227512);
+INSERT INTO "plan_part" VALUES(2,8,0,1,'1',2175782690374811808);
+INSERT INTO "plan_part" VALUES(2,9,0,1,'1',-8946437781879374032);
+INSERT INTO "plan_part" VALUES(2,10,0,1,'1',9088032341942890949);
+INSERT INTO "plan_part" VALUES(2,11,0,1,'1',-3382498942570876961);
+INSERT INTO "plan_part" VALUES(2,12,0,1,'1',4187923873707597771);
+INSERT INTO "plan_part" VALUES(2,13,0,1,'1',-7864634820887846641);
+INSERT INTO "plan_part" VALUES(2,14,0,1,'1',-2358996236337015288);
+INSERT INTO "plan_part" VALUES(2,15,0,1,'1',-7456789444732495104);
+INSERT INTO "plan_part" VALUES(2,16,0,1,'1',5504771421235852946);
+INSERT INTO "plan_part" VALUES(2,17,0,1,'1',-6364798485261657101);
+INSERT INTO "plan_part" VALUES(3,0,0,15,'16',-6461010654839054061);
+INSERT INTO "plan_part" VALUES(3,1,0,20,'50',-6775968453226142952);
+INSERT INTO "plan_part" VALUES(4,0,0,1,'5',2088100375605042562);
+INSERT INTO "plan_part" VALUES(4,1,0,1,'1',-8136979872027835367);
+INSERT INTO "plan_part" VALUES(4,2,0,1,'2',-2062421188735968257);
+INSERT INTO "plan_part" VALUES(4,3,0,1,'9',-1308153342300814892);
+INSERT INTO "plan_part" VALUES(4,4,0,1,'2',1275051348239540850);
+INSERT INTO "plan_part" VALUES(4,5,0,1,'2',-781918387824630808);
+INSERT INTO "plan_part" VALUES(4,6,0,1,'2',195787889251327752);
+INSERT INTO "plan_part" VALUES(4,7,0,1,'2',-6380181660415795772);
+INSERT INTO "plan_part" VALUES(4,8,0,1,'10',-2123797067296719120);
+INSERT INTO "plan_part" VALUES(4,9,0,1,'2',-3051355348913593817);
+INSERT INTO "plan_part" VALUES(4,10,0,1,'9',-7762509176832290117);
+INSERT INTO "plan_part" VALUES(4,11,0,1,'2',-3222365162588365224);
+INSERT INTO "plan_part" VALUES(4,12,0,1,'3',-2650522571657235352);
+INSERT INTO "plan_part" VALUES(4,13,0,1,'11',5866613698200633670);
+INSERT INTO "plan_part" VALUES(4,14,0,1,'5',7723110811192720444);
+INSERT INTO "plan_part" VALUES(4,15,0,1,'4',-2879796593451329895);
+INSERT INTO "plan_part" VALUES(4,16,0,1,'4',7903614718192040354);
+INSERT INTO "plan_part" VALUES(4,17,0,1,'5',-3695209577701176623);
+INSERT INTO "plan_part" VALUES(4,18,0,1,'3',4431301304040827832);
+INSERT INTO "plan_part" VALUES(4,19,0,1,'5',-9014262905740022602);
+INSERT INTO "plan_part" VALUES(4,20,0,1,'2',6286677981197898925);
+INSERT INTO "plan_part" VALUES(4,21,0,1,'2',948866195078431432);
+INSERT INTO "plan_part" VALUES(4,22,0,1,'7',1011843912019379632);
+INSERT INTO "plan_part" VALUES(4,23,0,1,'3',4807902653333834675);
+INSERT INTO "plan_part" VALUES(4,24,0,1,'2',-1209892944655383399);
+INSERT INTO "plan_part" VALUES(4,25,0,1,'5',-7846071974358943041);
+INSERT INTO "plan_part" VALUES(4,26,0,1,'6',4536328114198580316);
+INSERT INTO "plan_part" VALUES(4,27,0,1,'3',-2904448233760726541);
+INSERT INTO "plan_part" VALUES(4,28,0,1,'4',-8717789818811611827);
+INSERT INTO "plan_part" VALUES(4,29,0,1,'8',227004571332279481);
+INSERT INTO "plan_part" VALUES(4,30,0,1,'3',-727097669011356146);
+INSERT INTO "plan_part" VALUES(4,31,0,1,'4',-637549842217071051);
+INSERT INTO "plan_part" VALUES(4,32,0,1,'1',2153449051146611680);
+INSERT INTO "plan_part" VALUES(4,33,0,1,'13',679144507331933767);
+INSERT INTO "plan_part" VALUES(4,34,0,1,'3',2849666954913211538);
+INSERT INTO "plan_part" VALUES(4,35,0,1,'1',5661098361689214661);
+INSERT INTO "plan_part" VALUES(4,36,0,1,'11',-7744304821270436637);
+INSERT INTO "plan_part" VALUES(4,37,0,1,'5',1916490367721661198);
+INSERT INTO "plan_part" VALUES(4,38,0,1,'10',443861888231987854);
+INSERT INTO "plan_part" VALUES(4,39,0,1,'10',6957093661119375248);
+INSERT INTO "plan_part" VALUES(4,40,0,1,'4',-7926673426849196443);
+INSERT INTO "plan_part" VALUES(4,41,0,1,'2',6100033669467380713);
+INSERT INTO "plan_part" VALUES(4,42,0,1,'5',8953858188613986398);
+INSERT INTO "plan_part" VALUES(4,43,0,1,'5',2349204852485617325);
+INSERT INTO "plan_part" VALUES(4,44,0,1,'4',-6787298070861040658);
+INSERT INTO "plan_part" VALUES(4,45,0,1,'6',-1510289541731880429);
+INSERT INTO "plan_part" VALUES(4,46,0,1,'3',8683799722367410530);
+INSERT INTO "plan_part" VALUES(4,47,0,1,'3',2716655625194991668);
+INSERT INTO "plan_part" VALUES(4,48,0,1,'12',2414404967902717557);
+INSERT INTO "plan_part" VALUES(4,49,0,1,'3',1093825144276081992);
+INSERT INTO "plan_part" VALUES(4,50,0,1,'2',-8880417831079315709);
+INSERT INTO "plan_part" VALUES(4,51,0,1,'4',379351541567303072);
+INSERT INTO "plan_part" VALUES(4,52,0,1,'1',-4129922380593202056);
+INSERT INTO "plan_part" VALUES(4,53,0,1,'3',1826531168763700982);
+INSERT INTO "plan_part" VALUES(4,54,0,1,'2',-368568032375465917);
+INSERT INTO "plan_part" VALUES(4,55,0,1,'2',-5133548916402066486);
+INSERT INTO "plan_part" VALUES(4,56,0,1,'3',-3378847147816102001);
+INSERT INTO "plan_part" VALUES(4,57,0,1,'3',912672062694430342);
+INSERT INTO "plan_part" VALUES(4,58,0,1,'9',-1698026536843761404);
+INSERT INTO "plan_part" VALUES(4,59,0,1,'9',-6731548950549197251);
+INSERT INTO "plan_part" VALUES(4,60,0,1,'4',-7312468604741693612);
+INSERT INTO "plan_part" VALUES(4,61,0,1,'2',-175701258183991269);
+INSERT INTO "plan_part" VALUES(4,62,0,1,'5',-6323752527154850353);
+INSERT INTO "plan_part" VALUES(4,63,0,1,'5',261607908891113701);
+INSERT INTO "plan_part" VALUES(4,64,0,1,'2',-3332153325404242336);
+INSERT INTO "plan_part" VALUES(4,65,0,1,'3',338446804702311985);
+INSERT INTO "plan_part" VALUES(4,66,0,1,'3',-1126719568078790049);
+INSERT INTO "plan_part" VALUES(4,67,0,1,'3',-5589129594852185290);
+INSERT INTO "plan_part" VALUES(4,68,0,1,'4',2554482706427523352);
+INSERT INTO "plan_part" VALUES(4,69,0,1,'3',8291363435472946751);
+INSERT INTO "plan_part" VALUES(4,70,0,1,'1',-5360146784974330123);
+INSERT INTO "plan_part" VALUES(4,71,0,1,'4',9176886520567515940);
 CREATE TABLE record (
     -- The evidence: spans counted once, which never overlap. The total of a job is the sum of
-    -- solutions times the weight of the cross.
+    -- solutions times the weight of the part.
     job         INTEGER NOT NULL,
-    cross       INTEGER NOT NULL,
+    part       INTEGER NOT NULL,
     first       INTEGER NOT NULL CHECK (first >= 0),               -- first subproblem
     until       INTEGER NOT NULL CHECK (until > first),            -- subproblem after the last
     solutions   INTEGER NOT NULL CHECK (solutions >= 0),           -- unweighted
-    nodes       INTEGER NOT NULL CHECK (nodes >= 0),               -- work: queens placed; of halves, units
+    work        INTEGER NOT NULL CHECK (nodes >= 0),               -- work: queens placed; of halves, units
     duration_us INTEGER NOT NULL CHECK (duration_us >= 0),         -- microseconds one thread took
     lease       INTEGER NOT NULL CHECK (lease >= 0),               -- token of the lease it was counted under
     source      INTEGER NOT NULL REFERENCES source (id),
     digest      INTEGER NOT NULL,
-    PRIMARY KEY (job, cross, first),
-    FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
+    PRIMARY KEY (job, part, first),
+    FOREIGN KEY (job, part) REFERENCES plan_part (job, number)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO "record" VALUES(1,0,0,1,0,0,772,3156342002354749440,1,3009224455823190325);
 INSERT INTO "record" VALUES(1,1,0,1,0,0,5,3156342002354749440,1,-8688799923239240453);
@@ -290,18 +290,18 @@ INSERT INTO "record" VALUES(3,1,0,20,20,44,57,3156342006649716737,1,472731583235
 CREATE TABLE second_count (
     -- Further counts of recorded spans, each of a whole record, by others than who counted that.
     job         INTEGER NOT NULL,
-    cross       INTEGER NOT NULL,
+    part       INTEGER NOT NULL,
     first       INTEGER NOT NULL CHECK (first >= 0),               -- first subproblem
     party       TEXT NOT NULL,                                     -- who counted it, as of its source
     until       INTEGER NOT NULL CHECK (until > first),            -- subproblem after the last
     solutions   INTEGER NOT NULL CHECK (solutions >= 0),           -- unweighted
-    nodes       INTEGER NOT NULL CHECK (nodes >= 0),               -- work, as of records
+    work        INTEGER NOT NULL CHECK (nodes >= 0),               -- work, as of records
     duration_us INTEGER NOT NULL CHECK (duration_us >= 0),         -- microseconds one thread took
     source      INTEGER NOT NULL REFERENCES source (id),
     at_ms       INTEGER NOT NULL CHECK (at_ms >= 0),               -- when it was reported, milliseconds since 1970
     digest      INTEGER NOT NULL,
-    PRIMARY KEY (job, cross, first, party),
-    FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
+    PRIMARY KEY (job, part, first, party),
+    FOREIGN KEY (job, part) REFERENCES plan_part (job, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE source (
     -- Who counted, and with what. Records share these rows.
@@ -318,19 +318,19 @@ INSERT INTO "source" VALUES(1,'anna','0.1.0','avx512','c9dfab3e9e3c831c8d9083f5c
 CREATE TABLE verdict (
     -- Spans of which there were different counts, and on which two parties have agreed.
     job            INTEGER NOT NULL,
-    cross          INTEGER NOT NULL,
+    part          INTEGER NOT NULL,
     first          INTEGER NOT NULL CHECK (first >= 0),            -- first subproblem
     number         INTEGER NOT NULL CHECK (number >= 0),           -- of the verdicts on this span, from 0
     until          INTEGER NOT NULL CHECK (until > first),         -- subproblem after the last
     at_ms          INTEGER NOT NULL CHECK (at_ms >= 0),            -- when it was found, milliseconds since 1970
     solutions      INTEGER NOT NULL CHECK (solutions >= 0),        -- what two parties have counted
-    nodes          INTEGER NOT NULL CHECK (nodes >= 0),
+    work           INTEGER NOT NULL CHECK (nodes >= 0),
     source         INTEGER NOT NULL REFERENCES source (id),        -- one of them
     lost_solutions INTEGER NOT NULL CHECK (lost_solutions >= 0),   -- what it was held against
-    lost_nodes     INTEGER NOT NULL CHECK (lost_nodes >= 0),
+    lost_work     INTEGER NOT NULL CHECK (lost_work >= 0),
     lost_source    INTEGER NOT NULL REFERENCES source (id),        -- who had counted that
     digest         INTEGER NOT NULL,
-    PRIMARY KEY (job, cross, first, number),
-    FOREIGN KEY (job, cross) REFERENCES plan_cross (job, number)
+    PRIMARY KEY (job, part, first, number),
+    FOREIGN KEY (job, part) REFERENCES plan_part (job, number)
 ) STRICT, WITHOUT ROWID;
 COMMIT;

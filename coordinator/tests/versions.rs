@@ -32,8 +32,8 @@ fn texts(dir: &Path, sql: &str) -> Vec<String> {
 }
 
 fn records(dir: &Path) -> Vec<String> {
-    let sql = "SELECT json_array(job, cross, first, until, solutions, nodes, duration_us, lease, worker, build, kernel)
-               FROM record JOIN source ON source.id = source ORDER BY job, cross, first";
+    let sql = "SELECT json_array(job, part, first, until, solutions, work, duration_us, lease, worker, build, kernel)
+               FROM record JOIN source ON source.id = source ORDER BY job, part, first";
     texts(dir, sql)
 }
 

@@ -21,11 +21,11 @@ function ceiling(value) {
 /** Splits samples into runs at steps that were not measured. A run begins at the beginning of its first sample. */
 function runsOf({ step_seconds, samples }) {
   const runs = [];
-  for (const { at_ms, measured_seconds, nodes_per_second } of samples) {
+  for (const { at_ms, measured_seconds, work_per_second } of samples) {
     const begins = at_ms - measured_seconds * 1000;
     const last = runs.at(-1);
-    if (last === undefined || begins - last.at(-1).at > step_seconds * 1000) runs.push([{ at: begins, value: nodes_per_second }]);
-    runs.at(-1).push({ at: at_ms, value: nodes_per_second });
+    if (last === undefined || begins - last.at(-1).at > step_seconds * 1000) runs.push([{ at: begins, value: work_per_second }]);
+    runs.at(-1).push({ at: at_ms, value: work_per_second });
   }
   return runs;
 }
@@ -44,10 +44,10 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
     svg.setAttribute("aria-label", `no ${what} to show yet`);
     return false;
   }
-  const most = samples.reduce((most, sample) => (sample.nodes_per_second > most.nodes_per_second ? sample : most));
-  const latest = samples.at(-1), lastText = latest.nodes_per_second === 0 ? "0" : mark(latest.nodes_per_second);
+  const most = samples.reduce((most, sample) => (sample.work_per_second > most.work_per_second ? sample : most));
+  const latest = samples.at(-1), lastText = latest.work_per_second === 0 ? "0" : mark(latest.work_per_second);
   const top = 38, bottom = 22, right = 10 + wide(lastText);
-  const limit = ceiling(Math.max(most.nodes_per_second, 1));
+  const limit = ceiling(Math.max(most.work_per_second, 1));
   // There is no half worker.
   const shares = isWhole && limit % 2 ? [0, 1] : [0, 0.5, 1];
   const marks = shares.map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
@@ -71,8 +71,8 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
   ]);
 
   // The largest value is above its point, the last one right of the curve.
-  const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.nodes_per_second), r: 3.5, class: "mark" }));
-  const peakText = `peak ${mark(most.nodes_per_second)}`;
+  const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.work_per_second), r: 3.5, class: "mark" }));
+  const peakText = `peak ${mark(most.work_per_second)}`;
   const peakX = Math.min(Math.max(peak.cx - wide(peakText) / 2, left + 2), width - right - wide(peakText));
   const labels = [
     part("circle", peak), part("text", { class: "label", x: peakX, y: peak.cy - 8 }, peakText),
@@ -86,8 +86,8 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
     part("text", { x: left, y: height - 5 }, clock(from)),
     part("text", { x: width - 2, y: height - 5, "text-anchor": "end" }, clock(to)));
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
-  const mean = samples.reduce((sum, sample) => sum + sample.nodes_per_second * sample.measured_seconds, 0) / measured;
+  const mean = samples.reduce((sum, sample) => sum + sample.work_per_second * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
-  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${say(latest.nodes_per_second)} at the end, ${say(mean)} on average, at most ${say(most.nodes_per_second)}${missing}`);
+  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${say(latest.work_per_second)} at the end, ${say(mean)} on average, at most ${say(most.work_per_second)}${missing}`);
   return true;
 }

@@ -14,10 +14,10 @@ export const heardOf = (worker) => (worker.seconds_silent < 2 ? "now" : `${durat
 /** The part that a worker is counting, as a text and a link; `null` if it is idle. */
 export function countingOf({ counting }) {
   if (!counting) return null;
-  const { job, method, cross, from } = counting;
+  const { job, part, from } = counting;
   return {
-    text: `job ${job}, ${method === "search" ? "cross" : "part"} ${cross}`,
-    href: `/jobs/${job}/crosses/${cross}?subproblem=${from}`,
+    text: `job ${job}, part ${part}`,
+    href: `/jobs/${job}/parts/${part}?subproblem=${from}`,
   };
 }
 

@@ -12,9 +12,8 @@ export function makeHeat(job) {
     return { down: map.n % 2 ? `the column of the queen on row ${(map.n - 1) / 2}` : "the same order, line by line", across };
   };
   const place = ({ first, second }) => (map.method === "search" ? `columns ${first} and ${second}` : `row ${first} and column ${second} of the map`);
-  const parts = (number) => (map.method === "search" ? (number === 1 ? "cross" : "crosses") : number === 1 ? "part" : "parts");
   const describe = (cell) => `${place(cell)}: ${percent(cell.fraction)} done, `
-    + `${grouped(cell.recorded)} of ${grouped(cell.subproblems)} subproblems in ${cell.crosses} ${parts(cell.crosses)}`;
+    + `${grouped(cell.recorded)} of ${grouped(cell.subproblems)} subproblems in ${cell.parts} ${cell.parts === 1 ? "part" : "parts"}`;
   const key = (first, second) => `${first},${second}`;
 
   function build(answer) {
@@ -65,17 +64,17 @@ export function makeHeat(job) {
   async function choose(first, second) {
     chosen = key(first, second);
     for (const [at, button] of buttons) button.setAttribute("aria-pressed", String(at === chosen));
-    const { crosses, total } = await get(`jobs/${job}/crosses?first=${first}&second=${second}&limit=200`);
+    const { parts, total } = await get(`jobs/${job}/parts?first=${first}&second=${second}&limit=200`);
     const square = (queen) => `${queen.row}:${queen.column}`;
     const halves = (part) => (part.upper === null ? "" : `upper half: ${part.upper.join(" ") || "any"}; lower half: ${part.lower.join(" ") || "any"}`);
-    $("crosses").replaceChildren(...crosses.map((cross) => h("tr", {},
-      h("td", { "data-label": "Part" }, h("a", { href: `/jobs/${job}/crosses/${cross.cross}` }, `${parts(1)} ${cross.cross}`)),
-      h("td", { "data-label": "Queens" }, [cross.queens.map(square).join("  "), halves(cross)].filter(Boolean).join("; ")),
-      h("td", { "data-label": "Weight" }, String(cross.weight)),
-      h("td", { "data-label": "Done" }, percent(cross.fraction)),
-      h("td", { "data-label": "Solutions" }, grouped(cross.solutions)))));
-    $("cross-list").hidden = false;
-    say($("crosses-title"), `${map.method === "search" ? "Crosses with the central queens in" : "Parts in"} ${place({ first, second })}${total > crosses.length ? ` (${crosses.length} of ${total})` : ""}`);
+    $("parts").replaceChildren(...parts.map((part) => h("tr", {},
+      h("td", { "data-label": "Part" }, h("a", { href: `/jobs/${job}/parts/${part.part}` }, `part ${part.part}`)),
+      h("td", { "data-label": "Queens" }, [part.queens.map(square).join("  "), halves(part)].filter(Boolean).join("; ")),
+      h("td", { "data-label": "Weight" }, String(part.weight)),
+      h("td", { "data-label": "Done" }, percent(part.fraction)),
+      h("td", { "data-label": "Solutions" }, grouped(part.solutions)))));
+    $("part-list").hidden = false;
+    say($("parts-title"), `${map.method === "search" ? "Parts with the central queens in" : "Parts in"} ${place({ first, second })}${total > parts.length ? ` (${parts.length} of ${total})` : ""}`);
   }
 
   return function show(answer) {

@@ -25,7 +25,7 @@ function leaveOut(job) {
   // Nothing else is known of a damaged job.
   $("share-part").hidden = isDone || job.state === "damaged";
   $("map").hidden = job.state === "damaged";
-  const others = job.crosses === null ? "" : ", or the job excludes the part";
+  const others = job.part_range === null ? "" : ", or the job excludes the part";
   say($("heat-blank"), job.method === "search"
     ? `blank: such queens attack each other, or a rotated or mirrored image is counted instead${others}` : `blank: no part${others}`);
   $("actions").hidden = isDone;
@@ -36,26 +36,26 @@ function show(job) {
   document.title = `${isDone ? "Counted:" : job.state === "damaged" ? "Damaged:" : `${percent(job.fraction)} of`} job ${id} (n = ${job.n}) – queens`;
   leaveOut(job);
   showPicture(job);
-  say($("title"), `Job ${id}: ${job.n} queens${job.crosses === null ? "" : `, ${partText(job)}`}`);
+  say($("title"), `Job ${id}: ${job.n} queens${job.part_range === null ? "" : `, ${partText(job)}`}`);
   say($("state"), stateText(job));
   say($("method"), job.method);
   $("waits").hidden = job.waits_for === null;
   say($("waits"), job.waits_for === null ? "" : `The job waits for ${job.waits_for}.`);
   say($("count-title"), countTitle(job));
   say($("count"), grouped(job.solutions));
-  $("fundamental-part").hidden = job.state !== "done" || job.crosses !== null;
+  $("fundamental-part").hidden = job.state !== "done" || job.part_range !== null;
   say($("fundamental"), job.fundamental === null ? "being computed" : grouped(job.fundamental));
   const [words, look] = agreement(job);
   say($("agrees"), words);
   $("agrees").className = look;
   const seconds = job.started_ms === null || job.finished_ms === null ? job.seconds : (job.finished_ms - job.started_ms) / 1000;
   say($("took"), took(seconds));
-  say($("mean"), job.seconds > 0 ? speed(Number(job.nodes) / job.seconds, job.method) : "–");
+  say($("mean"), job.seconds > 0 ? speed(Number(job.work) / job.seconds, job.method) : "–");
   say($("subproblems"), grouped(job.subproblems));
   say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);
   $("bar").value = job.fraction;
-  say($("now"), speed(job.nodes_per_second, job.method));
-  say($("hour"), speed(job.nodes_per_second_hour, job.method));
+  say($("now"), speed(job.work_per_second, job.method));
+  say($("hour"), speed(job.work_per_second_hour, job.method));
   say($("left-title"), job.unchecked === null ? "Time left" : "Left to verify");
   say($("left"), timeLeft(job));
   say($("counted-for"), duration(job.seconds));
@@ -63,7 +63,7 @@ function show(job) {
   say($("priority"), String(job.priority));
   method = job.method;
   say($("nodes-title"), unitsTitle());
-  say($("nodes"), grouped(job.nodes));
+  say($("nodes"), grouped(job.work));
   say($("work-title"), unitsTitle());
   $("unit").hidden = method !== "halves";
   const date = (ms) => ms === null ? "–" : new Date(ms).toLocaleString();
@@ -133,7 +133,7 @@ repeat(5, async () => {
   $("contributions-list").hidden = contributions.length === 0;
   $("contributions").replaceChildren(...contributions.map((one) => h("tr", {},
     h("td", { "data-label": "Worker" }, one.worker), h("td", { "data-label": "Kernel" }, one.kernel),
-    h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": unitsTitle() }, grouped(one.nodes)),
+    h("td", { "data-label": "Spans" }, grouped(one.spans)), h("td", { "data-label": unitsTitle() }, grouped(one.work)),
     h("td", { "data-label": "Core-hours" }, coreHours(one.core_seconds)), h("td", { "data-label": "Share" }, percent(one.share)))));
   say($("core-hours"), coreSeconds < 36 ? `${Number(coreSeconds.toPrecision(2))} core-seconds` : `${coreHours(coreSeconds)} core-hours`);
   say($("counters"), `${grouped(total)} ${total === 1 ? "worker" : "workers"}`);
@@ -146,11 +146,11 @@ repeat(2, async () => {
   const { verdicts } = await get(`jobs/${id}/verdicts?limit=100`);
   $("verdicts-part").hidden = verdicts.length === 0;
   const count = (solutions) => `${grouped(solutions)} solutions`;
-  const by = (nodes, worker, kernel) => h("small", {}, `${grouped(nodes)} ${unitsTitle().toLowerCase()}, by ${worker} (${kernel})`);
+  const by = (work, worker, kernel) => h("small", {}, `${grouped(work)} ${unitsTitle().toLowerCase()}, by ${worker} (${kernel})`);
   $("verdicts").replaceChildren(...verdicts.map((one) => h("tr", {},
-    h("td", { "data-label": "Span" }, `part ${grouped(one.cross)}, ${subproblems(one)}`),
-    h("td", { "data-label": "Count of two names" }, h("div", {}, count(one.solutions), by(one.nodes, one.worker, one.kernel))),
-    h("td", { "data-label": "Rejected count" }, h("div", {}, count(one.lost_solutions), by(one.lost_nodes, one.lost_worker, one.lost_kernel))),
+    h("td", { "data-label": "Span" }, `part ${grouped(one.part)}, ${subproblems(one)}`),
+    h("td", { "data-label": "Count of two names" }, h("div", {}, count(one.solutions), by(one.work, one.worker, one.kernel))),
+    h("td", { "data-label": "Rejected count" }, h("div", {}, count(one.lost_solutions), by(one.lost_work, one.lost_worker, one.lost_kernel))),
     h("td", { "data-label": "Decided" }, new Date(one.at_ms).toLocaleString()))));
   say($("verdicts-more"), verdicts.length < 100 ? "" : `These are the first 100. 'queens verdicts ${id}' shows more.`);
 });

@@ -12,7 +12,7 @@ $("submit").addEventListener("submit", (event) => {
   const n = Number(form.get("n"));
   const job = {
     n, method: form.get("method"), priority: Number(form.get("priority")),
-    crosses: form.get("crosses") || null, recount: form.get("recount") || null,
+    part_range: form.get("part_range") || null, recount: form.get("recount") || null,
     recount_by: form.get("recount_by").trim() || null, second_pass: form.get("second_pass") || null,
   };
   // As for 'queens submit', the coordinator decides which jobs must be confirmed.
@@ -50,8 +50,8 @@ function makeRow(id) {
     agrees.className = look;
     say(share, percent(job.fraction));
     bar.value = job.fraction;
-    say(now, speed(job.nodes_per_second, job.method));
-    say(hour, job.nodes_per_second_hour === null ? "" : `${speed(job.nodes_per_second_hour, job.method)} last hour`);
+    say(now, speed(job.work_per_second, job.method));
+    say(hour, job.work_per_second_hour === null ? "" : `${speed(job.work_per_second_hour, job.method)} last hour`);
     say(left, job.state === "done" ? `took ${took(job.seconds)}` : timeLeft(job));
     say(workers, String(job.workers));
     say(priority, String(job.priority));
@@ -84,7 +84,7 @@ repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).eve
 let levels = [];
 function redraw() {
   const level = levels.find((level) => level.step_seconds === Number($("range").value));
-  const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, nodes_per_second: mean })) };
+  const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, work_per_second: mean })) };
   const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
   drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
   // A method without samples has no chart; if neither has any, the search's chart says so.

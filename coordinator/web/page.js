@@ -112,7 +112,7 @@ export function timeLeft(job) {
 }
 
 /** Describes the parts that a job counts. */
-export const partText = (job) => `crosses ${job.crosses}${job.parts ? ` of ${grouped(job.parts)}` : ""}`;
+export const partText = (job) => `parts ${job.part_range}${job.parts ? ` of ${grouped(job.parts)}` : ""}`;
 
 /** The title of a job's count. */
 export const countTitle = (job) =>
@@ -122,7 +122,7 @@ export const countTitle = (job) =>
 export function agreement(job) {
   if (job.provisional) return ["provisional: not all of it is verified yet", "warn"];
   if (job.state !== "done") return ["", ""];
-  if (job.crosses !== null) return [`a part of the board: ${partText(job)}`, "quiet"];
+  if (job.part_range !== null) return [`a part of the board: ${partText(job)}`, "quiet"];
   if (job.agrees === null) return ["there is no published count to compare with", "quiet"];
   return job.agrees
     ? ["agrees with the published count", "good"]

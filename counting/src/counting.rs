@@ -49,13 +49,13 @@ fn count_lease(
     let mut at: Option<(LeasedSpan, Subproblems)> = None;
     while let Some(chunk) = queue.begin(lease.id) {
         let LeasedSpan { span, image } = chunk;
-        let goes_on = at.take().filter(|(last, _)| last.span.cross() == span.cross() && last.image == image);
+        let goes_on = at.take().filter(|(last, _)| last.span.part() == span.part() && last.image == image);
         let mut subproblems = match goes_on {
             Some((_, subproblems)) => subproblems,
             None => {
-                let part = usize::try_from(span.cross()).ok().and_then(|number| parts.get(number));
+                let part = usize::try_from(span.part()).ok().and_then(|number| parts.get(number));
                 let part = part.ok_or_else(|| {
-                    format!("n = {} has no part {} by {} here", lease.n, span.cross(), lease.method)
+                    format!("n = {} has no part {} by {} here", lease.n, span.part(), lease.method)
                 })?;
                 part.subproblems(image)
             }
@@ -87,9 +87,9 @@ mod tests {
 
     use super::*;
 
-    fn lease(id: LeaseId, crosses: &[u32]) -> Lease {
-        let leased = |&cross: &u32| {
-            let span = Span::new(cross, 0, 1).expect("not empty");
+    fn lease(id: LeaseId, parts: &[u32]) -> Lease {
+        let leased = |&part: &u32| {
+            let span = Span::new(part, 0, 1).expect("not empty");
             LeasedSpan { span, image: Symmetry::IDENTITY }
         };
         let n = BoardSize::new(8).expect("a board size");
@@ -98,7 +98,7 @@ mod tests {
             job: JobIdentity(1),
             n,
             method: Method::Search,
-            spans: crosses.iter().map(leased).collect(),
+            spans: parts.iter().map(leased).collect(),
         }
     }
 
@@ -151,10 +151,10 @@ mod tests {
             }
             queue.close();
             thread.join().expect("the thread has not panicked");
-            let counted: Vec<u32> = report.deltas.iter().map(|delta| delta.span.cross()).collect();
+            let counted: Vec<u32> = report.deltas.iter().map(|delta| delta.span.part()).collect();
             assert_eq!((counted, report.finished), (vec![0, 2], vec![LeaseId(7), LeaseId(8)]));
             let [failure] = &failures[..] else { panic!("{failures:?}") };
-            assert_eq!((failure.lease, failure.span.cross()), (LeaseId(7), 999));
+            assert_eq!((failure.lease, failure.span.part()), (LeaseId(7), 999));
             assert_eq!(failure.reason, "n = 8 has no part 999 by search here");
         });
     }
@@ -169,10 +169,7 @@ mod tests {
         queue.fail(taken.id, message(panic.as_ref()));
         queue.end(taken.id);
         let (_, failures) = said(&mut session, &queue);
-        assert_eq!(
-            (failures.len(), failures[0].span.cross(), failures[0].reason.as_str()),
-            (1, 0, "no luck")
-        );
+        assert_eq!((failures.len(), failures[0].span.part(), failures[0].reason.as_str()), (1, 0, "no luck"));
         let other = catch_unwind(|| std::panic::panic_any(7)).expect_err("panics");
         assert_eq!(message(other.as_ref()), "a panic without a message");
     }

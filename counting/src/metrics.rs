@@ -22,7 +22,7 @@ use crate::shared_queue::SharedQueue;
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkCounters {
     // Floating point, so that they can't wrap.
-    nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
+    work: Family<OfMethod, Counter<f64, AtomicU64>>,
     solutions: Counter<f64, AtomicU64>,
     chunk: Histogram,
 }
@@ -38,17 +38,17 @@ impl ChunkCounters {
     pub(crate) fn new() -> Self {
         // Buckets from a millisecond to 33 seconds.
         let chunk = Histogram::new(exponential_buckets(1e-3, 2.0, 16));
-        let counters = Self { nodes: Family::default(), solutions: Counter::default(), chunk };
+        let counters = Self { work: Family::default(), solutions: Counter::default(), chunk };
         // All series exist from the start, so that rates begin at 0.
         for method in Method::ALL {
-            drop(counters.nodes.get_or_create(&OfMethod { method: method.name() }));
+            drop(counters.work.get_or_create(&OfMethod { method: method.name() }));
         }
         counters
     }
 
     /// Records a chunk that this method counted in `time`.
     pub(crate) fn counted(&self, method: Method, count: Count, time: Duration) {
-        self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(count.nodes as f64);
+        self.work.get_or_create(&OfMethod { method: method.name() }).inc_by(count.work as f64);
         self.solutions.inc_by(count.solutions as f64);
         self.chunk.observe(time.as_secs_f64());
     }
@@ -69,7 +69,7 @@ struct Build {
 impl Metrics {
     pub(crate) fn new(config: &Config, counters: &ChunkCounters, queue: Arc<SharedQueue>) -> Self {
         let mut registry = Registry::with_prefix("queens_worker");
-        let ChunkCounters { nodes, solutions, chunk } = counters.clone();
+        let ChunkCounters { work: nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         let build = Build {
             version: queens_runtime::VERSION,
@@ -79,7 +79,7 @@ impl Metrics {
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program and its kernel", info);
         let work = "Work counted, recorded or not: nodes by search, units of pairs by halves";
-        registry.register("nodes", work, nodes);
+        registry.register("work", work, nodes);
         registry.register("solutions", "Solutions counted, without the weights of their parts", solutions);
         registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
         let connected = Arc::new(AtomicBool::new(false));

@@ -105,7 +105,7 @@ fn tell(remark: Remark) {
     match remark {
         Remark::Notice(text) => warn!("the coordinator says: {text}"),
         Remark::SentHome => {
-            info!("sent home by the coordinator: leaving when the chunks in hand are counted");
+            info!("drained by the coordinator: leaving after the current chunks");
         }
         Remark::Stuck => warn!("no answer to the last reports, trying another connection"),
         Remark::WaitsToLeave => {

@@ -48,7 +48,7 @@ impl AuditAction {
             }
             (None, None, _) => "not carried out: the request was not there in time".to_owned(),
             (None, Some(_), Some(Err(reason))) => format!("not known: {reason}"),
-            (None, Some(_), _) => "not known: whoever asked has not waited for it".to_owned(),
+            (None, Some(_), _) => "unknown: the client did not wait for the outcome".to_owned(),
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
         };
         let late = "not carried out: the request was not there in time";
         check(None, None, [late, late, "refused: no answer within 5 s"]);
-        let unknown = "not known: whoever asked has not waited for it";
+        let unknown = "unknown: the client did not wait for the outcome";
         check(Some("cancel job 1"), None, [unknown, unknown, "not known: no answer within 5 s"]);
         check(Some("cancel job 1"), Some(Ok(())), ["done"; 3]);
         check(Some("cancel job 1"), Some(Err("it is done")), ["refused: it is done"; 3]);

@@ -33,7 +33,7 @@ const MOST_VERDICTS: usize = 1000;
 #[derive(Debug, Error)]
 pub enum QueryError {
     /// Another query is running.
-    #[error("the records are being read for somebody else: ask again")]
+    #[error("the records are being read for another request: retry")]
     Busy,
     /// The records can't be read.
     #[error(transparent)]
@@ -47,7 +47,7 @@ pub(crate) struct Contributions {
     kept: Arc<Mutex<BTreeMap<JobId, Kept>>>,
     /// One job and one part are read at a time. A read continues if its caller has gone away.
     jobs: Arc<Semaphore>,
-    crosses: Arc<Semaphore>,
+    parts: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ struct Kept {
 impl Contributions {
     pub(crate) fn of(records: Option<Arc<dyn Records>>) -> Self {
         let one = || Arc::new(Semaphore::new(1));
-        Self { records, kept: Arc::default(), jobs: one(), crosses: one() }
+        Self { records, kept: Arc::default(), jobs: one(), parts: one() }
     }
 
     /// Returns the contributions to a job, most work first.
@@ -91,12 +91,12 @@ impl Contributions {
     }
 
     /// Returns the contributions to a part of a job.
-    pub(crate) async fn of_cross(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, QueryError> {
+    pub(crate) async fn of_cross(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
-        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
+        let permit = self.parts.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         in_background(move || {
             let _permit = permit;
-            Ok(read(&*records, job, Some(cross))?)
+            Ok(read(&*records, job, Some(part))?)
         })
         .await
     }
@@ -106,7 +106,7 @@ impl Contributions {
     /// Returns verdicts on spans of a job, after the first `offset`.
     pub(crate) async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
-        let permit = self.crosses.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
+        let permit = self.parts.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         in_background(move || {
             let _permit = permit;
             Ok(records.verdicts(job, offset, MOST_VERDICTS)?)
@@ -115,8 +115,8 @@ impl Contributions {
     }
 }
 
-fn read(records: &dyn Records, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
-    let mut contributions = records.contributions(job, cross)?;
+fn read(records: &dyn Records, job: JobId, part: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
+    let mut contributions = records.contributions(job, part)?;
     contributions.truncate(MOST_TOLD);
     Ok(contributions)
 }

@@ -293,7 +293,7 @@ impl EventLoop {
                     n_accepted += 1;
                     let ledger = self.core.ledger();
                     let method = ledger.job_of(delta.job).and_then(|job| ledger.method(job));
-                    method.into_iter().for_each(|it| self.counters.add_nodes(it, delta.count.nodes));
+                    method.into_iter().for_each(|it| self.counters.add_work(it, delta.count.work));
                     continue;
                 }
                 SpanOutcome::CountedAgain => {
@@ -335,7 +335,7 @@ impl EventLoop {
                 _ = self.to_workers.remove(&session).map(|worker| worker.try_send(ToWorker::Farewell));
             }
             match self.look_up(&comparisons, &draws) {
-                Err(error) if error.may_heal() => error!(%error, "cannot look up what was counted before"),
+                Err(error) if error.may_heal() => error!(%error, "can't read the earlier count"),
                 looked_up => looked_up?,
             }
             if comparisons.is_empty() && draws.is_empty() {
@@ -428,7 +428,7 @@ impl EventLoop {
             // The session ends. Its handler reports the reason, if there is one.
             Err(TrySendError::Closed(_)) => _ = self.core.hang_up(session),
             Err(TrySendError::Full(_)) => {
-                warn!(%worker, "worker does not read what it is sent");
+                warn!(%worker, "worker does not read the messages sent to it");
                 self.core.disconnect(session);
             }
         }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use queens_ledger::store::{SecondCount, Verdict};
 use queens_ledger::{Finding, JobChange, LedgerEvent, Loss, Verification, WorkerChange};
 use queens_model::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
-use queens_solver::Method;
 use tracing::{debug, error, info, warn};
 
 use crate::event_log::EventLog;
@@ -13,8 +12,8 @@ use crate::event_log::EventLog;
 /// Reports a note of the core.
 pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
     match note {
-        LedgerEvent::Submitted { job, asked: Submission { n, method, priority, crosses, .. } } => {
-            let part = crosses.map(|crosses| format!(", crosses {crosses},")).unwrap_or_default();
+        LedgerEvent::Submitted { job, asked: Submission { n, method, priority, part_range, .. } } => {
+            let part = part_range.map(|parts| format!(", parts {parts},")).unwrap_or_default();
             info!(%job, %n, %method, %priority, part, "job submitted");
             about(
                 *job,
@@ -23,12 +22,12 @@ pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
             );
         }
         LedgerEvent::Damaged { job, reason } => {
-            error!(%job, reason, "what is stored of a job contradicts itself: it is set aside");
+            error!(%job, reason, "the stored data of a job are inconsistent: it is set aside");
             damaged(*job, reason, event_log);
         }
         LedgerEvent::Planned { job, method, n_parts, work } => {
             info!(%job, %method, parts = n_parts, %work, "job planned");
-            about(*job, format!("planned: {n_parts} {}", parts(*method)), event_log);
+            about(*job, format!("planned: {n_parts} parts"), event_log);
         }
         LedgerEvent::JobChanged { job, change: JobChange::Pause } => {
             info!(%job, "job paused");
@@ -55,7 +54,7 @@ pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
         }
         LedgerEvent::WorkersChanged { name, change, n_workers } => {
             let what = match change {
-                WorkerChange::Drain => "sent home",
+                WorkerChange::Drain => "drained",
                 WorkerChange::Block => "blocked",
                 WorkerChange::Unblock => "unblocked",
             };
@@ -87,7 +86,7 @@ pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
         }
         LedgerEvent::Found(finding) => found(finding, event_log),
         LedgerEvent::StoodStill(late) => {
-            info!(seconds = late.as_secs_f64(), "this process stood still; nobody is given up for that");
+            info!(seconds = late.as_secs_f64(), "this process was suspended; no worker is given up for that");
         }
     }
 }
@@ -107,7 +106,7 @@ fn found(finding: &Finding, event_log: &mut EventLog) {
             let text = format!(
                 "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {by}: one \
                  of the two is wrong, and others are going to count it",
-                count.solutions, count.nodes, before.solutions, before.nodes
+                count.solutions, count.work, before.solutions, before.work
             );
             event_log.add(EventKind::Failure, Some(*job), text);
         }
@@ -122,18 +121,10 @@ fn found(finding: &Finding, event_log: &mut EventLog) {
             let text = format!(
                 "{loser} counted {} solutions of {span} with a work of {}, and {by} and another {} with {}: that is \
                  what counts. It is blocked, and what it recorded is counted again",
-                lost.solutions, lost.nodes, count.solutions, count.nodes
+                lost.solutions, lost.work, count.solutions, count.work
             );
             event_log.add(EventKind::Failure, Some(*job), text);
         }
-    }
-}
-
-/// Returns the name of a method's parts.
-const fn parts(method: Method) -> &'static str {
-    match method {
-        Method::Search => "crosses",
-        Method::Halves => "parts",
     }
 }
 
@@ -157,16 +148,16 @@ pub(crate) fn contradicted(job: JobId, event_log: &mut EventLog) {
 pub(crate) fn was_slow(took: Duration, left_out: u64, event_log: &mut EventLog) {
     let seconds = took.as_secs_f64();
     info!(seconds, left_out, "a step of the event loop was slow");
-    let text = format!("busy for {seconds:.2} s with one step: everybody else had to wait");
+    let text = format!("busy for {seconds:.2} s with one step: all other requests waited");
     event_log.add(EventKind::Store, None, text);
 }
 
 /// Reports that a worker has lost its leases by a timeout.
 fn lost(loss: &Loss, event_log: &mut EventLog) {
     let Loss { name, is_there, n_leases } = loss;
-    let why = if *is_there { "took too long for what it held" } else { "was not heard of any more" };
+    let why = if *is_there { "exceeded the deadline of its leases" } else { "no longer responds" };
     if *is_there {
-        warn!(%name, leases = n_leases.values().sum::<usize>(), "worker took too long for what it held, its leases are free");
+        warn!(%name, leases = n_leases.values().sum::<usize>(), "worker exceeded the deadline of its leases: they are free");
     } else {
         event_log.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
     }

@@ -29,7 +29,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 #[derive(Debug, Error)]
 pub enum NoExport {
     /// Another client is getting one.
-    #[error("a certificate is being sent to somebody else: ask again")]
+    #[error("a certificate is being sent to another client: retry")]
     Busy,
     /// The coordinator keeps no records.
     #[error("this coordinator keeps no records")]
@@ -97,7 +97,7 @@ impl PieceWriter {
         let piece = std::mem::take(&mut self.piece);
         let sent = self.runtime.block_on(self.sender.send_timeout(Ok(piece), UNREAD));
         if sent.is_err() || self.began.elapsed() > LONGEST {
-            return Err(io::Error::other("whoever asked does not read it"));
+            return Err(io::Error::other("the client does not read it"));
         }
         Ok(())
     }

@@ -216,8 +216,8 @@ impl Handle {
     ///
     /// # Errors
     /// See [`contributions`](Self::contributions).
-    pub async fn contributions_to(&self, job: JobId, cross: u32) -> Result<Vec<Contribution>, QueryError> {
-        self.contributions.of_cross(job, cross).await
+    pub async fn contributions_to(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
+        self.contributions.of_cross(job, part).await
     }
 
     /// Streams a certificate of a finished job. With `record_action`, the job counts as exported after everything is

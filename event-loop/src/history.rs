@@ -190,7 +190,7 @@ impl Historian {
         if !std::mem::replace(&mut self.is_failing, true) {
             warn!(
                 reason,
-                "history can't be stored: a restart would lose what is new. No count depends on it"
+                "history can't be stored: a restart would lose the newest of it. No count depends on it"
             );
         }
     }

@@ -30,7 +30,7 @@ const MOST_JOBS_OVER: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Counters {
     /// In floating point, so that it can't wrap: 2^64 nodes are the work of weeks for a large cluster.
-    nodes: Family<OfMethod, Counter<f64, AtomicU64>>,
+    work: Family<OfMethod, Counter<f64, AtomicU64>>,
     reported: Family<OfFate, Counter>,
     report: Histogram,
     commit: Histogram,
@@ -87,7 +87,7 @@ impl Counters {
         // Buckets from a tenth of a millisecond to 26 seconds.
         let latency = || Histogram::new(exponential_buckets(1e-4, 4.0, 10));
         let counters = Self {
-            nodes: Family::default(),
+            work: Family::default(),
             reported: Family::default(),
             report: latency(),
             commit: latency(),
@@ -99,14 +99,14 @@ impl Counters {
             counters.add_spans(fate, 0);
         }
         for method in Method::ALL {
-            counters.add_nodes(method, 0);
+            counters.add_work(method, 0);
         }
         counters
     }
 
     /// Counts recorded work by a method.
-    pub(crate) fn add_nodes(&self, method: Method, nodes: u64) {
-        self.nodes.get_or_create(&OfMethod { method: method.name() }).inc_by(nodes as f64);
+    pub(crate) fn add_work(&self, method: Method, work: u64) {
+        self.work.get_or_create(&OfMethod { method: method.name() }).inc_by(work as f64);
     }
 
     /// Counts reported spans with this fate.
@@ -138,15 +138,15 @@ impl Counters {
 impl Metrics {
     pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
-        let Counters { nodes, reported, report, commit, publishing, step } = counters.clone();
+        let Counters { work, reported, report, commit, publishing, step } = counters.clone();
         let build = Build { version: queens_runtime::VERSION, decomposition: DECOMPOSITION_VERSION };
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program", info);
         registry.register(
-            "nodes",
+            "work",
             "Work recorded since the coordinator started: nodes by search, units of pairs by halves",
-            nodes,
+            work,
         );
         registry.register(
             "reports",
@@ -254,7 +254,7 @@ impl Collector for SnapshotNumbers {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let snapshot = self.0.borrow().clone();
         let writable = f64::from(u8::from(snapshot.store_error.is_none()));
-        single(&mut encoder, "store_writable", "Whether what is reported can be recorded", writable)?;
+        single(&mut encoder, "store_writable", "Whether reports can be recorded", writable)?;
         encode_workers(&mut encoder, &snapshot.workers)?;
         encode_jobs(&mut encoder, &snapshot.jobs)
     }
@@ -310,8 +310,8 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
          has all digits",
         &|job| job.progress.solutions as f64,
     )?;
-    of_jobs("job_nodes", "Work recorded: nodes by search, units of pairs by halves", &|job| {
-        job.progress.nodes as f64
+    of_jobs("job_work", "Work recorded: nodes by search, units of pairs by halves", &|job| {
+        job.progress.work as f64
     })?;
     of_jobs("job_work_ratio", "Recorded share of the estimated work, 0 to 1", &JobStatus::fraction)?;
     of_jobs("job_workers", "Workers that hold leases of the job", &|job| f64::from(job.n_workers))?;
@@ -325,7 +325,7 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
     })?;
     of_jobs(
         "job_open_cases",
-        "Recorded spans of which counts differ, and on which no two parties agree yet",
+        "Recorded spans with different counts on which no two parties agree yet",
         &|job| job.recounting.n_cases as f64,
     )?;
     of_jobs("job_active_seconds", "Time the job has been counted", &|job| job.active.as_secs_f64())?;

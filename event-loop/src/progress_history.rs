@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_ledger::CrossStatus;
+use queens_ledger::PartStatus;
 use queens_model::{Fraction, JobStatus, PartGroup, ProgressHistory, Speed};
 use queens_solver::Choice;
 use queens_store::history::{N_LEVELS, Point, Subject};
@@ -29,12 +29,12 @@ pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: us
 
 /// Summarises the parts of a job in at most `most` groups. O(parts of the plan).
 pub(crate) fn groups(job: &JobStatus, details: &Details, most: usize) -> Vec<PartGroup> {
-    let counted = job.terms.crosses;
-    let all = (0..).zip(details.plan.parts()).zip(&details.crosses);
-    let counted = all.filter(|((number, _), _)| counted.is_none_or(|crosses| crosses.contains(*number)));
+    let counted = job.terms.part_range;
+    let all = (0..).zip(details.plan.parts()).zip(&details.parts);
+    let counted = all.filter(|((number, _), _)| counted.is_none_or(|parts| parts.contains(*number)));
     let counted: Vec<_> = counted.map(|((_, planned), status)| (planned.choice(), status)).collect();
     let n_together = counted.len().div_ceil(most.max(1)).max(1);
-    let group = |parts: &[(&Choice, &CrossStatus)]| {
+    let group = |parts: &[(&Choice, &PartStatus)]| {
         let (mut group, mut work, mut recorded) = (PartGroup::default(), 0.0_f64, 0.0);
         for (choice, status) in parts {
             let is_done = status.n_recorded >= choice.n_subproblems;
@@ -73,7 +73,7 @@ fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<
                 break;
             }
             let shared_ms = to.min(starts + step_ms).saturating_sub(from.max(starts));
-            sum.nodes += point.nodes as f64 * shared_ms as f64 / (to - from) as f64;
+            sum.work += point.work as f64 * shared_ms as f64 / (to - from) as f64;
             sum.measured_ms += shared_ms;
         }
     }
@@ -83,19 +83,19 @@ fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<
 /// The sums over one interval. A point in several intervals counts proportionally in each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
-    nodes: f64,
+    work: f64,
     measured_ms: u64,
 }
 
 impl Sum {
     fn rate(self) -> Option<Speed> {
-        let rate = self.nodes * 1000.0 / self.measured_ms as f64;
+        let rate = self.work * 1000.0 / self.measured_ms as f64;
         if self.measured_ms >= SHORTEST_MS { speed(rate) } else { None }
     }
 }
 
-fn speed(nodes_per_second: f64) -> Option<Speed> {
-    Speed::try_from(nodes_per_second).ok()
+fn speed(work_per_second: f64) -> Option<Speed> {
+    Speed::try_from(work_per_second).ok()
 }
 
 #[cfg(test)]
@@ -106,16 +106,16 @@ mod tests {
     use queens_store::history::LEVELS;
 
     /// Returns a point that was measured during all of its step.
-    fn point(level: usize, number: u64, nodes_per_second: u64) -> Point {
+    fn point(level: usize, number: u64, work_per_second: u64) -> Point {
         let step_ms = LEVELS[level].step_seconds * 1000;
-        let nodes = nodes_per_second * LEVELS[level].step_seconds;
+        let work = work_per_second * LEVELS[level].step_seconds;
         Point {
             subject: Subject::Job(JobId(1)),
             level,
             number,
             end_ms: step_ms,
             measured_ms: step_ms,
-            nodes,
+            work,
             billionths: 0,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use queens_ledger::CrossStatus;
+use queens_ledger::PartStatus;
 use queens_model::{Event, JobId, JobStatus, Name, WorkerStatus};
 use queens_solver::Plan;
 use tokio::time::Instant;
@@ -33,7 +33,7 @@ pub struct Details {
     /// The job's plan.
     pub plan: Arc<Plan>,
     /// The recorded state of each of its parts.
-    pub crosses: Vec<CrossStatus>,
+    pub parts: Vec<PartStatus>,
     /// The time when they were made.
     pub(crate) made: Instant,
 }

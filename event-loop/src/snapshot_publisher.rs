@@ -151,8 +151,8 @@ impl Publisher {
         let details = |&job: &JobId| {
             let known = before.get(&job).filter(|known| known.made.elapsed() < DETAILS_AGE);
             let details = known.cloned().or_else(|| {
-                let (plan, crosses) = ledger.crosses(job)?;
-                Some(Arc::new(Details { plan, crosses, made: Instant::now() }))
+                let (plan, parts) = ledger.parts(job)?;
+                Some(Arc::new(Details { plan, parts, made: Instant::now() }))
             });
             details.map(|details| (job, details))
         };

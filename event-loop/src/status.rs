@@ -25,7 +25,7 @@ pub(crate) fn of_coordinator(
 fn refuses(snapshot: &Snapshot) -> Vec<String> {
     let mut refuses = Vec::new();
     if snapshot.damage.is_some() {
-        refuses.push("everything: what is stored is damaged".to_owned());
+        refuses.push("everything: the store is damaged".to_owned());
     } else if snapshot.store_error.is_some() {
         refuses.push("reports and decisions of operators: they can't be recorded at present".to_owned());
     }

@@ -130,14 +130,14 @@ struct Cluster {
 impl Cluster {
     fn new(n_subproblems: u64) -> Self {
         let n = BoardSize::new(8).expect("a board size");
-        let n_crosses = crosses_in_counting_order(n).len() as u64;
-        let share = n_subproblems.div_ceil(n_crosses);
-        let choices = (0..n_crosses).map(|i| {
+        let n_parts = crosses_in_counting_order(n).len() as u64;
+        let share = n_subproblems.div_ceil(n_parts);
+        let choices = (0..n_parts).map(|i| {
             let n_subproblems = share.min(n_subproblems.saturating_sub(i * share));
             Choice { image: Symmetry::IDENTITY, n_subproblems, work: WORK * u128::from(n_subproblems.max(1)) }
         });
         let plan = Plan::from_choices(n, Method::Search, &choices.collect::<Vec<_>>())
-            .expect("one choice for each cross");
+            .expect("one choice for each part");
         let mut ledger = Ledger::restore(Stored::default(), Run::new(1)).expect("nothing contradicts");
         let job = ledger.submit(&Submission::new(n, Method::Search), 0, 0).expect("it is taken");
         ledger.planned(Duration::ZERO, job, plan);
@@ -195,7 +195,7 @@ impl Cluster {
                 Some(rest) => *first = rest,
                 None => _ = spans.remove(0),
             }
-            let count = Count { solutions: 1, nodes: 1_000_000 };
+            let count = Count { solutions: 1, work: 1_000_000 };
             let duration = Duration::from_secs_f64(0.1 / PER_LEASE as f64);
             deltas.push(Delta { job: self.identity, lease, span, count, duration });
         }

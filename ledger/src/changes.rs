@@ -49,15 +49,15 @@ impl Changes {
 
     /// Notes a new record, and with it the changed coverage of its part and the changed sums of its job.
     pub(crate) fn record(&mut self, job: JobId, record: Record) {
-        let (cross, from) = (record.span.cross(), record.span.from());
+        let (part, from) = (record.span.part(), record.span.from());
         self.entries.insert(job);
-        self.coverage.insert((job, cross));
-        self.records.insert((job, cross, from), record);
+        self.coverage.insert((job, part));
+        self.records.insert((job, part, from), record);
     }
 
     /// Notes a second count of a record.
     pub(crate) fn count_again(&mut self, job: JobId, second: SecondCount) {
-        let key = (job, second.span.cross(), second.span.from(), second.source.party);
+        let key = (job, second.span.part(), second.span.from(), second.source.party);
         self.second_counts.insert(key, second);
     }
 
@@ -76,7 +76,7 @@ impl Changes {
     pub(crate) fn compare(&mut self, comparison: Comparison) {
         let Comparison { job, second } = &comparison;
         let span = second.span;
-        let of_span = self.comparisons.entry((*job, span.cross(), span.from(), span.to())).or_default();
+        let of_span = self.comparisons.entry((*job, span.part(), span.from(), span.to())).or_default();
         let mut own = of_span.iter().filter(|other| other.second.source.party == second.source.party);
         let is_said = |other: &Comparison| other.second.count == second.count;
         if own.clone().count() < 2 && !own.any(is_said) {
@@ -128,9 +128,9 @@ impl Changes {
         writes.extend(entries.map(|job| Write::Job(job.entry().clone())));
         writes.extend(changes.choices.into_iter().map(|(job, choices)| Write::Plan { job, choices }));
         writes.extend(changes.records.into_iter().map(|((job, ..), record)| Write::Record { job, record }));
-        writes.extend(changes.coverage.into_iter().filter_map(|(id, cross)| {
-            let change = jobs.change(id, |job| job.counting_mut()?.take_change(cross))??;
-            Some(Write::Coverage { job: id, cross, change })
+        writes.extend(changes.coverage.into_iter().filter_map(|(id, part)| {
+            let change = jobs.change(id, |job| job.counting_mut()?.take_change(part))??;
+            Some(Write::Coverage { job: id, part, change })
         }));
         let again = changes.second_counts.into_iter();
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));

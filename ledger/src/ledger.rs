@@ -32,7 +32,7 @@ use crate::pace::Paces;
 use crate::reporting::Reporting;
 use crate::run::Run;
 use crate::state::State;
-use crate::status::{self, CrossStatus};
+use crate::status::{self, PartStatus};
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Block, Stored};
 use crate::workers::worker::Worker;
@@ -220,8 +220,8 @@ impl Ledger {
 
     /// Returns the plan of a job and the coverage of each part, once the plan is made.
     #[must_use]
-    pub fn crosses(&self, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
-        status::crosses(&self.state, job)
+    pub fn parts(&self, job: JobId) -> Option<(Arc<Plan>, Vec<PartStatus>)> {
+        status::parts(&self.state, job)
     }
 }
 

@@ -43,4 +43,4 @@ pub use ledger::Ledger;
 pub use reporting::Reporting;
 pub use run::Run;
 pub use sessions::Session;
-pub use status::CrossStatus;
+pub use status::PartStatus;

@@ -128,7 +128,7 @@ fn teams(state: &State) -> BTreeMap<JobId, Team> {
         for (job, share) in worker.held_leases().shares().filter(|(_, share)| share.n_running() > 0) {
             let counted = state.method(job).and_then(|method| worker.counted(method));
             let Some(counted) = counted else { continue };
-            let speed = counted.measured().unwrap_or_else(|| counted.nodes_per_second());
+            let speed = counted.measured().unwrap_or_else(|| counted.work_per_second());
             let team = teams.entry(job).or_default();
             let n_threads = f64::from(share.n_running());
             let longest = LONGEST_SILENCE_SECONDS + worker.extra_interval().as_secs_f64();
@@ -149,7 +149,7 @@ impl JobPace {
     }
 
     fn look(&mut self, seconds: f64, team: Team, counting: &Counting) {
-        let counted = counting.progress().nodes as f64 + team.in_hand;
+        let counted = counting.progress().work as f64 + team.in_hand;
         let before = self.before.replace((counted, team.speed));
         if !team.is_measured() {
             // A promise that rests on a wrong guess says nothing.
@@ -185,15 +185,15 @@ impl JobPace {
 
     fn estimate(&self, team: Team, counting: &Counting) -> Option<TimeLeft> {
         let progress = counting.progress();
-        let n_crosses = counting.plan().parts().len().max(1) as f64;
-        let (work, work_recorded) = (progress.work as f64, progress.work_recorded as f64);
+        let n_parts = counting.plan().parts().len().max(1) as f64;
+        let (work, work_recorded) = (progress.estimated_work as f64, progress.estimated_work_recorded as f64);
         // As if one part had been counted before, exactly as estimated.
-        let typical = work / n_crosses;
-        let ratio = (progress.nodes as f64 + typical) / (work_recorded + typical);
+        let typical = work / n_parts;
+        let ratio = (progress.work as f64 + typical) / (work_recorded + typical);
         let nodes_left = ((work - work_recorded) * ratio - team.in_hand).max(0.0);
         let recorded = work_recorded / work.max(1.0);
         let ratio_spread =
-            SPREAD_OF_ESTIMATES * ((1.0 - recorded).max(0.0) / (recorded * n_crosses + 1.0)).sqrt();
+            SPREAD_OF_ESTIMATES * ((1.0 - recorded).max(0.0) / (recorded * n_parts + 1.0)).sqrt();
 
         let (share, share_spread, mean_seconds, n_periods) = self.share_kept(team.speed);
         let expected = nodes_left / (team.speed * share);

@@ -28,20 +28,20 @@ impl SpanSet {
     }
 
     /// Returns the end of the span that contains this subproblem.
-    pub(crate) fn end_of(&self, cross: u32, number: u64) -> Option<u64> {
-        self.0.with(cross, number).map(|range| range.end)
+    pub(crate) fn end_of(&self, part: u32, number: u64) -> Option<u64> {
+        self.0.with(part, number).map(|range| range.end)
     }
 
     /// Adds a span, which may already be there wholly or in part.
     pub(crate) fn insert(&mut self, span: Span) {
-        self.0.insert(span.cross(), numbers(span));
+        self.0.insert(span.part(), numbers(span));
     }
 
     /// Takes out `span`, as far as it is there, and returns that.
     pub(crate) fn take(&mut self, span: Span) -> Vec<Span> {
-        let touched = self.0.remove(span.cross(), &numbers(span)).into_iter();
+        let touched = self.0.remove(span.part(), &numbers(span)).into_iter();
         touched
-            .filter_map(|held| Span::new(span.cross(), held.start, held.end).ok()?.intersection(span))
+            .filter_map(|held| Span::new(span.part(), held.start, held.end).ok()?.intersection(span))
             .collect()
     }
 
@@ -74,8 +74,8 @@ fn numbers(span: Span) -> Range<u64> {
 }
 
 /// Converts a range of a set, which is never empty.
-fn span((cross, range): (u32, Range<u64>)) -> Option<Span> {
-    Span::new(cross, range.start, range.end).ok()
+fn span((part, range): (u32, Range<u64>)) -> Option<Span> {
+    Span::new(part, range.start, range.end).ok()
 }
 
 /// Overlapping spans are merged.
@@ -98,7 +98,7 @@ mod tests {
     type Model = BTreeSet<(u32, u64)>;
 
     fn subproblems(span: Span) -> impl Iterator<Item = (u32, u64)> {
-        (span.from()..span.to()).map(move |number| (span.cross(), number))
+        (span.from()..span.to()).map(move |number| (span.part(), number))
     }
 
     proptest! {
@@ -110,8 +110,8 @@ mod tests {
         ) {
             let mut free = SpanSet::default();
             let mut model = Model::new();
-            for (insert, cross, from, len) in steps {
-                let span = Span::new(cross, from, from + len).expect("not empty");
+            for (insert, part, from, len) in steps {
+                let span = Span::new(part, from, from + len).expect("not empty");
                 let here: Model = subproblems(span).filter(|number| model.contains(number)).collect();
                 if insert {
                     free.insert(span);
@@ -121,12 +121,12 @@ mod tests {
                     prop_assert_eq!(&taken, &here);
                     model.retain(|number| !taken.contains(number));
                 }
-                let end = free.end_of(cross, from);
-                prop_assert_eq!(end.is_some(), model.contains(&(cross, from)));
-                prop_assert!(end.is_none_or(|end| !model.contains(&(cross, end))));
+                let end = free.end_of(part, from);
+                prop_assert_eq!(end.is_some(), model.contains(&(part, from)));
+                prop_assert!(end.is_none_or(|end| !model.contains(&(part, end))));
                 let spans: Vec<Span> = free.iter().collect();
                 prop_assert_eq!(&spans.iter().copied().flat_map(subproblems).collect::<Model>(), &model);
-                prop_assert!(spans.windows(2).all(|p| p[0].cross() < p[1].cross() || p[0].to() <= p[1].from()));
+                prop_assert!(spans.windows(2).all(|p| p[0].part() < p[1].part() || p[0].to() <= p[1].from()));
                 prop_assert_eq!(free.first(), spans.first().copied());
             }
         }

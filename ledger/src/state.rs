@@ -304,7 +304,7 @@ impl State {
         let plan = self.counting(id)?.plan().clone();
         let identity = self.jobs.get(id)?.identity();
         let lease = self.leases.draw_token();
-        let image = |span: Span| plan.parts()[span.cross() as usize].choice().image;
+        let image = |span: Span| plan.parts()[span.part() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
         let message = Lease { id: lease, job: identity, n: plan.n(), method: plan.method(), spans: leased };
         self.changes.send(worker, ToWorker::Lease(message));

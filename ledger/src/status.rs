@@ -23,13 +23,13 @@ use crate::workers::worker_table::Holding;
 
 /// The coverage of one part of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CrossStatus {
+pub struct PartStatus {
     /// The number of recorded subproblems.
     pub n_recorded: u64,
     /// Their solutions, not yet weighted.
     pub solutions: u128,
     /// Their work units.
-    pub nodes: u128,
+    pub work: u128,
 }
 
 /// Returns the status of a worker.
@@ -74,12 +74,12 @@ fn worker_state(worker: &Worker) -> WorkerState {
 }
 
 /// Returns the plan of a job and the coverage of each part, once the plan is made.
-pub(crate) fn crosses(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<CrossStatus>)> {
+pub(crate) fn parts(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<PartStatus>)> {
     let counting = state.counting(job)?;
-    let status = |coverage: &Coverage| CrossStatus {
+    let status = |coverage: &Coverage| PartStatus {
         n_recorded: coverage.recorded.len(),
         solutions: coverage.solutions,
-        nodes: coverage.nodes,
+        work: coverage.work,
     };
     Some((counting.plan().clone(), counting.coverage().iter().map(status).collect()))
 }
@@ -197,7 +197,7 @@ fn recounting(job: &Job) -> Recounting {
     let recounts = job.recounts();
     // Recounts that are not drawn yet are about the agreed share of all work.
     let share = u128::from(job.entry().terms.recount.ppm());
-    let expected = job.progress().work.saturating_mul(share) / u128::from(Share::ALL.ppm());
+    let expected = job.progress().estimated_work.saturating_mul(share) / u128::from(Share::ALL.ppm());
     let is_known = recounts.are_known() || !job.is_open();
     Recounting {
         n_open: recounts.len() as u64,
@@ -270,7 +270,7 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !excluded_parties.contains(&it.party))
         {
             return Some(format!(
-                "a worker of {arbiter} that can count by {}: nobody else counts this job again (--recount-by)",
+                "a worker of {arbiter} that can count by {}: only this party recounts this job (--recount-by)",
                 job.method()
             ));
         }
@@ -278,9 +278,9 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         let (another, who) = another_than(&names, excluded_parties);
         let why = match (job.recounts().n_cases(), excluded_parties.len()) {
             (0, 1) if who == INVITATIONS => {
-                "nobody's count is confirmed by the same person under another name: a second invitation is needed"
+                "no party confirms its own counts, also not under another name: a second invitation is needed"
             }
-            (0, _) => "nobody's count is confirmed by its own party",
+            (0, _) => "no party confirms its own counts",
             _ => "where two counts differ, a third says which is right",
         };
         return Some(format!("{another} than {} that can count by {}: {why}", any_of(&names), job.method()));

@@ -14,7 +14,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use queens_model::{Crosses, JobId, JobIdentity, Name, Party, Priority, Terms};
+use queens_model::{JobId, JobIdentity, Name, PartRange, Party, Priority, Terms};
 use queens_solver::{BoardSize, Choice, Method, Span};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use thiserror::Error;
@@ -135,7 +135,7 @@ impl StoreName {
             Self::Database(_) => "URL".to_owned(),
         };
         format!(
-            "restore a backup, or keep what proves itself with 'queens-coordinator recover {from} NEW_DIR'"
+            "restore a backup, or keep the provable records with 'queens-coordinator recover {from} NEW_DIR'"
         )
     }
 }
@@ -278,17 +278,17 @@ impl JobEntry {
     /// its spans. So two jobs of one identity count the same, whatever happened to the store in between.
     #[must_use]
     pub fn identified(mut self) -> Self {
-        let Terms { crosses, second_of, seed, .. } = self.terms;
-        let (mut hasher, crosses) =
-            (SipHasher24::new_with_key(&seed.to_be_bytes()), crosses.map(Crosses::range));
+        let Terms { part_range, second_of, seed, .. } = self.terms;
+        let (mut hasher, part_range) =
+            (SipHasher24::new_with_key(&seed.to_be_bytes()), part_range.map(PartRange::range));
         hasher.write_u64(self.id.0);
         hasher.write_u64(second_of.map_or(0, |first| first.0));
         hasher.write_u8(self.n.get());
         hasher.write_u32(self.decomposition);
         hasher.write(self.method.name().as_bytes());
-        crosses.into_iter().for_each(|crosses| {
-            hasher.write_u32(crosses.start);
-            hasher.write_u32(crosses.end);
+        part_range.into_iter().for_each(|part_range| {
+            hasher.write_u32(part_range.start);
+            hasher.write_u32(part_range.end);
         });
         self.identity = JobIdentity(hasher.finish128().as_u128());
         self
@@ -335,7 +335,7 @@ pub struct Coverage {
     /// Their solutions, unweighted.
     pub solutions: u128,
     /// Their work units.
-    pub nodes: u128,
+    pub work: u128,
 }
 
 impl Coverage {
@@ -343,8 +343,8 @@ impl Coverage {
     #[must_use]
     pub fn change(&self, starts: impl IntoIterator<Item = u64>) -> CoverageChange {
         let ranges = starts.into_iter().map(|start| (start, self.recorded.end_of(start))).collect();
-        let (solutions, nodes) = (self.solutions, self.nodes);
-        CoverageChange { ranges, extent: self.recorded.extent(), solutions, nodes }
+        let (solutions, work) = (self.solutions, self.work);
+        CoverageChange { ranges, extent: self.recorded.extent(), solutions, work }
     }
 
     /// Applies a change.
@@ -357,7 +357,7 @@ impl Coverage {
         for &(start, end) in &change.ranges {
             self.recorded.insert(start..end.unwrap_or(start));
         }
-        (self.solutions, self.nodes) = (change.solutions, change.nodes);
+        (self.solutions, self.work) = (change.solutions, change.work);
     }
 }
 
@@ -371,7 +371,7 @@ pub struct CoverageChange {
     /// The solutions of all ranges, unweighted.
     pub solutions: u128,
     /// Their work units.
-    pub nodes: u128,
+    pub work: u128,
 }
 
 /// A change of the stored data. Each sets a value instead of adding to one, so that repeating it is harmless.
@@ -407,7 +407,7 @@ pub enum Write {
         /// The job.
         job: JobId,
         /// The part's number in the plan.
-        cross: u32,
+        part: u32,
         /// The change. A report changes few ranges, however many there are.
         change: CoverageChange,
     },

@@ -4,14 +4,14 @@ use queens_solver::{Plan, Span};
 
 /// Returns the estimated work of a span, which should lie in the plan.
 pub(crate) fn work_of(plan: &Plan, span: Span) -> u128 {
-    plan.part(span.cross()).map_or(0, |planned| {
+    plan.part(span.part()).map_or(0, |planned| {
         share_of_work(planned.choice().work, span.n_subproblems(), planned.choice().n_subproblems)
     })
 }
 
 /// Returns how many of a part's subproblems amount to about `work`.
-pub(crate) fn n_subproblems_of(plan: &Plan, cross: u32, work: u128) -> u64 {
-    plan.part(cross).map_or(0, |planned| {
+pub(crate) fn n_subproblems_of(plan: &Plan, part: u32, work: u128) -> u64 {
+    plan.part(part).map_or(0, |planned| {
         let all = u128::from(planned.choice().n_subproblems);
         u64::try_from(work.saturating_mul(all) / planned.choice().work.max(1)).unwrap_or(u64::MAX)
     })

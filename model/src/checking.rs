@@ -17,7 +17,7 @@ impl JobStatus {
             }
             (0, Some(second), _) => format!("its second pass, job {second}"),
             (0, None, Some(first)) => format!("its first pass, job {first}"),
-            (0, None, None) => "what is to be counted again is being looked for".to_owned(),
+            (0, None, None) => "the records to recount are being drawn".to_owned(),
             (1, ..) if n_cases > 0 => {
                 "1 span to be counted again by another name, as its counts differ".to_owned()
             }

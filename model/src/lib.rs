@@ -47,5 +47,5 @@ pub use status::{
     WorkerState, WorkerStatus,
 };
 pub use submission_rules::{core_seconds, default_recount, price, price_of_job, price_of_jobs};
-pub use terms::{Arbiter, Crosses, InvalidCrosses, InvalidShare, Share, Submission, Terms};
+pub use terms::{Arbiter, InvalidPartRange, InvalidShare, PartRange, Share, Submission, Terms};
 pub use time_left::{InvalidTimeLeft, TimeLeft};

@@ -28,19 +28,19 @@ impl Speed {
 impl TryFrom<f64> for Speed {
     type Error = InvalidSpeed;
 
-    fn try_from(nodes_per_second: f64) -> Result<Self, InvalidSpeed> {
-        if nodes_per_second.is_finite() && nodes_per_second >= 0.0 {
+    fn try_from(work_per_second: f64) -> Result<Self, InvalidSpeed> {
+        if work_per_second.is_finite() && work_per_second >= 0.0 {
             // Turns a negative zero, which would print as "-0", into zero.
-            Ok(Self(nodes_per_second + 0.0))
+            Ok(Self(work_per_second + 0.0))
         } else {
-            Err(InvalidSpeed(nodes_per_second.to_string()))
+            Err(InvalidSpeed(work_per_second.to_string()))
         }
     }
 }
 
 impl From<u32> for Speed {
-    fn from(nodes_per_second: u32) -> Self {
-        Self(nodes_per_second.into())
+    fn from(work_per_second: u32) -> Self {
+        Self(work_per_second.into())
     }
 }
 

@@ -37,15 +37,15 @@ pub struct Progress {
     /// Σ weight × solutions of the records; when all is recorded, the number of solutions of the board.
     pub solutions: u128,
     /// Recorded work: nodes for the search, units for halves.
-    pub nodes: u128,
+    pub work: u128,
     /// Number of subproblems.
     pub n_subproblems: u128,
     /// Number of recorded subproblems.
     pub n_recorded: u128,
     /// The estimated work of the job, in the same unit.
-    pub work: u128,
+    pub estimated_work: u128,
     /// The estimated work of the recorded subproblems.
-    pub work_recorded: u128,
+    pub estimated_work_recorded: u128,
 }
 
 /// The state of a job.
@@ -216,16 +216,16 @@ impl JobStatus {
     /// Returns whether only a range of the plan's parts is counted.
     #[must_use]
     pub const fn is_part(&self) -> bool {
-        self.terms.crosses.is_some()
+        self.terms.part_range.is_some()
     }
 
-    /// Describes the range of parts that is counted, unless all are: "crosses 3..7 of 12".
+    /// Describes the range of parts that is counted, unless all are: "parts 3..7 of 12".
     #[must_use]
     pub fn part(&self) -> Option<String> {
-        let crosses = self.terms.crosses?;
+        let parts = self.terms.part_range?;
         Some(match self.n_parts {
-            0 => format!("crosses {crosses}"),
-            n_parts => format!("crosses {crosses} of {n_parts}"),
+            0 => format!("parts {parts}"),
+            n_parts => format!("parts {parts} of {n_parts}"),
         })
     }
 
@@ -258,8 +258,9 @@ impl JobStatus {
         match self.state {
             JobState::Done => 1.0,
             _ if self.is_provisional() => 1.0,
-            _ if self.progress.work == 0 => 0.0,
-            _ => (self.progress.work_recorded as f64 / self.progress.work as f64).min(1.0f64.next_down()),
+            _ if self.progress.estimated_work == 0 => 0.0,
+            _ => (self.progress.estimated_work_recorded as f64 / self.progress.estimated_work as f64)
+                .min(1.0f64.next_down()),
         }
     }
 }
@@ -351,7 +352,7 @@ pub struct Contribution {
     /// Recorded spans.
     pub n_spans: u64,
     /// Work of these spans: nodes for the search, units for halves.
-    pub nodes: u128,
+    pub work: u128,
     /// Time of the worker's threads for these spans, added up.
     pub time: Duration,
 }

@@ -33,12 +33,12 @@ pub const fn default_recount(n: BoardSize, n_parties: usize, is_named: bool) -> 
 /// Estimates the seconds that one core needs for a board with a kernel, roughly; 0 for boards that do not take long.
 #[must_use]
 pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
-    let nodes = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).copied();
+    let work = n.get().checked_sub(SMALLEST).and_then(|at| NODES.get(usize::from(at))).copied();
     let share = match method {
         Method::Search => 1.0,
         Method::Halves => SHARE_OF_HALVES,
     };
-    share * nodes.unwrap_or(0.0) / f64::from(kernel.typical_speed())
+    share * work.unwrap_or(0.0) / f64::from(kernel.typical_speed())
 }
 
 /// Formats a cost that must be confirmed, such as "5.1 core-years"; `None` if it is less than a year.

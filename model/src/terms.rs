@@ -22,7 +22,7 @@ pub struct Submission {
     /// The priority.
     pub priority: Priority,
     /// The only parts of the plan to count; `None` for all.
-    pub crosses: Option<Crosses>,
+    pub part_range: Option<PartRange>,
     /// The share of the work to recount; `None` for the [default](crate::default_recount).
     pub recount: Option<Share>,
     /// The party that recounts; `None` for any party except the one that counted.
@@ -42,7 +42,7 @@ impl Submission {
             n,
             method,
             priority,
-            crosses: None,
+            part_range: None,
             recount,
             recount_by: None,
             second_pass: None,
@@ -55,7 +55,7 @@ impl Submission {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The only parts of the plan that are counted; `None` if all are.
-    pub crosses: Option<Crosses>,
+    pub part_range: Option<PartRange>,
     /// The share of the work that is recounted.
     pub recount: Share,
     /// The party that recounts; `None` for any party except the one that counted.
@@ -90,29 +90,29 @@ impl fmt::Display for Arbiter {
 /// Consecutive parts of a plan, by their numbers; at least one.
 ///
 /// ```
-/// use queens_model::Crosses;
-/// let crosses: Crosses = "3..7".parse().unwrap();
-/// assert_eq!((crosses.range(), crosses.to_string().as_str()), (3..7, "3..7"));
-/// assert!("7..7".parse::<Crosses>().is_err());
+/// use queens_model::PartRange;
+/// let parts: PartRange = "3..7".parse().unwrap();
+/// assert_eq!((parts.range(), parts.to_string().as_str()), (3..7, "3..7"));
+/// assert!("7..7".parse::<PartRange>().is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Crosses {
+pub struct PartRange {
     from: u32,
     to: u32,
 }
 
 /// The error for a text that is not a range of parts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("expected numbers of crosses such as 0..10, the end left out and behind the beginning, not '{0}'")]
-pub struct InvalidCrosses(String);
+#[error("expected numbers of parts such as 0..10, the end left out and behind the beginning, not '{0}'")]
+pub struct InvalidPartRange(String);
 
-impl Crosses {
+impl PartRange {
     /// Creates the range from one part to another, which is excluded.
     ///
     /// # Errors
     /// If the range is empty.
-    pub fn new(from: u32, to: u32) -> Result<Self, InvalidCrosses> {
-        if from < to { Ok(Self { from, to }) } else { Err(InvalidCrosses(format!("{from}..{to}"))) }
+    pub fn new(from: u32, to: u32) -> Result<Self, InvalidPartRange> {
+        if from < to { Ok(Self { from, to }) } else { Err(InvalidPartRange(format!("{from}..{to}"))) }
     }
 
     /// Returns the numbers of the parts.
@@ -123,27 +123,27 @@ impl Crosses {
 
     /// Returns whether the range contains a part.
     #[must_use]
-    pub fn contains(self, cross: u32) -> bool {
-        self.range().contains(&cross)
+    pub fn contains(self, part: u32) -> bool {
+        self.range().contains(&part)
     }
 }
 
-impl fmt::Display for Crosses {
+impl fmt::Display for PartRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}..{}", self.from, self.to))
     }
 }
 
-impl FromStr for Crosses {
-    type Err = InvalidCrosses;
+impl FromStr for PartRange {
+    type Err = InvalidPartRange;
 
-    fn from_str(text: &str) -> Result<Self, InvalidCrosses> {
+    fn from_str(text: &str) -> Result<Self, InvalidPartRange> {
         let number = |text: &str| -> Option<u32> {
             let parsed: Result<u32, ParseIntError> = text.parse();
             parsed.ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
         };
         let found = text.split_once("..").and_then(|(from, to)| Some((number(from)?, number(to)?)));
-        found.and_then(|(from, to)| Self::new(from, to).ok()).ok_or_else(|| InvalidCrosses(text.to_owned()))
+        found.and_then(|(from, to)| Self::new(from, to).ok()).ok_or_else(|| InvalidPartRange(text.to_owned()))
     }
 }
 
@@ -229,12 +229,12 @@ mod tests {
     #[test]
     fn crosses_are_named_in_one_way() {
         for (from, to) in [(0, 1), (3, 7), (0, u32::MAX)] {
-            let crosses = Crosses::new(from, to).expect("not empty");
-            assert_eq!(crosses.to_string().parse(), Ok(crosses));
+            let part_range = PartRange::new(from, to).expect("not empty");
+            assert_eq!(part_range.to_string().parse(), Ok(part_range));
         }
         for text in ["", "..", "1", "1..", "..1", "1..1", "2..1", "+1..2", "1..=2", "1...2", "0..4294967296"]
         {
-            assert!(text.parse::<Crosses>().is_err(), "{text:?}");
+            assert!(text.parse::<PartRange>().is_err(), "{text:?}");
         }
     }
 

@@ -7,21 +7,21 @@ use crc32fast::Hasher;
 
 use crate::pb;
 
-/// Computes the CRC-32 (of zlib) of a delta: the bytes of the job's identity, then lease, cross, first and last
+/// Computes the CRC-32 (of zlib) of a delta: the bytes of the job's identity, then lease, part, first and last
 /// subproblem, solutions, nodes and duration, in this order, each as 8 bytes, the least significant first.
 #[must_use]
 pub fn of_delta(delta: &pb::Delta) -> u32 {
-    let pb::Span { cross, from, to } = delta.span.unwrap_or_default();
-    crc(&delta.job, [delta.lease, cross.into(), from, to, delta.solutions, delta.nodes, delta.duration_us])
+    let pb::Span { part, from, to } = delta.span.unwrap_or_default();
+    crc(&delta.job, [delta.lease, part.into(), from, to, delta.solutions, delta.work, delta.duration_us])
 }
 
-/// Computes the same of a lease: job, lease, n and method, then cross, first and last subproblem and image of each
+/// Computes the same of a lease: job, lease, n and method, then part, first and last subproblem and image of each
 /// span.
 #[must_use]
 pub fn of_lease(lease: &pb::Lease) -> u32 {
     let spans = lease.spans.iter().flat_map(|leased| {
-        let pb::Span { cross, from, to } = leased.span.unwrap_or_default();
-        [cross.into(), from, to, leased.image.into()]
+        let pb::Span { part, from, to } = leased.span.unwrap_or_default();
+        [part.into(), from, to, leased.image.into()]
     });
     let method = lease.method.cast_unsigned();
     crc(&lease.job, [lease.lease, lease.n.into(), method.into()].into_iter().chain(spans))
@@ -60,7 +60,7 @@ mod tests {
             job: JobIdentity(1),
             lease: LeaseId(7 << 32),
             span: Span::new(300, 1000, 2000).expect("not empty"),
-            count: Count { solutions: 12_345, nodes: 67_890_123 },
+            count: Count { solutions: 12_345, work: 67_890_123 },
             duration: Duration::from_micros(98_765),
         };
         let report = Report { sequence: 3, deltas: vec![delta], finished: vec![LeaseId(7 << 32)] };
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_checksum_of_a_lease_is_that_of_its_definition() {
-        let span = pb::Span { cross: 1, from: 2, to: 3 };
+        let span = pb::Span { part: 1, from: 2, to: 3 };
         let spans = vec![pb::LeasedSpan { span: Some(span), image: 1 }];
         let lease = pb::Lease { lease: 7, job: vec![1; 16], n: 9, spans, checksum: 0, method: 1 };
         // zlib computes this of sixteen bytes of 1, and of 7, 9, 1, 1, 2, 3 and 1.

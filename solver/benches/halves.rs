@@ -33,13 +33,13 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Copy, Default)]
 struct Counted {
     seconds: f64,
-    nodes: f64,
+    work: f64,
 }
 
 impl Counted {
     fn add(&mut self, other: Self) {
         self.seconds += other.seconds;
-        self.nodes += other.nodes;
+        self.work += other.work;
     }
 }
 
@@ -51,7 +51,7 @@ fn search(sampler: &Sampler, kernel: Kernel, first: usize, step: usize) -> io::R
         let part = sampler.part(number % sampler.n_samples());
         let before = process_time()?;
         let count = part.count(kernel);
-        counted.add(Counted { seconds: (process_time()? - before).as_secs_f64(), nodes: count.nodes as f64 });
+        counted.add(Counted { seconds: (process_time()? - before).as_secs_f64(), work: count.work as f64 });
         if began.elapsed() > TURN {
             break;
         }
@@ -76,12 +76,12 @@ fn halves(plan: &Plan, kernel: Kernel, random: &mut SplitMix) -> Result<Counted,
     let before = process_time()?;
     let mut nodes = 0.0;
     for numbers in [from..n_subproblems.min(from + len), 0..(from + len).saturating_sub(n_subproblems)] {
-        nodes += subproblems.count(numbers, kernel, &NEVER).ok_or("stopped by nobody")?.nodes as f64;
+        nodes += subproblems.count(numbers, kernel, &NEVER).ok_or("stopped by nobody")?.work as f64;
     }
     // A part with less work than a turn's stands for more.
     let stands_for = WORK as f64 / (work as f64 * len as f64 / n_subproblems as f64);
     let seconds = (process_time()? - before).as_secs_f64();
-    Ok(Counted { seconds: seconds * stands_for, nodes: nodes * stands_for })
+    Ok(Counted { seconds: seconds * stands_for, work: nodes * stands_for })
 }
 
 /// Returns the estimated work of a board.
@@ -133,8 +133,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 halves(&plan, kernel, &mut SplitMix::new((turn * n_threads + thread) as u64))
             })?);
         }
-        let [by_search, by_halves] = of_methods.map(|counted| counted.seconds / counted.nodes);
-        let search_work = (0..sampler.n_samples()).map(|number| sampler.nodes(number, N_DESCENTS));
+        let [by_search, by_halves] = of_methods.map(|counted| counted.seconds / counted.work);
+        let search_work = (0..sampler.n_samples()).map(|number| sampler.work(number, N_DESCENTS));
         let (search, halves) = (by_search * search_work.sum::<f64>(), by_halves * board_work(&plan));
         println!(
             "n = {n}, {kernel}, threads: {n_threads}: search {search:.3e} s, halves {halves:.3e} s, ratio {:.3}",

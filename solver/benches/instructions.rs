@@ -61,7 +61,7 @@ fn count(kernel: &str, n_crosses: usize) -> ExitCode {
         sum = sum.checked_add(count).expect("far below 2^64");
     }
     if n_crosses >= sampler.n_samples() {
-        assert_eq!((Some(solutions), sum.nodes), (published(n).map(|counts| counts.solutions), NODES));
+        assert_eq!((Some(solutions), sum.work), (published(n).map(|counts| counts.solutions), NODES));
     }
     ExitCode::SUCCESS
 }

@@ -48,7 +48,7 @@ fn kernels(criterion: &mut Criterion) {
     ];
     for task in tasks {
         let mut group = criterion.benchmark_group(task.name);
-        group.sample_size(10).throughput(Throughput::Elements(task.expected.nodes));
+        group.sample_size(10).throughput(Throughput::Elements(task.expected.work));
         for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
             group.bench_function(BenchmarkId::from_parameter(kernel), |bencher| {
                 bencher.iter(|| {

@@ -112,7 +112,7 @@ fn mean(plan: &Plan) -> io::Result<()> {
         let Some(part) = part else { continue };
         let (count, seconds) = timed(part, place)?;
         n_counted += 1;
-        n_with_work += u32::from(count.nodes > 0);
+        n_with_work += u32::from(count.work > 0);
         sums = [sums[0] + seconds[0], sums[1] + seconds[1]];
         squares += seconds[1] * seconds[1];
         longest = f64::max(longest, seconds[0]);
@@ -140,7 +140,7 @@ fn longest(plan: &Plan) -> Result<(), Box<dyn Error>> {
         let mut n_with_work = 0;
         for _ in 0..n_numbers {
             let (count, seconds) = timed(part, first + random.next() % n_numbers)?;
-            n_with_work += u32::from(count.nodes > 0);
+            n_with_work += u32::from(count.work > 0);
             longest = [longest[0].max(seconds[0]), longest[1].max(seconds[1])];
             if began.elapsed() > TIME / N_SETS {
                 break;
@@ -174,7 +174,7 @@ fn seconds_a_unit(plan: &Plan) -> Result<(), Box<dyn Error>> {
             let before = process_time()?;
             let counted = part.subproblems().count(from..from + n_numbers, Kernel::best(), &NEVER);
             seconds += process_time()? - before;
-            nodes += counted.unwrap_or_default().nodes;
+            nodes += counted.unwrap_or_default().work;
         }
         if nodes > 0 {
             all.push((seconds / nodes as f64 * 1e9, part.choice().work as f64));

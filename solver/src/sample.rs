@@ -82,9 +82,9 @@ impl Sampler {
     /// # Panics
     /// If there is no sample of this number.
     #[must_use]
-    pub fn nodes(&self, number: usize, n_descents: u32) -> f64 {
+    pub fn work(&self, number: usize, n_descents: u32) -> f64 {
         match &self.of {
-            SamplerOf::Search(crosses) => crosses.nodes(number, n_descents),
+            SamplerOf::Search(crosses) => crosses.work(number, n_descents),
             SamplerOf::Halves(halves) => halves.work(number, n_descents),
         }
     }
@@ -186,10 +186,10 @@ mod tests {
                 assert!(queens(part).iter().all(|queen| attacks(queen) == 1), "n = {n}: {part:?}");
             }
             let (smallest, count) =
-                parts.iter().zip(&counts).min_by_key(|(_, count)| count.nodes).expect("there are 32");
+                parts.iter().zip(&counts).min_by_key(|(_, count)| count.work).expect("there are 32");
             let textbook = classic::Method::Bitmask.count(sampler.n, queens(smallest));
             assert_eq!(textbook, Ok(count.solutions), "n = {n}: {smallest:?}");
-            let mean = counts.iter().map(|count| count.nodes).sum::<u64>() / 32;
+            let mean = counts.iter().map(|count| count.work).sum::<u64>() / 32;
             assert!((100_000..3_000_000).contains(&mean), "n = {n}: {mean} nodes in the mean");
         }
     }
@@ -199,8 +199,8 @@ mod tests {
     fn the_nodes_of_a_board_are_estimated_without_bias() {
         let sampler = sampler(15);
         let nodes: u64 =
-            (0..sampler.n_samples()).map(|number| sampler.part(number).count(Kernel::best()).nodes).sum();
-        let estimated: f64 = (0..sampler.n_samples()).map(|number| sampler.nodes(number, 256)).sum();
+            (0..sampler.n_samples()).map(|number| sampler.part(number).count(Kernel::best()).work).sum();
+        let estimated: f64 = (0..sampler.n_samples()).map(|number| sampler.work(number, 256)).sum();
         assert!((estimated / nodes as f64 - 1.0).abs() < 0.01, "{estimated} instead of {nodes}");
     }
 
@@ -214,7 +214,7 @@ mod tests {
                 let sample = sampler.part(number);
                 let count = sample.count(Kernel::best());
                 let solutions = f64::from(sample.weight()) * count.solutions as f64;
-                [solutions, count.nodes as f64].map(|value| value * sample.stands_for() * n_each as f64)
+                [solutions, count.work as f64].map(|value| value * sample.stands_for() * n_each as f64)
             });
             for i in 0..2 {
                 sums[i] += (two[0][i] + two[1][i]) / 2.0;
@@ -238,7 +238,7 @@ mod tests {
             let off = (solutions.0 - published) / solutions.1;
             assert!(off.abs() < 3.0, "n = {n}: {off} standard errors, {solutions:?}");
             assert!(solutions.1 < 0.05 * published, "n = {n}: {solutions:?}");
-            let by_descents: f64 = (0..sampler.n_samples()).map(|number| sampler.nodes(number, 64)).sum();
+            let by_descents: f64 = (0..sampler.n_samples()).map(|number| sampler.work(number, 64)).sum();
             assert!((by_descents / work.0 - 1.0).abs() < 0.15, "n = {n}: {by_descents}, {work:?}");
         }
     }

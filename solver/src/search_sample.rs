@@ -66,7 +66,7 @@ impl CrossSampler {
     ///
     /// # Panics
     /// If there is no cross of this number.
-    pub(crate) fn nodes(&self, number: usize, n_descents: u32) -> f64 {
+    pub(crate) fn work(&self, number: usize, n_descents: u32) -> f64 {
         let free = FreeRows::new(self.n, &self.queens(number));
         let mut random = SplitMix::new(stream(number, 0));
         let nodes: f64 = (0..n_descents).map(|_| work::descent(&free, &mut random)).sum();

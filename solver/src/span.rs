@@ -7,7 +7,7 @@ use thiserror::Error;
 /// A half-open, non-empty range of subproblem numbers of one part: the unit of leasing, progress and recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    cross: u32,
+    part: u32,
     from: u64,
     to: u64,
 }
@@ -25,14 +25,14 @@ impl Span {
     ///
     /// # Errors
     /// If the range is empty.
-    pub const fn new(cross: u32, from: u64, to: u64) -> Result<Self, EmptySpan> {
-        if from < to { Ok(Self { cross, from, to }) } else { Err(EmptySpan { from, to }) }
+    pub const fn new(part: u32, from: u64, to: u64) -> Result<Self, EmptySpan> {
+        if from < to { Ok(Self { part, from, to }) } else { Err(EmptySpan { from, to }) }
     }
 
     /// Returns the number of the part in its plan.
     #[must_use]
-    pub const fn cross(self) -> u32 {
-        self.cross
+    pub const fn part(self) -> u32 {
+        self.part
     }
 
     /// Returns the first subproblem.
@@ -56,17 +56,17 @@ impl Span {
     /// Returns the subproblems that both spans have, if any.
     #[must_use]
     pub fn intersection(self, other: Self) -> Option<Self> {
-        if self.cross != other.cross {
+        if self.part != other.part {
             return None;
         }
-        Self::new(self.cross, self.from.max(other.from), self.to.min(other.to)).ok()
+        Self::new(self.part, self.from.max(other.from), self.to.min(other.to)).ok()
     }
 
     /// Returns the pieces before and from subproblem `at` on; one is absent if `at` is not inside.
     #[must_use]
     pub fn split_at(self, at: u64) -> (Option<Self>, Option<Self>) {
         let at = at.clamp(self.from, self.to);
-        (Self::new(self.cross, self.from, at).ok(), Self::new(self.cross, at, self.to).ok())
+        (Self::new(self.part, self.from, at).ok(), Self::new(self.part, at, self.to).ok())
     }
 
     /// Returns the pieces, in order, that `others` leave of this span.
@@ -86,7 +86,7 @@ impl Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "part {} subproblems {}..{}", self.cross, self.from, self.to)
+        write!(f, "part {} subproblems {}..{}", self.part, self.from, self.to)
     }
 }
 
@@ -100,7 +100,7 @@ pub struct Count {
     pub solutions: u64,
     /// The work of the span: for the search, queens below the prefixes that passed the pruning rule; for half boards,
     /// units.
-    pub nodes: u64,
+    pub work: u64,
 }
 
 impl Count {
@@ -109,7 +109,7 @@ impl Count {
     pub fn checked_add(self, other: Self) -> Option<Self> {
         Some(Self {
             solutions: self.solutions.checked_add(other.solutions)?,
-            nodes: self.nodes.checked_add(other.nodes)?,
+            work: self.work.checked_add(other.work)?,
         })
     }
 }

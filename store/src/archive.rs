@@ -38,7 +38,7 @@ pub trait Records: Debug + Send + Sync {
     ///
     /// # Errors
     /// If they can't be read.
-    fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
+    fn contributions(&self, job: JobId, part: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
 
     /// Returns at most `most` verdicts of a job in the order of their spans, after the first `offset`.
     ///

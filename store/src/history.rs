@@ -102,7 +102,7 @@ pub struct Point {
     /// The measured time, in milliseconds.
     pub measured_ms: u64,
     /// The work that was recorded in that time.
-    pub nodes: u64,
+    pub work: u64,
     /// The recorded share of the job's work at the end, in billionths.
     pub billionths: u32,
 }

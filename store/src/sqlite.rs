@@ -45,10 +45,11 @@ pub use self::backup::{BackupError, Restoring, backup, restore};
 pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
-pub use self::history::HISTORY;
+pub use self::history::{HISTORY, HISTORY_TABLES};
 pub use self::proof::{audit, audit_against, audit_file};
 pub use self::recover::{RecoverError, recover, recover_view};
 pub use self::repair::{Recovered, RecoveredJob};
+pub use self::schema::TABLES;
 
 /// Stores jobs in a data directory. A [`commit`](Store::commit) survives a power failure.
 ///

@@ -10,7 +10,7 @@ use std::{env, fs};
 use crate::TempDir;
 use serde_json::{Value, json};
 
-use crate::process::{Running, is_installed, wait_until};
+use crate::process::{Running, is_installed, poll_until, wait_until};
 
 /// An open window.
 #[derive(Debug)]
@@ -133,7 +133,12 @@ impl Browser {
     /// Panics if that does not happen in time.
     #[track_caller]
     pub fn wait_for(&self, css: &str, part: &str) {
-        wait_until(&format!("'{part}' in {css}"), || self.text(css).contains(part).then_some(()));
+        let mut shown = String::new();
+        let found = poll_until(|| {
+            shown = self.text(css);
+            shown.contains(part).then_some(())
+        });
+        assert!(found.is_some(), "waited for '{part}' in {css}, which shows '{shown}'");
     }
 
     /// Waits until an expression is true.

@@ -38,8 +38,8 @@ impl Record {
 pub fn records(dir: &Path) -> rusqlite::Result<Vec<Record>> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = database.prepare(
-        "SELECT job, cross, first, until, solutions, nodes, duration_us, lease FROM record
-         ORDER BY job, cross, first",
+        "SELECT job, part, first, until, solutions, work, duration_us, lease FROM record
+         ORDER BY job, part, first",
     )?;
     let record = |row: &rusqlite::Row<'_>| {
         Ok(Record {
@@ -73,15 +73,15 @@ pub fn share(dir: &Path) -> rusqlite::Result<f64> {
     let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let sql = "SELECT work, n_subproblems, (
                    SELECT coalesce(sum(until - first), 0) FROM record
-                   WHERE record.job = plan_cross.job AND cross = number
-               ) FROM plan_cross WHERE n_subproblems > 0";
-    let mut crosses = database.prepare(sql)?;
-    let crosses = crosses
+                   WHERE record.job = plan_part.job AND part = number
+               ) FROM plan_part WHERE n_subproblems > 0";
+    let mut parts = database.prepare(sql)?;
+    let parts = parts
         .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
     // In whole work units, like the coordinator: a sum of fractions depends on their order.
     let (mut recorded, mut all) = (0, 0);
-    for cross in crosses {
-        let (work, n_subproblems, n_recorded) = cross?;
+    for part in parts {
+        let (work, n_subproblems, n_recorded) = part?;
         let work: u128 = work.parse().expect("digits");
         recorded += work * u128::from(n_recorded.unsigned_abs()) / u128::from(n_subproblems.unsigned_abs());
         all += work;

@@ -123,12 +123,12 @@ impl Workers for Service {
 
 /// Adds solutions to some deltas, always to the same ones.
 fn falsify(delta: &mut pb::Delta, lies: Lies, told: &Told) {
-    let pb::Span { cross, from, to, .. } = delta.span.unwrap_or_default();
+    let pb::Span { part, from, to, .. } = delta.span.unwrap_or_default();
     let job = delta.job.iter().fold(0, |job, byte| (job << 4) ^ u64::from(*byte));
     let more = match lies {
-        Lies::Deltas(percent) => 2 * u64::from(mixed(job, cross, from) % 100 < percent),
+        Lies::Deltas(percent) => 2 * u64::from(mixed(job, part, from) % 100 < percent),
         Lies::Subproblems(per_million) => {
-            let is_lie = |number: &u64| mixed(0, cross, *number) % 1_000_000 < per_million;
+            let is_lie = |number: &u64| mixed(0, part, *number) % 1_000_000 < per_million;
             (from..to).filter(is_lie).count() as u64
         }
     };
@@ -136,13 +136,13 @@ fn falsify(delta: &mut pb::Delta, lies: Lies, told: &Told) {
         delta.solutions += more;
         delta.checksum = of_delta(delta);
     }
-    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job.clone(), cross, from), more > 0);
+    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job.clone(), part, from), more > 0);
 }
 
 /// Returns a pseudo-random number that depends only on these three.
-fn mixed(job: u64, cross: u32, from: u64) -> u64 {
+fn mixed(job: u64, part: u32, from: u64) -> u64 {
     // Two rounds of multiplication: after one, neighbouring parts are similar modulo 100.
-    [u64::from(cross), from].into_iter().fold(job, |mixed, number| {
+    [u64::from(part), from].into_iter().fold(job, |mixed, number| {
         let mixed = (mixed ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 32)
     })

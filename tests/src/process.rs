@@ -316,13 +316,22 @@ pub fn wait_until<T>(what: &str, poll: impl FnMut() -> Option<T>) -> T {
 /// # Panics
 /// Panics if it never has an answer.
 #[track_caller]
-pub fn wait_at_most<T>(limit: Duration, what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+pub fn wait_at_most<T>(limit: Duration, what: &str, poll: impl FnMut() -> Option<T>) -> T {
+    poll_for(limit, poll).unwrap_or_else(|| panic!("waited {limit:?} for {what}"))
+}
+
+/// Calls `poll` repeatedly until it returns an answer; returns `None` if that does not happen in time.
+pub fn poll_until<T>(poll: impl FnMut() -> Option<T>) -> Option<T> {
+    poll_for(LIMIT, poll)
+}
+
+fn poll_for<T>(limit: Duration, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + limit;
     loop {
-        if let Some(answer) = poll() {
+        let answer = poll();
+        if answer.is_some() || Instant::now() >= deadline {
             return answer;
         }
-        assert!(Instant::now() < deadline, "waited {limit:?} for {what}");
         thread::sleep(POLL);
     }
 }

@@ -74,10 +74,10 @@ impl HeldLease {
         let Some(chunk) = self.in_hand.take() else { return };
         self.chunk_size.adapt(chunk.n_subproblems(), duration);
         if let Some(last) = self.counted.last_mut()
-            && last.span.cross() == chunk.cross()
+            && last.span.part() == chunk.part()
             && last.span.to() == chunk.from()
             && let Some(sum) = last.count.checked_add(count)
-            && let Ok(span) = Span::new(chunk.cross(), last.span.from(), chunk.to())
+            && let Ok(span) = Span::new(chunk.part(), last.span.from(), chunk.to())
         {
             *last = Delta { span, count: sum, duration: last.duration + duration, ..*last };
         } else {

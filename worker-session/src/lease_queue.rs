@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn count(n: u64) -> Count {
-        Count { solutions: n, nodes: 10 * n }
+        Count { solutions: n, work: 10 * n }
     }
 
     fn spans_held(queue: &LeaseQueue) -> Vec<Span> {

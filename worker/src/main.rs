@@ -131,7 +131,7 @@ fn tell(departure: Departure) {
         Departure::Unanswered => warn!(
             "left without an answer to its goodbye; everything it reported is recorded, but the coordinator may take it for lost"
         ),
-        Departure::Unreported => warn!("left; what it counted since the last acknowledged report is lost"),
+        Departure::Unreported => warn!("left; counts since the last acknowledged report are lost"),
     }
 }
 

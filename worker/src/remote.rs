@@ -117,7 +117,7 @@ async fn serve_by(
             }
             warn!(
                 coordinator = %route.uri(), %reason,
-                "refused; what is counted and not acknowledged is kept and offered again until this worker is stopped"
+                "refused; unacknowledged counts are kept, and offered again until this worker is stopped"
             );
         }
         if drain.is_cancelled() {

@@ -116,17 +116,17 @@ fn cross_lines(pass: u8, plan: &Plan, cross: u32, all_again: bool) -> Vec<String
     while from < all {
         let until = (from + step).min(all);
         let count = planned.subproblems().count(from..until, Kernel::Portable, &AtomicBool::new(false));
-        let Count { solutions, nodes } = count.expect("nobody stops it");
+        let Count { solutions, work } = count.expect("nobody stops it");
         let span = format!("{pass}\t{cross}\t{from}\t{until}");
-        lines.push(format!("record\t{span}\t{solutions}\t{nodes}\t1500\t{}", (pass - 1) * 2));
+        lines.push(format!("record\t{span}\t{solutions}\t{work}\t1500\t{}", (pass - 1) * 2));
         if all_again || from == 0 && cross.is_multiple_of(2) {
-            lines.push(format!("again\t{span}\t{solutions}\t{nodes}\t1700\t1\t1790000090000"));
+            lines.push(format!("again\t{span}\t{solutions}\t{work}\t1700\t1\t1790000090000"));
         }
         if from == 0 && cross == 2 {
-            let (wrong, odd) = (solutions + 2, nodes + 1);
+            let (wrong, odd) = (solutions + 2, work + 1);
             lines.push(format!("again\t{span}\t{wrong}\t{odd}\t1700\t3\t1790000090000"));
             lines.push(format!(
-                "verdict\t{span}\t0\t1790000095000\t{solutions}\t{nodes}\t1\t{wrong}\t{odd}\t3"
+                "verdict\t{span}\t0\t1790000095000\t{solutions}\t{work}\t1\t{wrong}\t{odd}\t3"
             ));
         }
         from = until;

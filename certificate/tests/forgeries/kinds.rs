@@ -298,9 +298,9 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a verdict for the other count", Methods, Sign, "for another count than that of the record", |p| { let l = p.place("verdict", 0); p.add(l, 7, 4); }),
     forged("the record replaced by what lost", Methods, Sum, "no verdict says who is right", |p| {
         let (verdict, record) = (p.place("verdict", 0), p.place("verdict", 0) - 3);
-        let (solutions, nodes) = (p.number(verdict, 10), p.number(verdict, 11));
+        let (solutions, work) = (p.number(verdict, 10), p.number(verdict, 11));
         p.set(record, 5, solutions);
-        p.set(record, 6, nodes);
+        p.set(record, 6, work);
     }),
     forged("a verdict that a party wins against itself under another name", Methods, Sign, "wins against itself", |p| { let l = p.place("verdict", 0); p.set(l, 9, 0); p.set(l, 12, 5); }),
     forged("a verdict that a name wins against itself", Methods, Sign, "wins against itself", |p| { let l = p.place("verdict", 0); p.set(l, 12, 1); }),

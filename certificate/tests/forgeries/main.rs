@@ -168,7 +168,7 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
         let report = checked(&draft.pack()).expect("it holds");
         let passes = report.parts[0].passes.iter();
         passes
-            .map(|pass| (pass.n_by_one, pass.nodes_by_one, pass.total.n_records - pass.n_confirmed))
+            .map(|pass| (pass.n_by_one, pass.work_by_one, pass.total.n_records - pass.n_confirmed))
             .collect()
     };
     // One pass: everything that no other party has confirmed.
@@ -179,7 +179,7 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
     // Two passes by two parties, equal in the whole or in each part.
     for draft in [&*TWO_METHODS, &*TWO_IMAGES] {
         let alone = by_one(draft);
-        assert!(alone.iter().all(|&(n, nodes, _)| (n, nodes) == (0, 0)), "{alone:?}");
+        assert!(alone.iter().all(|&(n, work, _)| (n, work) == (0, 0)), "{alone:?}");
         assert!(alone[1].2 > 0, "{alone:?}");
     }
     // Two methods have no parts in common: one record in the second pass ties a party to all its records in the first.
@@ -189,11 +189,11 @@ fn what_is_on_the_word_of_one_party_is_counted_across_passes() {
     let is_alone = |p: &Part, l: usize| p.field(l, 1) == "2" && !again.contains(&(l + 1));
     let last = p.places("record").into_iter().rfind(|&l| is_alone(p, l)).expect("there is one");
     p.set(last, 8, 5);
-    let nodes = u128::try_from(p.number(last, 6)).expect("not below 0");
+    let work = u128::try_from(p.number(last, 6)).expect("not below 0");
     p.seal();
     let alone = by_one(&draft);
     assert!(alone[0].0 > 0 && alone[0].0 == alone[0].2, "all of the first pass is Anna's: {alone:?}");
-    assert_eq!((alone[1].0, alone[1].1), (1, nodes));
+    assert_eq!((alone[1].0, alone[1].1), (1, work));
     // For two passes by one method, it is about the same part.
     let mut draft = TWO_IMAGES.clone();
     let p = &mut draft.parts[0];

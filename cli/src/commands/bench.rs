@@ -14,7 +14,7 @@ use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, method_name, print};
 use crate::present::progress::Spinner;
-use crate::present::work::work;
+use crate::present::work::work_text;
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
@@ -76,10 +76,10 @@ struct BenchAnswer {
     kernel: &'static str,
     threads: usize,
     sample: usize,
-    crosses: usize,
+    parts: usize,
     /// The weighted sum Σ weight × solutions over the sample.
     solutions: String,
-    nodes: String,
+    work: String,
     seconds: f64,
     core_seconds: f64,
     ns_per_solution: Option<f64>,
@@ -105,9 +105,9 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let sample: Vec<(SampledPart, Timed)> = parts.into_iter().zip(timed).collect();
     let busy = Spinner::new("checking the counts", None);
     let check = check(kernel, &sampler, &sample, args.threads)?;
-    let nodes = board_nodes(&sampler, &sample, args.threads)?;
+    let work = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
-    let answer = answer(args, &sampler, &sample, seconds, nodes, check);
+    let answer = answer(args, &sampler, &sample, seconds, work, check);
     print(&match args.output.output {
         Output::Json => serde_json::to_string(&answer)?,
         Output::Text => text(&answer),
@@ -197,7 +197,7 @@ fn answer(
     check: Check,
 ) -> BenchAnswer {
     let solutions = solutions(sample);
-    let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.nodes)).sum();
+    let work: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.work)).sum();
     let core_seconds: f64 = sample.iter().map(|(_, timed)| timed.core_seconds).fold(0.0, f64::add);
     let projected = board_time(sampler, sample, board_nodes);
     let ns_per = |count: u128| (count > 0).then(|| core_seconds * 1e9 / count as f64);
@@ -207,13 +207,13 @@ fn answer(
         kernel: args.kernel.kernel().name(),
         threads: args.threads.get(),
         sample: sample.len(),
-        crosses: sampler.n_samples(),
+        parts: sampler.n_samples(),
         solutions: solutions.to_string(),
-        nodes: nodes.to_string(),
+        work: work.to_string(),
         seconds,
         core_seconds,
         ns_per_solution: ns_per(solutions),
-        ns_per_node: ns_per(nodes),
+        ns_per_node: ns_per(work),
         projected_core_seconds: projected.value,
         projected_error: 2.0 * projected.error,
         checked_against: check.against,
@@ -222,19 +222,19 @@ fn answer(
 }
 
 fn text(answer: &BenchAnswer) -> String {
-    let BenchAnswer { n, method, kernel, sample, crosses, solutions, nodes, seconds, .. } = answer;
+    let BenchAnswer { n, method, kernel, sample, parts, solutions, work, seconds, .. } = answer;
     let checked_against = &answer.checked_against;
     let threads = plural(answer.threads, "thread");
     let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
     let (per_solution, per_unit) =
         (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, method.unit()));
-    let work = work(*method, nodes);
+    let work = work_text(*method, work);
     let error = answer.projected_error * 100.0;
     let unit = TimeUnit::of(answer.projected_core_seconds);
     let projected = unit.rounded(answer.projected_core_seconds);
     let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
     format!(
-        "n = {n}, {sample} of {crosses} {}, {kernel} kernel on {threads}\n\
+        "n = {n}, {sample} of {parts} {}, {kernel} kernel on {threads}\n\
          {solutions} weighted solutions, {work} in {seconds:.3} s{per_solution}{per_unit}\n\
          {verdict} {checked_against}\n\
          whole board: {projected} core-{} ± {error:.0} %",
@@ -268,7 +268,7 @@ mod tests {
         // Another kernel, if there is one, detects errors in parts that the textbook method skips.
         if kernel != Kernel::Portable {
             assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.solutions -= 1).agrees);
-            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.nodes += 1).agrees);
+            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.work += 1).agrees);
         }
     }
 

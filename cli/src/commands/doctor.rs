@@ -272,7 +272,7 @@ fn refused(url: &str, problem: &Problem) -> Finding {
         Problem::Unimplemented => "bring both programs to the same version",
         Problem::Refused(_) => "ask who runs it for an invitation, and give its token by --token-file",
         Problem::Unavailable(_) | Problem::NumberTaken(_) => "try again soon; its log says more",
-        Problem::Nonsense(_) => "bring both programs to the same version, and look what is between them",
+        Problem::Nonsense(_) => "use the same version of both programs, and check for a proxy between them",
     };
     Finding::bad("coordinator", found, advice)
 }
@@ -299,7 +299,7 @@ fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
     });
     findings.push(match role {
         Some(role) => Finding::ok("role", format!("you were invited as {role}")),
-        None => Finding::ok("role", "nobody is asked who they are: everybody may do everything"),
+        None => Finding::ok("role", "the coordinator has no log-in: everybody may do everything"),
     });
     findings.push(clocks(*now, SystemTime::now() - took / 2));
     findings

@@ -13,7 +13,7 @@ use crate::method::MethodArgs;
 use crate::present::numbers::{TimeUnit, grouped, plural};
 use crate::present::output::{Output, method_name, print};
 use crate::present::progress::Spinner;
-use crate::present::work::work;
+use crate::present::work::work_text;
 use crate::sampling::{
     Measured, Probing, Timed, board_nodes, board_solutions, board_time, probe, samples_of,
 };
@@ -75,14 +75,14 @@ struct EstimateAnswer {
     core_seconds_range: [f64; 2],
     wall_seconds: f64,
     wall_seconds_range: [f64; 2],
-    nodes: f64,
-    nodes_per_core_second: f64,
+    work: f64,
+    work_per_core_second: f64,
     /// The maximum size of a thread's lists; absent without a bound.
     bytes_per_thread: Option<usize>,
     solutions: f64,
     solutions_range: [f64; 2],
     published: Option<String>,
-    crosses: usize,
+    parts: usize,
     sample: usize,
     threads: usize,
     seconds: f64,
@@ -97,9 +97,9 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let (sampler, sample) = probe(n, method, kernel, args.threads, PROBING)?;
     drop(busy);
     let busy = Spinner::new("estimating the work", None);
-    let nodes = board_nodes(&sampler, &sample, args.threads)?;
+    let work = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
-    let answer = answer(args, &sampler, &sample, nodes, began);
+    let answer = answer(args, &sampler, &sample, work, began);
     print(&match args.output.output {
         Output::Json => serde_json::to_string(&answer)?,
         Output::Text => text(&answer),
@@ -127,13 +127,13 @@ fn answer(
         core_seconds_range,
         wall_seconds: core_time.value / cores as f64,
         wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
-        nodes: board_nodes.value,
-        nodes_per_core_second: if core_time.value > 0.0 { board_nodes.value / core_time.value } else { 0.0 },
+        work: board_nodes.value,
+        work_per_core_second: if core_time.value > 0.0 { board_nodes.value / core_time.value } else { 0.0 },
         bytes_per_thread: sampler.method().most_memory(args.board.n, args.kernel.kernel()),
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),
-        crosses: sampler.n_samples(),
+        parts: sampler.n_samples(),
         sample: sample.len(),
         threads: args.threads.get(),
         seconds: began.elapsed().as_secs_f64(),
@@ -147,7 +147,7 @@ fn range(measured: Measured, unseen: f64) -> [f64; 2] {
 }
 
 fn text(answer: &EstimateAnswer) -> String {
-    let EstimateAnswer { n, method, kernel, cores, crosses, sample, .. } = answer;
+    let EstimateAnswer { n, method, kernel, cores, parts, sample, .. } = answer;
     let core_time = time(answer.core_seconds, answer.core_seconds_range, "core-");
     let wall_time = time(answer.wall_seconds, answer.wall_seconds_range, "");
     let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{} cores", grouped(*cores as f64)) };
@@ -166,9 +166,9 @@ fn text(answer: &EstimateAnswer) -> String {
         "Q({n}): {core_time} by {method} with the {kernel} kernel of this machine\n\
          {cores}: {wall_time}{memory}\n\
          {}, {} each core-second; {} ({solutions})\n\
-         from {sample} of {crosses} {}, probed for {:.1} s on {threads}",
-        work(*method, &about(answer.nodes)),
-        about(answer.nodes_per_core_second),
+         from {sample} of {parts} {}, probed for {:.1} s on {threads}",
+        work_text(*method, &about(answer.work)),
+        about(answer.work_per_core_second),
         plural(about(answer.solutions), "solution"),
         samples_of(*method),
         answer.seconds

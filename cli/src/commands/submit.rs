@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let boards = args.boards;
     if args.terms.are_of_one_board() && !boards.is_one() {
         return Err(WrongUsage(format!(
-            "--crosses names parts of one board, and not of {boards}: submit each by itself"
+            "--parts names parts of one board, and not of {boards}: submit each by itself"
         ))
         .into());
     }

@@ -54,10 +54,10 @@ fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
         table.add_row([
             it.span.to_string(),
             it.count.solutions.to_string(),
-            it.count.nodes.to_string(),
+            it.count.work.to_string(),
             it.worker.to_string(),
             it.lost.solutions.to_string(),
-            it.lost.nodes.to_string(),
+            it.lost.work.to_string(),
             it.lost_worker.to_string(),
             it.lost_kernel.to_string(),
             date(it.at_ms / 1000),

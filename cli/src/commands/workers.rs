@@ -111,7 +111,7 @@ fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
         Column::name("BUILD").drop_order(1),
     ]);
     for worker in workers {
-        let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
+        let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.part()));
         let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
         table.add_row([
             worker.name.to_string(),

@@ -65,7 +65,7 @@ pub(crate) async fn count(
     anyhow::ensure!(job.state == JobState::Done, "job {id} was {}", job.state.name());
     let contributions = who_counted(&operator, &job).await;
     let counted_by: Vec<Counter> = contributions.iter().map(Counter::from).collect();
-    let (kernel, counted_now) = (kernels(&counted_by), job.progress.nodes);
+    let (kernel, counted_now) = (kernels(&counted_by), job.progress.work);
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
 }
 
@@ -96,7 +96,7 @@ async fn who_counted(operator: &Operator, job: &JobStatus) -> Vec<Contribution> 
     let reason = loop {
         let reason = match operator.contributions(job.id).await {
             // The coordinator may answer from a cache that is out of date.
-            Ok(all) if all.iter().map(|one| one.nodes).sum::<u128>() == job.progress.nodes => return all,
+            Ok(all) if all.iter().map(|one| one.work).sum::<u128>() == job.progress.work => return all,
             Ok(_) => "not all records are read".to_owned(),
             Err(error) if error.problem.is_final() => break error.to_string(),
             Err(error) => error.to_string(),

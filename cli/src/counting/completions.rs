@@ -34,19 +34,19 @@ pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<ExitCo
         Err(error) => return Err(error.into()),
     };
     let seconds = began.elapsed().as_secs_f64();
-    let (solutions, nodes) = (found.solutions, found.nodes);
+    let (solutions, work) = (found.solutions, found.nodes);
     print(&match output {
         Output::Text => format!(
             "{} of n = {n} with queens on {given}\n{} in {seconds:.3} s on {}, {kernel} kernel",
             plural(solutions, "solution"),
-            plural(nodes, "node"),
+            plural(work, "node"),
             plural(n_threads.get(), "thread"),
         ),
         Output::Json => json!({
             "n": n.get(),
             "given": given.to_string(),
             "solutions": solutions.to_string(),
-            "nodes": nodes.to_string(),
+            "work": work.to_string(),
             "seconds": (seconds * 1000.0).round() / 1000.0,
             "threads": n_threads.get(),
             "kernel": kernel.name(),

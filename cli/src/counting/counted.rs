@@ -26,7 +26,7 @@ pub(crate) struct Counter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) build: Option<String>,
     pub(crate) kernel: String,
-    pub(crate) nodes: String,
+    pub(crate) work: String,
     pub(crate) core_seconds: f64,
 }
 
@@ -42,7 +42,7 @@ impl From<&Contribution> for Counter {
             worker: by.worker.to_string(),
             build: None,
             kernel: by.kernel.to_string(),
-            nodes: by.nodes.to_string(),
+            work: by.work.to_string(),
             core_seconds: by.time.as_secs_f64(),
         }
     }
@@ -54,7 +54,7 @@ impl From<&CountedBy> for Counter {
             worker: by.source.name.to_string(),
             build: Some(by.source.build.to_string()),
             kernel: by.source.kernel.to_string(),
-            nodes: by.nodes.to_string(),
+            work: by.work.to_string(),
             core_seconds: by.core_time.as_secs_f64(),
         }
     }

@@ -93,8 +93,8 @@ impl LocalCount {
             say(&format!("interrupted at {share} of the work: {hint}"));
             return Ok(None);
         }
-        let counted_now = job.progress.nodes - before.nodes;
-        let sources = sources.context("failed to find out who counted")?;
+        let counted_now = job.progress.work - before.work;
+        let sources = sources.context("failed to read the contributions")?;
         let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
         let kernel = match counted_by.is_empty() {
             // Nothing is stored, or nothing was left to count.
@@ -114,7 +114,7 @@ impl LocalCount {
 
     fn done_before(&self, snapshot: &Snapshot) -> Before {
         let job = snapshot.jobs.iter().rfind(|job| job.n == self.n && job.state != JobState::Cancelled);
-        job.map(|job| Before { is_done: job.state == JobState::Done, nodes: job.progress.nodes })
+        job.map(|job| Before { is_done: job.state == JobState::Done, work: job.progress.work })
             .unwrap_or_default()
     }
 
@@ -239,5 +239,5 @@ fn held(snapshot: &Snapshot) -> Option<&JobStatus> {
 #[derive(Default)]
 struct Before {
     is_done: bool,
-    nodes: u128,
+    work: u128,
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::counting::counted::{Counted, Counter};
 use crate::present::numbers::{date, plural};
 use crate::present::output::method_name;
-use crate::present::work::work;
+use crate::present::work::work_text;
 
 /// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]
@@ -17,7 +17,7 @@ pub(crate) struct CountAnswer {
     method: Method,
     solutions: String,
     fundamental: String,
-    nodes: String,
+    work: String,
     seconds: f64,
     /// The threads of this process; `None` for a cluster, whose number of threads is unknown.
     threads: Option<usize>,
@@ -46,7 +46,7 @@ impl CountAnswer {
             method: job.method,
             solutions: solutions.to_string(),
             fundamental: fundamental.to_string(),
-            nodes: job.progress.nodes.to_string(),
+            work: job.progress.work.to_string(),
             // The store keeps whole milliseconds.
             seconds: job.active.as_millis() as f64 / 1000.0,
             threads: n_threads,
@@ -62,7 +62,7 @@ impl CountAnswer {
 
     /// Formats the answer for people.
     pub(crate) fn text(&self) -> String {
-        let CountAnswer { n, method, solutions, fundamental, nodes, published, agrees, .. } = self;
+        let CountAnswer { n, method, solutions, fundamental, work, published, agrees, .. } = self;
         let published = match published {
             Some(_) if *agrees => "agrees with the published count".to_owned(),
             Some(published) => format!("CONTRADICTS the published count {published}"),
@@ -71,18 +71,18 @@ impl CountAnswer {
         format!(
             "Q({n}) = {}, {fundamental} of them fundamental\n{published}\n{}{}",
             plural(solutions, "solution"),
-            work(*method, nodes),
+            work_text(*method, work),
             self.how_counted()
         )
     }
 
     /// Describes what follows the work: the time and what counted, if they were measured.
     fn how_counted(&self) -> String {
-        let CountAnswer { seconds, threads, kernel, nodes, counted_now, begun, .. } = self;
+        let CountAnswer { seconds, threads, kernel, work, counted_now, begun, .. } = self;
         let by = counters(&self.counted_by);
         match threads {
             None => return format!(" in {seconds:.3} s{by}"),
-            Some(threads @ 1..) if counted_now == nodes => {
+            Some(threads @ 1..) if counted_now == work => {
                 return format!(" in {seconds:.3} s on {}, {kernel} kernel", plural(threads, "thread"));
             }
             Some(_) => {}

@@ -8,7 +8,7 @@ use queens_certificate::{
 use queens_solver::Count;
 
 use crate::present::numbers::{date, percent, plural};
-use crate::present::work::work;
+use crate::present::work::work_text;
 
 /// Describes the current stage of a check.
 pub(crate) fn stage(stage: Stage) -> String {
@@ -26,21 +26,21 @@ pub(crate) fn describe_proof(proved: &Proved) -> String {
     let Proved { header, counted, cross, counter, is_known } = proved;
     let Counter { worker, build, kernel, party } = counter;
     let party = party.map(|party| format!(", party {party}")).unwrap_or_default();
-    let Count { solutions, nodes } = counted.count;
+    let Count { solutions, work } = counted.count;
     let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
     let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
     let job = cross.identity.map(|identity| format!(" of job {identity}")).unwrap_or_default();
     let vouched =
         if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
-        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
+        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} work, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
          certificate that {} signed, {vouched}",
         header.n,
         counted.pass,
         counted.span,
         cross.image,
         plural(solutions, "solution"),
-        nodes,
+        work,
         header.signer
     )
 }
@@ -102,7 +102,7 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     }
     if !header.has_parties {
         lines.push(
-            "its format, 1, tells names and not who has them: two names that confirm each other may be one person's".to_owned(),
+            "its format, 1, has names but no parties: two names that confirm each other may belong to one person".to_owned(),
         );
         lines.push(
             "nor does it tell the jobs' identities: another certificate of the same number may be of another job".to_owned(),
@@ -135,7 +135,7 @@ fn one_word(part: &PartReport, who: &str) -> String {
     let passes = (1..).zip(&part.passes).filter(|(_, pass)| pass.n_by_one > 0);
     let alone: Vec<String> = passes
         .map(|(number, pass)| {
-            let share = percent(pass.nodes_by_one as f64 / pass.total.nodes.max(1) as f64);
+            let share = percent(pass.work_by_one as f64 / pass.total.work.max(1) as f64);
             format!("{} of pass {number} ({share} of its work)", plural(pass.n_by_one, "record"))
         })
         .collect();
@@ -150,8 +150,8 @@ fn one_word(part: &PartReport, who: &str) -> String {
 }
 
 fn pass_line(number: usize, pass: &PassReport, who: &str) -> String {
-    let PassReport { method, total, n_confirmed, confirmed_nodes, n_verdicts, .. } = pass;
-    let share = percent(*confirmed_nodes as f64 / total.nodes.max(1) as f64);
+    let PassReport { method, total, n_confirmed, confirmed_work, n_verdicts, .. } = pass;
+    let share = percent(*confirmed_work as f64 / total.work.max(1) as f64);
     let confirmed = match n_confirmed {
         0 => format!("none confirmed by a second {who}"),
         n => format!("{n} confirmed by a second {who} ({share} of the work)"),
@@ -164,13 +164,13 @@ fn pass_line(number: usize, pass: &PassReport, who: &str) -> String {
         "pass {number} by {method}: {} cover each subproblem once: {} weighted, {}; {confirmed}{verdicts}",
         plural(total.n_records, "record"),
         plural(total.solutions, "solution"),
-        work(*method, &total.nodes.to_string())
+        work_text(*method, &total.work.to_string())
     )
 }
 
 fn sample_line(sample: &SampleReport) -> String {
-    let SampleReport { seed, n_records, n_recounted, nodes, all_nodes, elapsed } = sample;
-    let share = percent(*nodes as f64 / (*all_nodes).max(1) as f64);
+    let SampleReport { seed, n_records, n_recounted, work, all_work, elapsed } = sample;
+    let share = percent(*work as f64 / (*all_work).max(1) as f64);
     let excludes = match sample.noticed() {
         None => "it excludes nothing".to_owned(),
         Some(0.0) => "those were all: none is false".to_owned(),

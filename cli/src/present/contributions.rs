@@ -7,7 +7,7 @@ use crate::present::table::{Column, Table};
 
 /// Formats contributions as a table.
 pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
-    let all = contributions.iter().map(|it| it.nodes as f64).sum::<f64>().max(1.0);
+    let all = contributions.iter().map(|it| it.work as f64).sum::<f64>().max(1.0);
     let mut table = Table::new([
         Column::name("WORKER"),
         Column::text("KERNEL").drop_order(2),
@@ -21,9 +21,9 @@ pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
             it.worker.to_string(),
             it.kernel.to_string(),
             it.n_spans.to_string(),
-            grouped(it.nodes as f64),
+            grouped(it.work as f64),
             two_digits(it.time.as_secs_f64() / 3600.0),
-            format!("{:.1} %", it.nodes as f64 / all * 100.0),
+            format!("{:.1} %", it.work as f64 / all * 100.0),
         ]);
     }
     table

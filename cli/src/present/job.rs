@@ -70,11 +70,11 @@ pub(crate) fn describe_failure(job: &JobStatus) -> String {
 
 /// Advice for a damaged job.
 pub(crate) const REPAIR: &str =
-    "restore a backup, or keep what proves itself with 'queens-coordinator recover'";
+    "restore a backup, or keep the provable records with 'queens-coordinator recover'";
 
 /// Describes the damage of a job.
 pub(crate) fn describe_damage(job: &JobStatus) -> String {
-    format!("what is stored of it contradicts itself: {}", job.failure.as_deref().unwrap_or_default())
+    format!("its stored data are inconsistent: {}", job.failure.as_deref().unwrap_or_default())
 }
 
 /// Describes the damage of a job, or what workers failed to count.
@@ -142,7 +142,7 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     };
     let waits = job.waits_for.as_ref().map(|what| format!("\nwaits for     {what}")).unwrap_or_default();
     let verdicts = |disputes| {
-        let shown = format!("'queens verdicts {}' shows what was decided", job.id);
+        let shown = format!("'queens verdicts {}' shows the decisions", job.id);
         format!("\ndisputed      {disputes}\n              {shown}")
     };
     let disputed = job.disputes().map(verdicts).unwrap_or_default();
@@ -239,11 +239,11 @@ mod tests {
             state: pb::JobState::Done.into(),
             solutions: solutions.to_owned(),
             fundamental: fundamental.to_owned(),
-            nodes: zero(),
+            work: zero(),
             subproblems: zero(),
             recorded: zero(),
-            work: zero(),
-            work_recorded: zero(),
+            estimated_work: zero(),
+            estimated_work_recorded: zero(),
             method: pb::Method::Search.into(),
             terms: Some(pb::Terms::default()),
             recounting: Some(pb::Recounting { work_left: zero(), ..pb::Recounting::default() }),

@@ -77,7 +77,7 @@ impl Progress {
 
     /// Shows the progress of the job.
     pub(crate) fn show(&mut self, job: &JobStatus, store_error: Option<&str>) {
-        let work = job.progress.nodes;
+        let work = job.progress.work;
         let counted = work - *self.work_before.get_or_insert(work);
         let elapsed = self.began.elapsed();
         let speed = counted as f64 / elapsed.as_secs_f64();
@@ -91,7 +91,8 @@ impl Progress {
                 }
             }
         }
-        let parts = job.progress.work_recorded * u128::from(PARTS) / job.progress.work.max(1);
+        let parts =
+            job.progress.estimated_work_recorded * u128::from(PARTS) / job.progress.estimated_work.max(1);
         self.bar.set_position(u64::try_from(parts).unwrap_or(PARTS));
         let message = match store_error {
             Some(error) => format!("waiting: {}", plain::line(error)),
@@ -278,8 +279,12 @@ mod tests {
 
     #[test]
     fn no_number_loses_digits_for_want_of_room() {
-        let progress =
-            Progress { solutions: 1_285_677_152, work: 4, work_recorded: 1, ..Progress::default() };
+        let progress = Progress {
+            solutions: 1_285_677_152,
+            estimated_work: 4,
+            estimated_work_recorded: 1,
+            ..Progress::default()
+        };
         let mut job = JobStatus {
             progress,
             time_left: TimeLeft::new(60.0, 120.0, 240.0).ok(),

@@ -6,7 +6,7 @@ use queens_solver::Method;
 use crate::present::numbers::{grouped, plural};
 
 /// Formats work: "41109033 nodes", "1729 units of work".
-pub(crate) fn work(method: Method, amount: &str) -> String {
+pub(crate) fn work_text(method: Method, amount: &str) -> String {
     let units = plural(amount, method.unit());
     match method {
         Method::Search => units,
@@ -34,10 +34,10 @@ mod tests {
 
     #[test]
     fn each_method_has_its_own_unit() {
-        assert_eq!(work(Method::Search, "1"), "1 node");
-        assert_eq!(work(Method::Search, "41109033"), "41109033 nodes");
-        assert_eq!(work(Method::Halves, "1"), "1 unit of work");
-        assert_eq!(work(Method::Halves, "1729"), "1729 units of work");
+        assert_eq!(work_text(Method::Search, "1"), "1 node");
+        assert_eq!(work_text(Method::Search, "41109033"), "41109033 nodes");
+        assert_eq!(work_text(Method::Halves, "1"), "1 unit of work");
+        assert_eq!(work_text(Method::Halves, "1729"), "1729 units of work");
     }
 
     #[test]

@@ -38,8 +38,8 @@ const WORKERS: &[View] = &[View::Workers];
 const PAGE: &[View] = &[View::Page];
 
 pub(super) const KEYS: [Key; 14] = [
-    of(PAGE, 1, false, key("Esc", "back", "go back; close what is open")),
-    of(TABLES, 1, false, key("Enter", "look", "look at one job: parts, who counted, events")),
+    of(PAGE, 1, false, key("Esc", "back", "go back; close the open view")),
+    of(TABLES, 1, false, key("Enter", "look", "show one job: parts, contributions, events")),
     of(TABLES, 3, true, key("s", "submit", "submit a job")),
     of(JOBS, 2, true, key("p", "pause/resume", "pause the job, or have it go on; retries what failed")),
     of(JOBS, 5, true, key("u", "priority", "say how urgent the job is")),

@@ -19,8 +19,8 @@ pub(super) fn job(id: u64, n: u32, state: JobState) -> JobStatus {
         solutions: 1000 * u128::from(id),
         n_subproblems: 1000,
         n_recorded: share,
-        work: 1000,
-        work_recorded: share,
+        estimated_work: 1000,
+        estimated_work_recorded: share,
         ..Progress::default()
     };
     let n = BoardSize::try_from(n).expect("a board size");
@@ -86,7 +86,7 @@ pub(super) fn news(role: Option<&str>) -> FromCoordinator {
         url: "http://coordinator:50051/".to_owned(),
         events: vec![
             event(1, None, "coordinator started"),
-            event(2, Some(2), "planned: 300 crosses"),
+            event(2, Some(2), "planned: 300 parts"),
             event(3, Some(3), &"a long story ".repeat(30)),
         ],
         greeting: Greeting { status, now: SystemTime::now(), role: role.map(str::to_owned) },
@@ -113,11 +113,11 @@ pub(super) fn progress_history(n_groups: u32, status: Option<JobStatus>) -> From
         now: Some(750_000_000.into()),
         groups: (0..n_groups).map(group).collect(),
     };
-    let contribution = |name: &str, nodes| Contribution {
+    let contribution = |name: &str, work| Contribution {
         worker: Name::of_any(name),
         kernel: Name::of_any("avx512"),
         n_spans: 12,
-        nodes,
+        work,
         time: Duration::from_secs(3600),
     };
     let contributions = vec![contribution("alpha", 3_000_000), contribution("beta", 1_000_000)];

@@ -54,12 +54,11 @@ pub struct Authenticator {
 pub(crate) enum AuthError {
     /// The request has no credentials.
     #[error(
-        "only who was invited gets in: show a token ('queens-coordinator invite' makes one; programs take it by \
-         --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
+        "an invitation is needed: send a token ('queens-coordinator invite' creates one; programs take it by --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
     )]
     NoToken,
     /// The credentials are no token.
-    #[error("what was shown is no token")]
+    #[error("the credentials are not a token")]
     MalformedToken,
     /// The token is not valid.
     #[error(transparent)]
@@ -74,15 +73,14 @@ pub(crate) enum AuthError {
     },
     /// The invitation existed and was removed.
     #[error(
-        "the invitation that you came with is gone: it was removed, or invitations were put back to an earlier state; ask \
-         for another"
+        "your invitation no longer exists: it was removed, or an earlier state of the invitations was restored; ask for a new one"
     )]
     InvitationGone(Party),
     /// The log-in session is over.
-    #[error("not logged in any more: log in again")]
+    #[error("you are logged out: log in again")]
     LoggedOut,
     /// The invitation store can't be read at present.
-    #[error("who is invited can't be read at present: the log of the coordinator says why")]
+    #[error("the invitations can't be read at present: see the coordinator's log")]
     Unavailable,
     /// A quota is exceeded.
     #[error(transparent)]

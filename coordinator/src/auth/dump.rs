@@ -14,9 +14,9 @@ use super::worker_names::NAME;
 use crate::store::store_location::StoreLocation;
 
 /// The table of invitations, which belong to no job.
-const INVITATION: Table = Table {
-    name: "invitation",
-    columns: &[
+static INVITATION: Table = Table::without_digest(
+    "invitation",
+    &[
         "number",
         "party",
         "role",
@@ -29,11 +29,8 @@ const INVITATION: Table = Table {
         "hash",
         "key",
     ],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO invitation (number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-};
+    1,
+);
 
 /// All invitations with their token hashes, all names, and the audit log in its order. Without published addresses:
 /// each coordinator writes its own at its start.
@@ -59,7 +56,7 @@ impl Dump {
                 audit_entries.push((row.get("refusal", &"a decision")?, audit_entry(row)?));
                 Ok(())
             })?;
-            Ok(Self { invitations: all(database, INVITATION)?, names: all(database, NAME)?, audit_entries })
+            Ok(Self { invitations: all(database, &INVITATION)?, names: all(database, &NAME)?, audit_entries })
         })
     }
 
@@ -119,7 +116,7 @@ impl Dump {
         if is_occupied && !self.invitations.is_empty() {
             return Err(InvitationStoreError::Occupied(place.to_owned()).into());
         }
-        for (table, rows) in [(INVITATION, &self.invitations), (NAME, &self.names)] {
+        for (table, rows) in [(&INVITATION, &self.invitations), (&NAME, &self.names)] {
             rows.iter().try_for_each(|row| database.put(table, row.clone()))?;
         }
         self.audit_entries
@@ -135,7 +132,7 @@ pub(crate) fn has_invitations(whereabouts: &StoreLocation) -> bool {
 }
 
 /// Returns all rows of a table.
-fn all(database: &dyn Database, table: Table) -> Result<Vec<Vec<Value>>, Fault> {
+fn all(database: &dyn Database, table: &Table) -> Result<Vec<Vec<Value>>, Fault> {
     let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
     let mut rows = Vec::new();
     for_each(database, &sql, &[], |row| -> Result<(), Fault> {

@@ -385,12 +385,11 @@ impl CacheThread {
         let told = told.join(", ");
         warn!(
             invitations = told,
-            "invitations are gone: they were removed by hand, or put back to an earlier state; whoever came with them is \
-             put out"
+            "invitations are gone: they were removed by hand, or put back to an earlier state; their users are disconnected"
         );
         let what = format!("{told}: gone, removed by hand or put back to an earlier state");
         let noted = AuditEntry {
-            outcome: "whoever came with them is put out".to_owned(),
+            outcome: "their users are disconnected".to_owned(),
             ..entry("the coordinator".to_owned(), "", None, &what)
         };
         self.note(vec![(false, noted)]);

@@ -272,7 +272,7 @@ mod tests {
         let whereabouts = StoreLocation::Directory(dir.path().to_owned());
         let wanted = NewInvitation { role: Role::Worker, label: None, expires_ms: None, n_names: 3 };
         let parties = |n_invitations| {
-            let mut store = InvitationStore::open(&whereabouts).expect("a book");
+            let mut store = InvitationStore::open(&whereabouts).expect("a store");
             for _ in 0..n_invitations {
                 store.invite(&wanted, 0).expect("invited");
             }

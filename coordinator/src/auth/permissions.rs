@@ -44,9 +44,9 @@ const TABLE: &[(&str, &str, Permission)] = &[
     ("GET", "/api/v1/jobs/{job}/verdicts", Read),
     ("GET", "/api/v1/jobs/{job}/cells", Read),
     ("GET", "/api/v1/jobs/{job}/count.svg", Read),
-    ("GET", "/api/v1/jobs/{job}/crosses", Read),
-    ("GET", "/api/v1/jobs/{job}/crosses/{cross}", Read),
-    ("GET", "/api/v1/jobs/{job}/crosses/{cross}/board.svg", Read),
+    ("GET", "/api/v1/jobs/{job}/parts", Read),
+    ("GET", "/api/v1/jobs/{job}/parts/{part}", Read),
+    ("GET", "/api/v1/jobs/{job}/parts/{part}/board.svg", Read),
     ("GET", "/api/v1/board/{n}", Read),
     ("GET", "/api/v1/events", Read),
     ("GET", "/api/v1/history", Read),
@@ -71,7 +71,7 @@ const TABLE: &[(&str, &str, Permission)] = &[
     ("GET", "/workers", Read),
     ("GET", "/workers/{name}", Read),
     ("GET", "/jobs/{job}", Read),
-    ("GET", "/jobs/{job}/crosses/{cross}", Read),
+    ("GET", "/jobs/{job}/parts/{part}", Read),
     ("GET", "/board", Read),
     ("GET", "/assets/board.js", Public),
     ("GET", "/assets/crown.svg", Public),
@@ -87,7 +87,7 @@ const TABLE: &[(&str, &str, Permission)] = &[
     ("GET", "/assets/worker.js", Public),
     ("GET", "/assets/fleet.js", Public),
     ("GET", "/assets/list.js", Public),
-    ("GET", "/assets/cross.js", Public),
+    ("GET", "/assets/part.js", Public),
 ];
 
 /// Returns the permission that a request requires; `None` for an unknown route.

@@ -2,7 +2,7 @@
 //!
 //! Writing to it needs no leader lease. For jobs, the lease keeps two coordinators from counting separately, since each
 //! relies on its memory. For invitations, each coordinator and each command relies on the tables alone.
-//! A writer locks the row of the table `book` until its transaction ends. So a name is bound once, and a key belongs to
+//! A writer locks the row of the table `invitation_store` until its transaction ends. So a name is bound once, and a key belongs to
 //! one invitation, with any number of writers. A coordinator that has lost the lease binds no name that it could not
 //! have bound a moment before. Its audit entries describe actions that have happened, and must be recorded.
 
@@ -12,8 +12,9 @@ use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 
 use super::invitation_store_error::{NOBODY_THERE, TransactionError};
+use super::schema::TABLES;
 use crate::store::postgres::Server;
-use crate::store::postgres::schema::{make_once, version_in};
+use crate::store::postgres::schema::{make_once, postgres_tables, version_in};
 use crate::store::postgres::session::Session;
 
 /// The version of these tables that this program works on. The jobs' tables have a version of their own.
@@ -60,7 +61,7 @@ impl PostgresBackend {
         self.with_session(|session| work(session))
     }
 
-    /// Runs a transaction that locks the row of the table `book`. If the outcome of the commit is unknown, its changes
+    /// Runs a transaction that locks the row of the table `invitation_store`. If the outcome of the commit is unknown, its changes
     /// count as those of others, and are read again.
     pub(super) fn transact<T>(
         &mut self,
@@ -128,13 +129,16 @@ pub(super) fn number_on(database: &dyn Database) -> Result<(), Fault> {
 
 /// Checks the version of the tables. Missing tables are created if `makes` is set.
 fn make(session: &Session, makes: bool) -> Result<(), Fault> {
-    if version_in(session, "book")?.is_none() {
+    if version_in(session, "invitation_store")?.is_none() {
         if !makes {
             return Err(Fault::Unfit(NOBODY_THERE.to_owned()));
         }
-        make_once(session, "book", |session| session.carry_out(include_str!("shared.sql")))?;
+        make_once(session, "invitation_store", |session| {
+            session.carry_out(&postgres_tables(TABLES))?;
+            session.carry_out(include_str!("postgres_schema.sql"))
+        })?;
     }
-    match version_in(session, "book")? {
+    match version_in(session, "invitation_store")? {
         Some(VERSION) => Ok(()),
         Some(other) => Err(Fault::Version(format!(
             "its invitations are of version {other}, and this program knows {VERSION}"
@@ -145,7 +149,7 @@ fn make(session: &Session, makes: bool) -> Result<(), Fault> {
 
 /// Returns the random number of the last change of invitations or names.
 fn mark(session: &Session, lock: &str) -> Result<i64, Fault> {
-    let sql = format!("SELECT mark FROM book WHERE one = 1 {lock}");
-    let found = first(session, &sql, &[], |row| row.get("mark", &"book"))?;
-    found.ok_or_else(|| Fault::Damaged("its table 'book' is empty".to_owned()))
+    let sql = format!("SELECT mark FROM invitation_store WHERE one = 1 {lock}");
+    let found = first(session, &sql, &[], |row| row.get("mark", &"invitation_store"))?;
+    found.ok_or_else(|| Fault::Damaged("its table 'invitation_store' is empty".to_owned()))
 }

@@ -53,7 +53,7 @@ pub(super) fn bytes(party: Party) -> Value {
 
 /// Parses a non-negative number.
 pub(super) fn number(row: &Row<'_>, column: &str) -> Result<u64, Fault> {
-    row.get::<i64>(column, &"a number of the book").map(i64::unsigned_abs)
+    row.get::<i64>(column, &"a number of the invitation store").map(i64::unsigned_abs)
 }
 
 fn senseless(place: &dyn Display, error: &dyn Display) -> Fault {

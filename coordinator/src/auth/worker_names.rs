@@ -18,13 +18,7 @@ const MOST_TOLD: i64 = 10;
 const PORTION: usize = 100;
 
 /// The table of names, which belong to no job.
-pub(super) const NAME: Table = Table {
-    name: "name",
-    columns: &["name", "party"],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO name (name, party) VALUES (?1, ?2)",
-};
+pub(super) static NAME: Table = Table::without_digest("name", &["name", "party"], 1);
 
 /// Gives a name to a new invitation, if the name is free or its invitation has ended.
 pub(super) fn take_over(
@@ -88,7 +82,7 @@ pub(super) fn bind(
                 names,
             }));
         }
-        database.put(NAME, vec![text(name), bytes(*party)])?;
+        database.put(&NAME, vec![text(name), bytes(*party)])?;
         budget.n_bound += 1;
         owners.insert(name.clone(), (*party, budget.number));
         Ok(Ok(()))

@@ -29,7 +29,7 @@ pub(crate) fn show(audits: &[JobAudit]) -> anyhow::Result<()> {
 
 fn describe(audit: &JobAudit) -> String {
     let JobAudit { job, n_records, n_recorded, n_subproblems, total, .. } = audit;
-    let part = job.terms.crosses.map(|crosses| format!("  crosses {crosses}")).unwrap_or_default();
+    let part = job.terms.part_range.map(|parts| format!("  parts {parts}")).unwrap_or_default();
     let of = job.terms.second_of.map(|first| format!("  second pass of job {first}")).unwrap_or_default();
     let name = format!("job {}  n = {}{part}{of}  {}", job.id, job.n, job.phase.name());
     match n_subproblems {

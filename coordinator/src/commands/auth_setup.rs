@@ -67,7 +67,7 @@ impl AuthArgs {
         let open = listening.iter().find(|address| !address.ip().to_canonical().is_loopback());
         let Some(address) = open.filter(|_| self.tls_cert.is_none()) else { return Ok(()) };
         if self.insecure_no_auth {
-            warn!(%address, "no TLS and no tokens: whoever reaches this address can do everything");
+            warn!(%address, "no TLS and no tokens: everybody who reaches this address can do everything");
             return Ok(());
         }
         if self.require_tokens {
@@ -145,7 +145,7 @@ impl AuthArgs {
         if self.tls_cert.is_none() && !self.require_tokens {
             return Ok(Authenticator::open_to_all(Some(store)));
         }
-        Authenticator::invitation_only(store, place, quota, stop).context("failed to read who is invited")
+        Authenticator::invitation_only(store, place, quota, stop).context("failed to read the invitations")
     }
 }
 

@@ -178,7 +178,7 @@ fn wait_for_places(args: &InvitationStoreArgs) -> anyhow::Result<(InvitationStor
         {
             Ok((places, store)) if !places.is_empty() => return Ok((store, places)),
             Ok(_) if is_over => bail!(
-                "nobody is invited: in {} s no coordinator has noted where it is reached. Start one that lets in only who \
+                "there are no invitations: in {} s no coordinator has noted where it is reached. Start one that lets in only who \
                  is invited, by --tls-cert and --tls-key or --require-tokens; --new invites before that",
                 PATIENCE.as_secs()
             ),
@@ -236,7 +236,7 @@ fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
 pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
     let all = store.invitations()?;
     if all.is_empty() {
-        return print("nobody is invited").context("failed to write the answer");
+        return print("there are no invitations").context("failed to write the answer");
     }
     let mut names: HashMap<Party, BTreeSet<Name>> = HashMap::new();
     for (name, party) in store.names()? {
@@ -275,7 +275,7 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
 pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow::Result<()> {
     let Some(number) = number else { return revoke_all(&mut store) };
     store.revoke(number)?;
-    print(&format!("invitation {number} is revoked: whoever came with it is put out within seconds"))
+    print(&format!("invitation {number} is revoked: its users are disconnected within seconds"))
         .context("failed to write the answer")
 }
 
@@ -287,8 +287,7 @@ pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
     let n = ended.len();
     let invitations = if n == 1 { "invitation is" } else { "invitations are" };
     say(&format!(
-        "{n} {invitations} revoked, which is all of them: whoever came with one is put out within seconds. If this is a \
-         copy, invitations that were made after it are not in it, and their tokens are refused"
+        "{n} {invitations} revoked, which is all of them: their users are disconnected within seconds. If this is a copy, invitations made after it are not in it, and their tokens are refused"
     ));
     Ok(())
 }

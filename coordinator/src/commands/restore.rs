@@ -27,16 +27,15 @@ pub(crate) struct RestoreArgs {
 
 /// Revokes the invitations of a copy, verifies the copy, and moves it into place.
 pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
-    let kept =
-        "whoever was invited when the copy was made is let in: 'queens-coordinator invitations' lists them";
+    let kept = "all invitations in the copy are valid again: 'queens-coordinator invitations' lists them";
     match (&args.copy, args.store.whereabouts()?) {
         (Some(copy), StoreLocation::Directory(dir)) => {
             let Restored { audits, n_ended } = restore(copy, &dir, args.keep_invitations)?;
             match n_ended {
                 _ if args.keep_invitations => say(kept),
                 0 => {}
-                1 => say("1 invitation is ended: invite whoever is to come in again"),
-                n => say(&format!("{n} invitations are ended: invite whoever is to come in again")),
+                1 => say("1 invitation is revoked: create it again if it is still needed"),
+                n => say(&format!("{n} invitations are revoked: create again those that are still needed")),
             }
             show(&audits)
         }

@@ -102,7 +102,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     let Some(server) = server else {
         let store = SqliteStore::open(&args.data_dir)?.with_history();
         make_key(args);
-        let coordinator = start(args, Box::new(store)).context("failed to go on with what is kept")?;
+        let coordinator = start(args, Box::new(store)).context("failed to continue with the stored jobs")?;
         return lead(args, &ports, coordinator, None, &stop).map(drop);
     };
     let place = args.auth.place(ports.local_addr()?, ports.tls.as_deref());
@@ -122,7 +122,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
                 standing_by = stood_by;
                 continue;
             }
-            Err(error) => return Err(error).context("failed to go on with what is kept"),
+            Err(error) => return Err(error).context("failed to continue with the stored jobs"),
         };
         drop(stood_by);
         not_before = match lead(args, &ports, coordinator, Some(&lease), &stop)? {
@@ -148,7 +148,7 @@ fn start(args: &ServeArgs, store: Box<dyn Archive>) -> Result<Coordinator, Start
     let coordinator = Coordinator::start(store, default_threads(), args.limits.reporting())?;
     for job in coordinator.handle().snapshot().jobs.iter().filter(|job| job.state == JobState::Damaged) {
         let (id, reason) = (job.id, job.failure.as_deref().unwrap_or_default());
-        error!(job = %id, reason, "what is stored of a job contradicts itself: it is set aside");
+        error!(job = %id, reason, "the stored data of a job are inconsistent: it is set aside");
     }
     Ok(coordinator)
 }
@@ -181,7 +181,7 @@ async fn serve_as_leader(
     let authenticator = args.auth.authenticator(&store, place, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &ports.tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;
-        info!(pin = %tls.pin(), "connections are encrypted, and only who is invited gets in");
+        info!(pin = %tls.pin(), "connections are encrypted and need an invitation");
     }
     info!(address = %ports.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let handle = coordinator.handle();
@@ -222,7 +222,7 @@ async fn serve_as_leader(
     if matches!(end, Ok(End::Told) | Err(_)) {
         stopped.await?;
     } else if tokio::time::timeout(patience, stopped).await.is_err() {
-        info!("what was being written has no answer: it counts only if it was recorded in time");
+        info!("the last write has no answer: it counts only if it was recorded in time");
     }
     if let Ok(ended) = tokio::time::timeout(patience, server).await {
         ended?.context("the gRPC server failed")?;

@@ -23,7 +23,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 pub(crate) const NOT_YET: &str = "who leads is not known yet";
 const UNREACHABLE: &str = "its database can't be reached";
 const ABOUT_TO_LEAD: &str = "it is about to lead";
-const NOBODY: &str = "nobody leads at the moment";
+const NOBODY: &str = "there is no leader at the moment";
 const NAMESAKE: &str = "one with the same URL leads, or did seconds ago";
 
 /// The servers of a standby coordinator; stopped on drop.
@@ -114,7 +114,7 @@ pub(crate) fn wait_to_lead(
         if standing_by.standby.take_contact()
             && let Err(error) = candidate.note_standby_contact()
         {
-            info!(%error, "whoever leads is not told that workers ask here");
+            info!(%error, "the leader is not told that workers connect here");
         }
         thread::sleep(RETRY);
     }

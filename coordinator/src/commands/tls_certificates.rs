@@ -87,7 +87,7 @@ fn make(
     let made = params.signed_by(&key, &authority).context("failed to sign")?;
     write(File::create_new(&certificate), &certificate, &made.pem())?;
     write(new_private_file(&own_key), &own_key, &key.serialize_pem())?;
-    Pin::of(made.der()).context("failed to read what was made")
+    Pin::of(made.der()).context("failed to read the new certificate")
 }
 
 /// Returns the authority of a directory; creates it if there is none.

@@ -110,7 +110,7 @@ impl Peer {
 
     /// Logs that the connection is closed because the peer does not read.
     pub(super) fn say_unread(&self) {
-        self.shared.say_closed(1, "it does not read what it is sent");
+        self.shared.say_closed(1, "it does not read the messages sent to it");
     }
 }
 

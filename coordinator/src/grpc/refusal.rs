@@ -41,7 +41,7 @@ pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
         SubmissionRefusal::Expensive { .. } => {
             Status::failed_precondition(format!("{refusal}; if you mean it, set 'confirmed'"))
         }
-        SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
+        SubmissionRefusal::PartRange { .. } | SubmissionRefusal::Second(_) => {
             Status::invalid_argument(refusal.to_string())
         }
     }

@@ -30,12 +30,11 @@ mod tests {
     };
     use crate::auth::COOKIE;
 
-    const DESCRIPTION: &str = "What the pages of a coordinator are made of. Where only who is \
-        invited gets in, requests show a token (`Authorization: Bearer …`) or the cookie of a log in, others are \
-        answered 401, and what a role does not allow 403. Requests must \
-        name the coordinator by an address, a name without dots, a name of the local network, or the name it listens \
-        on; others are answered 421. Unknown paths are answered 404, wrong methods 405, requests that take longer than \
-        15 seconds to come or to be answered 408.";
+    const DESCRIPTION: &str = "The interface that the coordinator's pages use. A coordinator with invitations \
+        requires a token (`Authorization: Bearer …`) or the cookie of a log-in session: requests without one are \
+        answered 401, and requests that the role does not permit 403. Requests must name the coordinator by an \
+        address, a name without dots, a name of the local network, or the name it listens on; others are answered \
+        421. Unknown paths are answered 404, wrong methods 405, and requests that take longer than 15 seconds 408.";
 
     #[derive(OpenApi)]
     #[openapi(
@@ -71,7 +70,7 @@ mod tests {
             jobs::verify_more,
             part_map::cells,
             solution_map::draw_count,
-            parts::list_crosses,
+            parts::list_parts,
             part_text::explain,
             part_text::draw,
             log_in::log_in,

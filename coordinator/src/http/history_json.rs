@@ -27,7 +27,7 @@ struct SampleView {
     /// The measured time within the step. Times without counting or without a coordinator are not measured.
     measured_seconds: f64,
     /// The mean over the measured part of the step, or of five seconds if the step is shorter.
-    nodes_per_second: f64,
+    work_per_second: f64,
     /// The recorded share of the work.
     fraction: f64,
 }
@@ -69,7 +69,7 @@ fn every(level: &Level, points: &[Point]) -> LevelView {
     let sample = |(point, mean): (&Point, MeanView)| SampleView {
         at_ms: mean.at_ms,
         measured_seconds: mean.measured_seconds,
-        nodes_per_second: mean.mean,
+        work_per_second: mean.mean,
         fraction: f64::from(point.billionths) / 1e9,
     };
     LevelView { step_seconds: level.step_seconds, samples: means(points).map(sample).collect() }
@@ -89,7 +89,7 @@ pub(super) fn run(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<LevelV
         Some(SampleView {
             at_ms: last.at_ms(),
             measured_seconds: measured_ms as f64 / 1000.0,
-            nodes_per_second: mean(points)?,
+            work_per_second: mean(points)?,
             fraction: f64::from(last.billionths) / 1e9,
         })
     });
@@ -141,14 +141,14 @@ mod tests {
 
     use super::*;
 
-    fn point(number: u64, nodes: u64) -> Point {
+    fn point(number: u64, work: u64) -> Point {
         Point {
             subject: Subject::Job(JobId(1)),
             level: 0,
             number,
             end_ms: 500,
             measured_ms: 1000,
-            nodes,
+            work,
             billionths: 500_000_000,
         }
     }
@@ -160,7 +160,7 @@ mod tests {
         let mut all: [Vec<Point>; N_LEVELS] = Default::default();
         all[0] = points;
         let [fine, ..] = &levels(&all, None)[..] else { panic!("levels") };
-        let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.nodes_per_second).collect();
+        let rates: Vec<f64> = fine.samples.iter().map(|sample| sample.work_per_second).collect();
         assert_eq!(rates, [500.0, 500.0, 500.0, 500.0, 500.0, 600.0, 100.0, 150.0]);
         assert_eq!(fine.samples.iter().map(|sample| sample.at_ms).max(), Some(10_500));
         let [only] = &levels(&all, Some(600))[..] else { panic!("a level") };
@@ -173,7 +173,7 @@ mod tests {
         let at = |number| Point {
             level,
             measured_ms,
-            nodes: number * measured_ms / 1000,
+            work: number * measured_ms / 1000,
             end_ms: 0,
             ..point(number, 0)
         };
@@ -194,7 +194,7 @@ mod tests {
         // Merging loses no measured time, and speeds are averaged.
         let measured: f64 = curve.samples.iter().map(|sample| sample.measured_seconds).sum();
         assert!((measured - 3600.0).abs() < 1e-6, "{measured}");
-        assert!((curve.samples[1].nodes_per_second - 5.5).abs() < 1e-9, "{:?}", curve.samples[1]);
+        assert!((curve.samples[1].work_per_second - 5.5).abs() < 1e-9, "{:?}", curve.samples[1]);
         // One minute: the finest level.
         (all[0], all[1], all[2]) = (points(0, 100..160), Vec::new(), Vec::new());
         assert_eq!(run(&all, 300).map(|curve| curve.step_seconds), Some(1));

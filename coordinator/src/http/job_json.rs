@@ -17,10 +17,10 @@ pub(super) struct Job {
     /// The speed over the last ten seconds: nodes for the search, units of pairs for halves. Null if the job is not
     /// running or its speed is not known yet.
     #[cfg_attr(test, schema(required))]
-    nodes_per_second: Option<f64>,
+    work_per_second: Option<f64>,
     /// The same over the measured part of the last hour.
     #[cfg_attr(test, schema(required))]
-    nodes_per_second_hour: Option<f64>,
+    work_per_second_hour: Option<f64>,
 }
 
 impl Job {
@@ -28,8 +28,8 @@ impl Job {
         let speeds = if job.state == JobState::Running { speeds } else { Speeds::default() };
         Self {
             status: queens_model::json::Job::of(job, snapshot.store_error.as_deref()),
-            nodes_per_second: speeds.now,
-            nodes_per_second_hour: speeds.hour,
+            work_per_second: speeds.now,
+            work_per_second_hour: speeds.hour,
         }
     }
 }

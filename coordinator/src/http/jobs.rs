@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_ledger::{JobChange, Verification};
 use queens_model::json::{Contribution, Verdict};
-use queens_model::{Arbiter, InvalidCrosses, InvalidShare, Priority, Submission};
+use queens_model::{Arbiter, InvalidPartRange, InvalidShare, Priority, Submission};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub(super) struct SubmissionBody {
     #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
     priority: i32,
     /// Counts only these parts of the plan, such as 0..100 with the end excluded; all by default.
-    crosses: Option<String>,
+    part_range: Option<String>,
     /// The share of the work to recount, in per cent with at most four decimals. The default is 1 if recount_by is
     /// given, or if n is at least 20 and the connected workers do not all share one invitation; otherwise 0.
     recount: Option<String>,
@@ -76,7 +76,7 @@ pub(super) async fn submit(
         n,
         method,
         priority,
-        crosses,
+        part_range,
         recount,
         recount_by,
         second_pass,
@@ -86,14 +86,14 @@ pub(super) async fn submit(
     let method = some_method(method)?.unwrap_or(Method::Search);
     let priority = self::priority(priority)?;
     let bad = |error: &dyn std::fmt::Display| RequestRefusal::bad_request(error.to_string());
-    let crosses = crosses.map(|crosses| crosses.parse()).transpose();
-    let crosses = crosses.map_err(|error: InvalidCrosses| bad(&error))?;
+    let part_range = part_range.map(|part_range| part_range.parse()).transpose();
+    let part_range = part_range.map_err(|error: InvalidPartRange| bad(&error))?;
     let recount = recount.map(|share| share.parse()).transpose();
     let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
     let second_pass = some_method(second_pass)?;
     let recount_by = arbiter(&app, recount_by)?;
     let asked =
-        Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: confirm };
+        Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: confirm };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
     Ok((StatusCode::CREATED, [(LOCATION, format!("/api/v1/jobs/{job}"))], Json(app.job(job)?)))
 }

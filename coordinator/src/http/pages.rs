@@ -23,7 +23,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         // The queen of all drawings, for the page of a search.
         ("GET", "/assets/crown.svg", get(crown)),
         ("GET", "/jobs/{job}", get(job)),
-        ("GET", "/jobs/{job}/crosses/{cross}", get(cross)),
+        ("GET", "/jobs/{job}/parts/{part}", get(part)),
         ("GET", "/audit", file(HTML, include_str!("../../web/audit.html"))),
         ("GET", "/assets/audit.js", file(SCRIPT, include_str!("../../web/audit.js"))),
         ("GET", "/login", file(HTML, include_str!("../../web/login.html"))),
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
         ("GET", "/assets/worker.js", file(SCRIPT, include_str!("../../web/worker.js"))),
         ("GET", "/assets/fleet.js", file(SCRIPT, include_str!("../../web/fleet.js"))),
         ("GET", "/assets/list.js", file(SCRIPT, include_str!("../../web/list.js"))),
-        ("GET", "/assets/cross.js", file(SCRIPT, include_str!("../../web/cross.js"))),
+        ("GET", "/assets/part.js", file(SCRIPT, include_str!("../../web/part.js"))),
     ]);
     routes
 }
@@ -68,10 +68,10 @@ async fn job(State(app): State<App>, Path(id): Path<String>) -> Response {
     of_job(&app, &id, include_str!("../../web/job.html"))
 }
 
-/// The page of a cross, if its job exists. The page itself asks whether the cross exists, since that takes the job's
+/// The page of a part, if its job exists. The page itself asks whether the part exists, since that takes the job's
 /// plan.
-async fn cross(State(app): State<App>, Path((id, _)): Path<(String, String)>) -> Response {
-    of_job(&app, &id, include_str!("../../web/cross.html"))
+async fn part(State(app): State<App>, Path((id, _)): Path<(String, String)>) -> Response {
+    of_job(&app, &id, include_str!("../../web/part.html"))
 }
 
 fn of_job(app: &App, id: &str, page: &'static str) -> Response {

@@ -26,7 +26,7 @@ struct Cell {
     /// The column of the cell. For crosses, the column on the second central row.
     second: u8,
     /// Number of parts.
-    crosses: u32,
+    parts: u32,
     /// Number of subproblems.
     subproblems: String,
     /// Number of recorded subproblems.
@@ -82,14 +82,14 @@ pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Ans
     let details = planned_job(&app, &id).await?.details;
     let map = Map::of(&details.plan);
     let mut cells: BTreeMap<MapPosition, Cell> = BTreeMap::new();
-    for ((number, planned), status) in (0..).zip(details.plan.parts()).zip(&details.crosses) {
-        if job.terms.crosses.is_some_and(|crosses| !crosses.contains(number)) {
+    for ((number, planned), status) in (0..).zip(details.plan.parts()).zip(&details.parts) {
+        if job.terms.part_range.is_some_and(|parts| !parts.contains(number)) {
             continue;
         }
         let Some(place) = map.place(number) else { continue };
         let cell = cells.entry(place).or_default();
         (cell.first, cell.second) = (place.first, place.second);
-        cell.crosses += 1;
+        cell.parts += 1;
         let (all, work) = (planned.choice().n_subproblems, planned.choice().work as f64);
         cell.sums.n_subproblems += u128::from(all);
         cell.sums.n_recorded += u128::from(status.n_recorded);

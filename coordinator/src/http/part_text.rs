@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 use super::handlers::{Answer, Queried};
 use super::part_positions::halves;
-use super::parts::{CrossView, PlannedJob, SquareView, columns, planned_job, squares};
+use super::parts::{PartJson, PlannedJob, SquareView, columns, planned_job, squares};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
@@ -44,7 +44,7 @@ pub(super) struct Explanation {
     /// The size of the board.
     n: u8,
     #[serde(flatten)]
-    cross: CrossView,
+    part: PartJson,
     /// The transformation of the board before it is counted.
     image: &'static str,
     /// The queens of the cross on the image that is counted.
@@ -75,7 +75,7 @@ struct Holder {
     /// The worker's name.
     name: String,
     /// The part's number.
-    cross: u32,
+    part: u32,
     /// The first subproblem that is left.
     from: u64,
     /// The subproblem after the last.
@@ -85,23 +85,23 @@ struct Holder {
 /// A part: what it is, how it is counted, its progress and its workers.
 #[cfg_attr(test, utoipa::path(
     get,
-    path = "/api/v1/jobs/{job}/crosses/{cross}",
+    path = "/api/v1/jobs/{job}/parts/{part}",
     params(
         ("job" = String, Path, description = "The job's number."),
-        ("cross" = String, Path, description = "The cross's number."),
+        ("part" = String, Path, description = "The part's number."),
         SubproblemQuery,
     ),
     responses((status = 200, description = "The answer.", body = Explanation), Senseless, NoSuchJob, NoDetails),
 ))]
 pub(super) async fn explain(
     State(app): State<App>,
-    Path((id, cross)): Path<(String, String)>,
+    Path((id, part)): Path<(String, String)>,
     query: Queried<SubproblemQuery>,
 ) -> Answer<Explanation> {
     let Query(SubproblemQuery { subproblem }) = query?;
     let PlannedJob { job, details } = planned_job(&app, &id).await?;
-    let (number, planned) = planned(&details, job.id, &cross)?;
-    let status = details.crosses.get(number as usize).copied().unwrap_or_default();
+    let (number, planned) = planned(&details, job.id, &part)?;
+    let status = details.parts.get(number as usize).copied().unwrap_or_default();
     let prefix = match subproblem {
         Some(subproblem) => Some(squares(&prefix(planned, subproblem).await?)),
         None => None,
@@ -113,15 +113,15 @@ pub(super) async fn explain(
     let counted_by = app.handle.contributions_to(job.id, number).await.ok();
     let snapshot = app.handle.snapshot();
     let holder = |worker: &WorkerStatus| {
-        let is_of_it = |at: &InHand| at.job == job.id && at.span.cross() == number;
+        let is_of_it = |at: &InHand| at.job == job.id && at.span.part() == number;
         let span = worker.counting.filter(is_of_it)?.span;
-        let (cross, from, to) = (span.cross(), span.from(), span.to());
-        Some(Holder { name: worker.name.to_string(), cross, from, to })
+        let (part, from, to) = (span.part(), span.from(), span.to());
+        Some(Holder { name: worker.name.to_string(), part: part, from, to })
     };
     Ok(Json(Explanation {
         job: job.id.to_string(),
         n: job.n.get(),
-        cross: CrossView::of(number, &planned, &status),
+        part: PartJson::of(number, &planned, &status),
         image: describe(planned.choice().image),
         counted: squares(&planned.queens()),
         method: job.method.name(),
@@ -138,10 +138,10 @@ pub(super) async fn explain(
     }))
 }
 
-fn planned(details: &Details, job: JobId, cross: &str) -> Result<(u32, PlannedPart), RequestRefusal> {
-    let number = cross.parse::<u32>().ok();
+fn planned(details: &Details, job: JobId, part: &str) -> Result<(u32, PlannedPart), RequestRefusal> {
+    let number = part.parse::<u32>().ok();
     let found = number.and_then(|number| Some((number, *details.plan.part(number)?)));
-    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no part '{cross}'")))
+    found.ok_or_else(|| RequestRefusal::not_found(format!("job {job} has no part '{part}'")))
 }
 
 /// Finds the queens of a subproblem below those of its cross, on the image that is counted.
@@ -176,10 +176,10 @@ const fn describe(image: Symmetry) -> &'static str {
 /// queen, those of the subproblem, and the columns of each half: blue above the middle, violet below.
 #[cfg_attr(test, utoipa::path(
     get,
-    path = "/api/v1/jobs/{job}/crosses/{cross}/board.svg",
+    path = "/api/v1/jobs/{job}/parts/{part}/board.svg",
     params(
         ("job" = String, Path, description = "The job's number."),
-        ("cross" = String, Path, description = "The cross's number."),
+        ("part" = String, Path, description = "The part's number."),
         SubproblemQuery,
     ),
     responses(
@@ -189,12 +189,12 @@ const fn describe(image: Symmetry) -> &'static str {
 ))]
 pub(super) async fn draw(
     State(app): State<App>,
-    Path((id, cross)): Path<(String, String)>,
+    Path((id, part)): Path<(String, String)>,
     query: Queried<SubproblemQuery>,
 ) -> Result<impl IntoResponse, RequestRefusal> {
     let Query(SubproblemQuery { subproblem }) = query?;
     let PlannedJob { job, details } = planned_job(&app, &id).await?;
-    let (_, planned) = planned(&details, job.id, &cross)?;
+    let (_, planned) = planned(&details, job.id, &part)?;
     let prefix = match subproblem {
         Some(subproblem) => prefix(planned, subproblem).await?,
         None => Vec::new(),

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use queens_event_loop::Details;
-use queens_ledger::CrossStatus;
+use queens_ledger::PartStatus;
 use queens_model::JobStatus;
 use queens_solver::{PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ fn no_details(job: &JobStatus) -> RequestRefusal {
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
-pub(super) struct CrossQuery {
+pub(super) struct PartQuery {
     /// The row of a cell of the map. For crosses, the column of the queen on the first central row.
     first: Option<u8>,
     /// The column of a cell of the map. For crosses, the column of the queen on the second central row.
@@ -60,21 +60,21 @@ pub(super) struct CrossQuery {
 /// A page of a job's parts, by either method.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct Crosses {
-    crosses: Vec<CrossView>,
+pub(super) struct PartList {
+    parts: Vec<PartJson>,
     /// Number of matching parts.
     total: usize,
 }
 
 /// A part, by either method, and its recorded progress.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Cross))]
-pub(super) struct CrossView {
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Part))]
+pub(super) struct PartJson {
     /// The part's number.
-    cross: u32,
+    part: u32,
     /// The queens, top to bottom. For halves, only that of the middle row, if there is one.
     queens: Vec<SquareView>,
-    /// For halves: the columns of the upper half that the part determines. Null for a cross.
+    /// For halves: the columns of the upper half that the part determines. Null for the search.
     #[cfg_attr(test, schema(required))]
     upper: Option<Vec<u8>>,
     /// The same for the lower half.
@@ -89,11 +89,11 @@ pub(super) struct CrossView {
     /// Number of recorded subproblems.
     recorded: u64,
     /// The estimated work: nodes for the search, units of pairs for halves.
-    work: String,
+    estimated_work: String,
     /// The recorded solutions, before the weight.
     solutions: String,
     /// The recorded work, in the same unit.
-    nodes: String,
+    work: String,
 }
 
 /// A square, counted from 0 at the top left.
@@ -111,7 +111,7 @@ pub(super) fn squares(squares: &[Square]) -> Vec<SquareView> {
 }
 
 /// Returns the recorded share of a part.
-pub(super) fn share(status: &CrossStatus, planned: &PlannedPart) -> f64 {
+pub(super) fn share(status: &PartStatus, planned: &PlannedPart) -> f64 {
     match planned.choice().n_subproblems {
         0 => 1.0,
         all => status.n_recorded as f64 / all as f64,
@@ -123,10 +123,10 @@ pub(super) fn columns(set: u32) -> Vec<u8> {
     (0..32).filter(|column| set >> column & 1 == 1).collect()
 }
 
-impl CrossView {
-    pub(super) fn of(cross: u32, planned: &PlannedPart, status: &CrossStatus) -> Self {
+impl PartJson {
+    pub(super) fn of(part: u32, planned: &PlannedPart, status: &PartStatus) -> Self {
         Self {
-            cross,
+            part,
             queens: squares(&planned.part().queens(Symmetry::IDENTITY)),
             upper: halves(planned.part()).map(|halves| columns(halves.upper_columns())),
             lower: halves(planned.part()).map(|halves| columns(halves.lower_columns())),
@@ -134,9 +134,9 @@ impl CrossView {
             fraction: share(status, planned),
             subproblems: planned.choice().n_subproblems,
             recorded: status.n_recorded,
-            work: planned.choice().work.to_string(),
+            estimated_work: planned.choice().work.to_string(),
             solutions: status.solutions.to_string(),
-            nodes: status.nodes.to_string(),
+            work: status.work.to_string(),
         }
     }
 }
@@ -144,29 +144,29 @@ impl CrossView {
 /// The parts of a job, or of one cell of its map.
 #[cfg_attr(test, utoipa::path(
     get,
-    path = "/api/v1/jobs/{job}/crosses",
-    params(("job" = String, Path, description = "The job's number."), CrossQuery),
-    responses((status = 200, description = "The answer.", body = Crosses), Senseless, NoSuchJob, NoDetails),
+    path = "/api/v1/jobs/{job}/parts",
+    params(("job" = String, Path, description = "The job's number."), PartQuery),
+    responses((status = 200, description = "The answer.", body = PartList), Senseless, NoSuchJob, NoDetails),
 ))]
-pub(super) async fn list_crosses(
+pub(super) async fn list_parts(
     State(app): State<App>,
     Path(id): Path<String>,
-    query: Queried<CrossQuery>,
-) -> Answer<Crosses> {
-    let Query(CrossQuery { first, second, offset, limit }) = query?;
+    query: Queried<PartQuery>,
+) -> Answer<PartList> {
+    let Query(PartQuery { first, second, offset, limit }) = query?;
     let PlannedJob { job, details } = planned_job(&app, &id).await?;
     let map = Map::of(&details.plan);
     let is_meant = |number: u32| {
         let place = map.place(number);
-        let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+        let is_counted = job.terms.part_range.is_none_or(|parts| parts.contains(number));
         is_counted
             && first.is_none_or(|first| place.is_some_and(|place| place.first == first))
             && second.is_none_or(|second| place.is_some_and(|place| place.second == second))
     };
-    let all = (0..).zip(details.plan.parts()).zip(&details.crosses);
+    let all = (0..).zip(details.plan.parts()).zip(&details.parts);
     let meant: Vec<_> = all.filter(|((number, _), _)| is_meant(*number)).collect();
     let total = meant.len();
     let page = Page { offset, limit }.of(meant.into_iter());
-    let crosses = page.map(|((number, planned), status)| CrossView::of(number, planned, status)).collect();
-    Ok(Json(Crosses { crosses, total }))
+    let parts = page.map(|((number, planned), status)| PartJson::of(number, planned, status)).collect();
+    Ok(Json(PartList { parts, total }))
 }

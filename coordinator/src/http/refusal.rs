@@ -105,7 +105,7 @@ impl From<SubmissionRefusal> for RequestRefusal {
                 let reason = format!("{price}; if you mean it, add \"confirm\": true");
                 Self { confirm: Some(price), ..Self::new(StatusCode::CONFLICT, reason) }
             }
-            SubmissionRefusal::Crosses { .. } | SubmissionRefusal::Second(_) => {
+            SubmissionRefusal::PartRange { .. } | SubmissionRefusal::Second(_) => {
                 Self::bad_request(refusal.to_string())
             }
         }

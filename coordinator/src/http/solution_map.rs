@@ -11,7 +11,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use queens_boards::grid::{self, Cell, Labels};
-use queens_ledger::CrossStatus;
+use queens_ledger::PartStatus;
 use queens_model::{JobState, JobStatus, date};
 use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
 use queens_store::unix_ms;
@@ -55,13 +55,13 @@ pub(super) async fn draw_count(
 async fn up_to_date(app: &App, id: &str) -> Result<(JobStatus, Spread), RequestRefusal> {
     for _ in 0..TRIES {
         let PlannedJob { job, details } = planned_job(app, id).await?;
-        let spread = Spread::of(&job, &details.plan, &details.crosses);
+        let spread = Spread::of(&job, &details.plan, &details.parts);
         if spread.is_complete || job.state != JobState::Done {
             return Ok((job, spread));
         }
         tokio::time::sleep(BETWEEN_TRIES).await;
     }
-    Err(RequestRefusal::unavailable("what is known of the parts is older than the job: ask again"))
+    Err(RequestRefusal::unavailable("the known state of the parts is older than the job: retry"))
 }
 
 /// The recorded solutions of a job, cell by cell.
@@ -74,13 +74,13 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(job: &JobStatus, plan: &Plan, crosses: &[CrossStatus]) -> Self {
+    fn of(job: &JobStatus, plan: &Plan, parts: &[PartStatus]) -> Self {
         let map = Map::of(plan);
         let lines = cross_lines(plan.n()).filter(|_| job.method == Method::Search);
         let mut cells: BTreeMap<MapPosition, u128> = BTreeMap::new();
         let (mut work, mut work_recorded, mut is_complete) = (0.0, 0.0, true);
-        for ((number, planned), status) in (0..).zip(plan.parts()).zip(crosses) {
-            if job.terms.crosses.is_some_and(|crosses| !crosses.contains(number)) {
+        for ((number, planned), status) in (0..).zip(plan.parts()).zip(parts) {
+            if job.terms.part_range.is_some_and(|parts| !parts.contains(number)) {
                 continue;
             }
             let solutions = status.solutions * u128::from(planned.weight());
@@ -109,18 +109,18 @@ impl Spread {
 
     fn svg(&self, job: &JobStatus, at_ms: u64) -> String {
         let (n, total, at) = (job.n, self.total(), date(at_ms / 1000));
-        let is_whole = self.is_complete && job.terms.crosses.is_none();
+        let is_whole = self.is_complete && job.terms.part_range.is_none();
         let title = match is_whole {
             true => format!("{n} queens: {} solutions", grid::grouped(total)),
             false => format!("{n} queens: {} solutions, a partial count", grid::grouped(total)),
         };
-        let state = match (self.is_complete, job.terms.crosses) {
+        let state = match (self.is_complete, job.terms.part_range) {
             (true, None) if job.is_provisional() => format!("All is counted, but not yet checked ({at})."),
             (true, None) => format!("All is counted ({at})."),
-            (true, Some(crosses)) => format!("Counted: only parts {crosses} of {} ({at}).", job.n_parts),
+            (true, Some(parts)) => format!("Counted: only parts {parts} of {} ({at}).", job.n_parts),
             (false, None) => format!("PARTIAL: {} of the work is done ({at}).", percent(self.fraction)),
-            (false, Some(crosses)) => {
-                format!("PARTIAL: {} of the work on parts {crosses} is done ({at}).", percent(self.fraction))
+            (false, Some(parts)) => {
+                format!("PARTIAL: {} of the work on parts {parts} is done ({at}).", percent(self.fraction))
             }
         };
         let nothing = if is_whole { "none" } else { "none so far" };
@@ -186,29 +186,29 @@ mod tests {
         n: u8,
         method: Method,
         is_counted: impl Fn(u32) -> bool,
-    ) -> (JobStatus, Plan, Vec<CrossStatus>) {
+    ) -> (JobStatus, Plan, Vec<PartStatus>) {
         let board = BoardSize::new(n).expect("a board size");
         let never = AtomicBool::new(false);
         let plan = Plan::new(board, method, NonZeroUsize::MIN, &never).expect("nobody stops it");
         let status = |(number, planned): (u32, &PlannedPart)| {
             if !is_counted(number) {
-                return CrossStatus::default();
+                return PartStatus::default();
             }
             let all = planned.choice().n_subproblems;
             let count =
                 planned.subproblems().count(0..all, Kernel::Portable, &never).expect("nobody stops it");
-            CrossStatus { n_recorded: all, solutions: count.solutions.into(), nodes: count.nodes.into() }
+            PartStatus { n_recorded: all, solutions: count.solutions.into(), work: count.work.into() }
         };
-        let crosses = (0..).zip(plan.parts()).map(status).collect();
-        (JobStatus::new(JobId(1), board, method, JobState::Running), plan, crosses)
+        let parts = (0..).zip(plan.parts()).map(status).collect();
+        (JobStatus::new(JobId(1), board, method, JobState::Running), plan, parts)
     }
 
     /// The search's cells agree with an enumeration of all solutions.
     #[test]
     fn the_cells_are_where_the_queens_stand() {
         for n in 4..=9_u8 {
-            let (job, plan, crosses) = counted(n, Method::Search, |_| true);
-            let spread = Spread::of(&job, &plan, &crosses);
+            let (job, plan, parts) = counted(n, Method::Search, |_| true);
+            let spread = Spread::of(&job, &plan, &parts);
             let [first, second] = cross_lines(job.n).expect("a board with lines").map(usize::from);
             let mut expected: BTreeMap<MapPosition, u128> = BTreeMap::new();
             for solution in Solutions::new(job.n) {
@@ -229,19 +229,19 @@ mod tests {
     #[test]
     fn the_cells_of_halves_add_up() {
         for (n, expected) in [(8, 92), (9, 352)] {
-            let (job, plan, crosses) = counted(n, Method::Halves, |_| true);
-            assert_eq!(Spread::of(&job, &plan, &crosses).total(), expected, "n = {n}");
+            let (job, plan, parts) = counted(n, Method::Halves, |_| true);
+            assert_eq!(Spread::of(&job, &plan, &parts).total(), expected, "n = {n}");
         }
     }
 
     #[test]
     fn what_is_partial_says_so() {
-        let (mut job, plan, crosses) = counted(8, Method::Search, |number| number % 2 == 0);
-        let spread = Spread::of(&job, &plan, &crosses);
+        let (mut job, plan, parts) = counted(8, Method::Search, |number| number % 2 == 0);
+        let spread = Spread::of(&job, &plan, &parts);
         let recorded: u128 = plan
             .parts()
             .iter()
-            .zip(&crosses)
+            .zip(&parts)
             .map(|(part, status)| status.solutions * u128::from(part.weight()))
             .sum();
         assert!(spread.total() == recorded && (1..92).contains(&recorded), "{recorded}");
@@ -257,8 +257,8 @@ mod tests {
         }
         assert_eq!(drawn, spread.svg(&job, 1_795_299_299_000));
         // A job of some parts never claims to be complete.
-        job.terms.crosses = Some("0..1".parse().expect("crosses"));
-        let part = Spread::of(&job, &plan, &crosses);
+        job.terms.part_range = Some("0..1".parse().expect("parts"));
+        let part = Spread::of(&job, &plan, &parts);
         assert!(part.is_complete && part.svg(&job, 0).contains("a partial count"));
     }
 

@@ -141,7 +141,7 @@ struct Fleet {
     /// Total speed of the workers whose speed is measured; null if workers count but no speed is measured. It adds
     /// nodes of the search and units of halves.
     #[cfg_attr(test, schema(required))]
-    nodes_per_second: Option<f64>,
+    work_per_second: Option<f64>,
     /// The same, split by method.
     #[cfg_attr(test, schema(required))]
     speed_by: Option<SpeedBy>,
@@ -161,7 +161,7 @@ fn fleet(snapshot: &Snapshot) -> Fleet {
         total: snapshot.workers.len(),
         counting: speed.n_counting,
         measured: speed.n_measured,
-        nodes_per_second: speed.speed.map(|speeds| speeds.sum().get()),
+        work_per_second: speed.speed.map(|speeds| speeds.sum().get()),
         speed_by: speed.speed.map(SpeedBy::from),
         ..Fleet::default()
     };

@@ -7,7 +7,7 @@ use queens_ledger::store::{StoreError, StoreName};
 use queens_store::history::{Change, NotKept};
 use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
     SOURCE, VERDICT,
 };
 use queens_store::sql::fault::Fault;
@@ -42,10 +42,10 @@ pub enum MoveError {
     #[error(transparent)]
     InvitationStore(#[from] InvitationStoreError),
     /// The destination differs from the source.
-    #[error("the {0} has other jobs or records than what was moved: go on with what was there before")]
+    #[error("the {0} has other jobs or records than the source: keep using the source")]
     Changed(StoreName),
     /// Everything was moved except for history, which no count depends on.
-    #[error("all is moved but what has happened, for people who look: {0}")]
+    #[error("everything is moved except the history of curves and events: {0}")]
     History(String),
 }
 
@@ -64,7 +64,7 @@ pub struct Moved {
 const TABLES: [&Table; 10] = [
     &JOB,
     &JOB_IDENTITY,
-    &PLAN_CROSS,
+    &PLAN_PART,
     &SOURCE,
     &COVERAGE,
     &COVERAGE_RANGE,

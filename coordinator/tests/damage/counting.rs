@@ -56,7 +56,7 @@ impl Board {
 
     fn count(&self, span: Span) -> Count {
         let numbers = usize::try_from(span.from()).expect("few")..usize::try_from(span.to()).expect("few");
-        let counts = self.counts[span.cross() as usize][numbers].iter();
+        let counts = self.counts[span.part() as usize][numbers].iter();
         counts.fold(Count::default(), |sum, count| sum.checked_add(*count).expect("small"))
     }
 
@@ -166,7 +166,7 @@ impl Board {
             lease: lease.id,
             span,
             count: self.count(span),
-            duration: Duration::from_secs_f64(self.count(span).nodes as f64 / self.speed()),
+            duration: Duration::from_secs_f64(self.count(span).work as f64 / self.speed()),
         };
         lease.spans.iter().map(|leased| delta(leased.span)).collect()
     }

@@ -142,12 +142,12 @@ impl Kind {
         const KEYS: [(&str, &str); 8] = [
             ("job_identity", "job"),
             ("job", "id"),
-            ("plan_cross", "job, number"),
-            ("coverage", "job, cross"),
-            ("coverage_range", "job, cross, first"),
+            ("plan_part", "job, number"),
+            ("coverage", "job, part"),
+            ("coverage_range", "job, part, first"),
             ("source", "id"),
-            ("record", "job, cross, first"),
-            ("plan_cross", "job, number"),
+            ("record", "job, part, first"),
+            ("plan_part", "job, number"),
         ];
         let dir = directory(files);
         let database = Connection::open(dir.path().join(DATABASE)).expect("opens");

@@ -157,11 +157,11 @@ fn decisions_are_kept_and_what_was_changed_is_not() {
     drop(store);
     let database = Connection::open(dir.path().join(DATABASE)).expect("opens");
     let changes = "PRAGMA foreign_keys = OFF;
-                   UPDATE record SET solutions = solutions + 1 WHERE cross = 7;
-                   UPDATE record SET until = 2 WHERE cross = 8;
-                   DELETE FROM record WHERE cross = 9;
-                   UPDATE plan_cross SET n_subproblems = 0 WHERE number = 10;
-                   DELETE FROM coverage WHERE cross = 11;
+                   UPDATE record SET solutions = solutions + 1 WHERE part = 7;
+                   UPDATE record SET until = 2 WHERE part = 8;
+                   DELETE FROM record WHERE part = 9;
+                   UPDATE plan_part SET n_subproblems = 0 WHERE number = 10;
+                   DELETE FROM coverage WHERE part = 11;
                    DELETE FROM source";
     database.execute_batch(changes).expect("SQL");
     drop(database);
@@ -188,7 +188,7 @@ fn the_plan_is_that_of_the_board_whatever_is_stored() {
     let dir = directory(&closed(done));
     Connection::open(dir.path().join(DATABASE))
         .expect("opens")
-        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM plan_cross")
+        .execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM plan_part")
         .expect("SQL");
     let (recovered, new) = recovered(&files(dir.path()));
     assert_eq!(recovered.jobs[0].n_subproblems, Some(recovered.jobs[0].n_recorded));
@@ -241,7 +241,7 @@ fn the_command_tells_what_it_kept() {
     let (_, done) = base.stages.last().expect("stages");
     let dir = directory(&closed(done));
     let database = Connection::open(dir.path().join(DATABASE)).expect("opens");
-    database.execute_batch("UPDATE record SET nodes = nodes + 1 WHERE cross IN (3, 4)").expect("SQL");
+    database.execute_batch("UPDATE record SET work = work + 1 WHERE part IN (3, 4)").expect("SQL");
     drop(database);
     let new = new_dir();
     let mut command = Command::new(env!("CARGO_BIN_EXE_queens-coordinator"));

@@ -21,11 +21,11 @@ use tempfile::TempDir;
 
 use self::steps::{any_steps, assert_same_records, choices, job, play, record_of};
 
-fn coverage_of(job: u64, cross: u32, recorded: &str, sums: (u128, u128)) -> Write {
+fn coverage_of(job: u64, part: u32, recorded: &str, sums: (u128, u128)) -> Write {
     let recorded = recorded.parse().expect("ranges");
-    let coverage = Coverage { recorded, solutions: sums.0, nodes: sums.1 };
+    let coverage = Coverage { recorded, solutions: sums.0, work: sums.1 };
     let change = coverage.change(coverage.recorded.ranges().map(|range| range.start));
-    Write::Coverage { job: JobId(job), cross, change }
+    Write::Coverage { job: JobId(job), part, change }
 }
 
 /// Returns job 1 with some records and their coverage.
@@ -91,8 +91,8 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
     let connection = database(dir);
     let mut statement = connection
         .prepare(
-            "SELECT cross, first, until, solutions, nodes, duration_us, lease, worker, build, kernel, party
-             FROM record JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first",
+            "SELECT part, first, until, solutions, work, duration_us, lease, worker, build, kernel, party
+             FROM record JOIN source ON source.id = source WHERE job = ?1 ORDER BY part, first",
         )
         .expect("the tables are there");
     let rows = statement.query_map([i64::try_from(job).expect("small")], |row| {
@@ -101,7 +101,7 @@ fn records(dir: &Path, job: u64) -> Vec<Record> {
         let name = |column| row.get::<_, String>(column).map(|name| name.parse().expect("a name"));
         Ok(Record {
             span: Span::new(row.get(0)?, number(1)?, number(2)?).expect("not empty"),
-            count: Count { solutions: number(3)?, nodes: number(4)? },
+            count: Count { solutions: number(3)?, work: number(4)? },
             duration: Duration::from_micros(number(5)?),
             lease: LeaseId(number(6)?),
             source: Arc::new(Source {
@@ -120,12 +120,12 @@ fn counted_again(dir: &Path, job: u64) -> Vec<String> {
     let connection = database(dir);
     let mut statement = connection
         .prepare(
-            "SELECT * FROM (SELECT json_array(cross, first, until, second_count.party, solutions, nodes, duration_us, at_ms, worker, kernel)
-             FROM second_count JOIN source ON source.id = source WHERE job = ?1 ORDER BY cross, first, second_count.party)
+            "SELECT * FROM (SELECT json_array(part, first, until, second_count.party, solutions, work, duration_us, at_ms, worker, kernel)
+             FROM second_count JOIN source ON source.id = source WHERE job = ?1 ORDER BY part, first, second_count.party)
              UNION ALL
-             SELECT * FROM (SELECT json_array(cross, first, until, number, solutions, nodes, at_ms, a.worker, lost_solutions,
-             lost_nodes, b.worker) FROM verdict JOIN source a ON a.id = source JOIN source b ON b.id = lost_source
-             WHERE job = ?1 ORDER BY cross, first, number)",
+             SELECT * FROM (SELECT json_array(part, first, until, number, solutions, work, at_ms, a.worker, lost_solutions,
+             lost_work, b.worker) FROM verdict JOIN source a ON a.id = source JOIN source b ON b.id = lost_source
+             WHERE job = ?1 ORDER BY part, first, number)",
         )
         .expect("the tables are there");
     let rows = statement.query_map([i64::try_from(job).expect("small")], |row| row.get(0)).expect("readable");
@@ -134,8 +134,8 @@ fn counted_again(dir: &Path, job: u64) -> Vec<String> {
 
 /// Returns those of the store in memory.
 fn modelled_again(model: &MemoryStore, job: u64) -> Vec<String> {
-    let span = |span: Span| format!("{},{},{}", span.cross(), span.from(), span.to());
-    let counts = |count: Count| format!("{},{}", count.solutions, count.nodes);
+    let span = |span: Span| format!("{},{},{}", span.part(), span.from(), span.to());
+    let counts = |count: Count| format!("{},{}", count.solutions, count.work);
     let again = model.second_counts(JobId(job)).map(|it| {
         let (name, kernel) = (&it.source.name, &it.source.kernel);
         let (span, counts, us) = (span(it.span), counts(it.count), it.duration.as_micros());
@@ -215,7 +215,7 @@ fn a_backup_is_a_state_of_the_store_that_is_written_to_meanwhile() {
         let jobs = open(copy.path()).load().expect("loads").jobs;
         assert!(states.contains(&jobs), "{jobs:?}");
         let (last, n) = (records(copy.path(), 1).pop().expect("a record"), jobs[0].entry.n_verified);
-        assert!(last.count.nodes == n || n <= 1, "{last:?} of {n}");
+        assert!(last.count.work == n || n <= 1, "{last:?} of {n}");
     }
     assert_eq!(files(dir.path()).into_keys().collect::<Vec<_>>(), files_before);
     assert_eq!(files(out.path()).len(), 20, "nothing else is left");
@@ -269,10 +269,10 @@ fn failing_commits_change_nothing() {
     check(Write::Plan { job: JobId(2), choices: choices(3) }, "there is no job 2");
     check(record_of(2, (0, 0, 1), (1, 1), "anna"), "there is no job 2");
     check(Write::Job(job(1, 7)), "job 1 is of another board already");
-    check(coverage_of(1, 999, "0..1", (0, 0)), "job 1 has no cross 999");
+    check(coverage_of(1, 999, "0..1", (0, 0)), "job 1 has no part 999");
     check(
         Write::Plan { job: JobId(1), choices: choices(2) },
-        "job 1 has records of crosses past the 2 of its plan",
+        "job 1 has records of parts past the 2 of its plan",
     );
     check(
         record_of(1, (1, 0, 1), (huge, 1), "anna"),

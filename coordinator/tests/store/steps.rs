@@ -10,10 +10,10 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{
     Block, Coverage, JobEntry, MAX_COUNT, Phase, Record, SecondCount, Source, Store, Verdict, Write,
 };
-use queens_model::{Arbiter, Crosses, JobId, LeaseId, Name, Party, Priority, Share, Terms};
+use queens_model::{Arbiter, JobId, LeaseId, Name, PartRange, Party, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 
-/// Subproblems of every cross, unless a test sets another number.
+/// Subproblems of every part, unless a test sets another number.
 pub(super) const N_SUBPROBLEMS: u64 = 100;
 
 pub(super) fn job(id: u64, n: u8) -> JobEntry {
@@ -31,11 +31,8 @@ pub(super) fn job(id: u64, n: u8) -> JobEntry {
     .identified()
 }
 
-pub(super) fn choices(n_crosses: usize) -> Vec<Choice> {
-    vec![
-        Choice { image: Symmetry::UP_TO_MIRROR[1], n_subproblems: N_SUBPROBLEMS, work: u128::MAX };
-        n_crosses
-    ]
+pub(super) fn choices(n_parts: usize) -> Vec<Choice> {
+    vec![Choice { image: Symmetry::UP_TO_MIRROR[1], n_subproblems: N_SUBPROBLEMS, work: u128::MAX }; n_parts]
 }
 
 pub(super) fn record(span: (u32, u64, u64), count: (u64, u64), worker: &str) -> Record {
@@ -44,7 +41,7 @@ pub(super) fn record(span: (u32, u64, u64), count: (u64, u64), worker: &str) -> 
     let source = Source { name: name(worker), build: name("0.1.0"), kernel: name("portable"), party };
     Record {
         span: Span::new(span.0, span.1, span.2).expect("not empty"),
-        count: Count { solutions: count.0, nodes: count.1 },
+        count: Count { solutions: count.0, work: count.1 },
         duration: Duration::from_micros(70_001),
         lease: LeaseId(1 << 32),
         source: Arc::new(source),
@@ -65,11 +62,11 @@ pub(super) enum Step {
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Write(Write),
-    /// Records subproblems of a job's cross, with this count.
+    /// Records subproblems of a job's part, with this count.
     Cover(u64, u32, Range<u64>, Count),
 }
 
-/// The coverage of all crosses, without refused changes.
+/// The coverage of all parts, without refused changes.
 pub(super) type Covered = BTreeMap<(u64, u32), Coverage>;
 
 impl Change {
@@ -77,26 +74,26 @@ impl Change {
     fn write(self, covered: &mut Covered) -> Write {
         match self {
             Self::Write(write) => write,
-            Self::Cover(job, cross, range, count) => {
-                let coverage = covered.entry((job, cross)).or_default();
+            Self::Cover(job, part, range, count) => {
+                let coverage = covered.entry((job, part)).or_default();
                 let merged = coverage.recorded.insert(range.clone());
                 coverage.solutions += u128::from(count.solutions);
-                coverage.nodes += u128::from(count.nodes);
+                coverage.work += u128::from(count.work);
                 let starts = merged.iter().map(|range| range.start).chain([range.start]);
                 let change = coverage.change(starts);
-                Write::Coverage { job: JobId(job), cross, change }
+                Write::Coverage { job: JobId(job), part, change }
             }
         }
     }
 }
 
 fn any_terms() -> impl Strategy<Value = Terms> {
-    let crosses = prop::option::of((0..u32::MAX, 1..9_u32));
+    let parts = prop::option::of((0..u32::MAX, 1..9_u32));
     let seed = prop_oneof![Just(0), Just(u128::MAX), any::<u128>()];
-    (crosses, 0..=1_000_000_u32, seed, prop::option::of(0..=MAX_COUNT)).prop_map(
-        |(crosses, ppm, seed, exported_ms)| Terms {
-            crosses: crosses
-                .map(|(from, len)| Crosses::new(from, from.saturating_add(len)).expect("not empty")),
+    (parts, 0..=1_000_000_u32, seed, prop::option::of(0..=MAX_COUNT)).prop_map(
+        |(parts, ppm, seed, exported_ms)| Terms {
+            part_range: parts
+                .map(|(from, len)| PartRange::new(from, from.saturating_add(len)).expect("not empty")),
             recount: Share::of_ppm(ppm).expect("a share"),
             recount_by: (ppm % 2 == 1).then(|| Arbiter {
                 party: Party::of_name(&Name::of_any("anna")),
@@ -140,27 +137,27 @@ fn any_change() -> impl Strategy<Value = Change> {
     let plans = (size.clone(), prop::collection::vec(choice, 0..4))
         .prop_map(|(id, choices)| Write::Plan { job: JobId(id), choices });
     let records = (size.clone(), 0_u32..4, 0..6_u64, 1..4_u64, count(), count(), "[ab]").prop_map(
-        |(id, cross, from, len, solutions, nodes, worker)| {
-            record_of(id, (cross, from, from + len), (solutions, nodes), &worker)
+        |(id, part, from, len, solutions, nodes, worker)| {
+            record_of(id, (part, from, from + len), (solutions, nodes), &worker)
         },
     );
     let again = || (0_u32..4, 0..6_u64, 1..4_u64, count(), "[abc]");
-    let second_counts = (size.clone(), again()).prop_map(|(id, (cross, from, len, n, worker))| {
+    let second_counts = (size.clone(), again()).prop_map(|(id, (part, from, len, n, worker))| {
         let Record { span, count, duration, source, .. } =
-            record((cross, from, from + len), (n, n / 2), &worker);
+            record((part, from, from + len), (n, n / 2), &worker);
         Write::SecondCount { job: JobId(id), count: SecondCount { span, count, duration, source, at_ms: n } }
     });
     let verdicts =
-        (size.clone(), again(), 0_u32..2).prop_map(|(id, (cross, from, len, n, worker), number)| {
-            let Record { span, count, source, .. } = record((cross, from, from + len), (n / 3, n), &worker);
-            let lost = Count { solutions: n, nodes: n / 7 };
+        (size.clone(), again(), 0_u32..2).prop_map(|(id, (part, from, len, n, worker), number)| {
+            let Record { span, count, source, .. } = record((part, from, from + len), (n / 3, n), &worker);
+            let lost = Count { solutions: n, work: n / 7 };
             let lost_source = record((0, 0, 1), (0, 0), "d").source;
             let verdict = Verdict { span, number, at_ms: n, count, source, lost, lost_source };
             Write::Verdict { job: JobId(id), verdict }
         });
     let coverages = (size, 0_u32..4, 0..N_SUBPROBLEMS - 8, 1_u64..8, count(), count()).prop_map(
-        |(id, cross, from, len, solutions, nodes)| {
-            Change::Cover(id, cross, from..from + len, Count { solutions, nodes })
+        |(id, part, from, len, solutions, work)| {
+            Change::Cover(id, part, from..from + len, Count { solutions, work })
         },
     );
     let names = prop::sample::select(vec!["anna", "bert", "carol's \"machine\""]);
@@ -181,25 +178,25 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![8 => commit, 1 => Just(Step::Load), 1 => Just(Step::Reopen)]
 }
 
-/// Returns whether `write` needs a job or cross that is missing, or removes one that is in use.
+/// Returns whether `write` needs a job or part that is missing, or removes one that is in use.
 fn is_refused(model: &MemoryStore, write: &Write) -> bool {
     let stored = model.clone().load().expect("a store in memory");
     let find = |id: JobId| stored.jobs.iter().find(|job| job.entry.id == id);
-    let lacks = |id, cross| find(id).and_then(|job| job.choices.as_ref()?.get(cross as usize)).is_none();
+    let lacks = |id, part| find(id).and_then(|job| job.choices.as_ref()?.get(part as usize)).is_none();
     match write {
         Write::Blocked { .. } | Write::Job(_) => false,
         Write::Plan { job, choices } => find(*job).is_none_or(|found| {
-            let used = found.coverage.iter().map(|(cross, _)| *cross);
-            let again = model.second_counts(*job).map(|count| count.span.cross());
-            let decided = model.verdicts(*job).map(|verdict| verdict.span.cross());
-            let mut used = used.chain(model.records(*job).map(|record| record.span.cross()));
+            let used = found.coverage.iter().map(|(part, _)| *part);
+            let again = model.second_counts(*job).map(|count| count.span.part());
+            let decided = model.verdicts(*job).map(|verdict| verdict.span.part());
+            let mut used = used.chain(model.records(*job).map(|record| record.span.part()));
             let mut used = used.by_ref().chain(again).chain(decided);
-            used.any(|cross| cross as usize >= choices.len())
+            used.any(|part| part as usize >= choices.len())
         }),
-        Write::Record { job, record } => lacks(*job, record.span.cross()),
-        Write::Coverage { job, cross, .. } => lacks(*job, *cross),
-        Write::SecondCount { job, count } => lacks(*job, count.span.cross()),
-        Write::Verdict { job, verdict } => lacks(*job, verdict.span.cross()),
+        Write::Record { job, record } => lacks(*job, record.span.part()),
+        Write::Coverage { job, part, .. } => lacks(*job, *part),
+        Write::SecondCount { job, count } => lacks(*job, count.span.part()),
+        Write::Verdict { job, verdict } => lacks(*job, verdict.span.part()),
     }
 }
 
@@ -247,10 +244,9 @@ pub(super) fn play<S: Store>(steps: Vec<Step>, mut open: impl FnMut() -> S) -> (
 /// Compares the records of two stores, including second counts.
 pub(super) fn assert_same_records(mut store: impl Store, model: &mut MemoryStore) {
     for id in 1..=2 {
-        for (cross, from, len) in
-            (0..4).flat_map(|c| (0..6).flat_map(move |f| (1..4).map(move |l| (c, f, l))))
+        for (part, from, len) in (0..4).flat_map(|c| (0..6).flat_map(move |f| (1..4).map(move |l| (c, f, l))))
         {
-            let span = Span::new(cross, from, from + len).expect("not empty");
+            let span = Span::new(part, from, from + len).expect("not empty");
             assert_eq!(store.find(JobId(id), span).ok(), model.find(JobId(id), span).ok());
         }
     }

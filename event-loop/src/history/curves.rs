@@ -111,19 +111,19 @@ impl Curves {
         let looked_at = |subject: &Subject| before.contains(subject) || self.going.contains(subject);
         let mut standings: Vec<ProgressTotals> = Vec::new();
         for job in &snapshot.jobs {
-            let (subject, nodes) = (Subject::Job(job.id), job.progress.nodes);
+            let (subject, work) = (Subject::Job(job.id), job.progress.work);
             if looked_at(&subject) {
-                standings.push(ProgressTotals { subject, nodes, billionths: billionths(job.fraction()) });
+                standings.push(ProgressTotals { subject, work, billionths: billionths(job.fraction()) });
             }
         }
         let of_method = |subject: Subject| {
             let jobs = snapshot.jobs.iter().filter(|job| Subject::of_method(job.method) == subject);
-            jobs.map(|job| job.progress.nodes).fold(0, u128::saturating_add)
+            jobs.map(|job| job.progress.work).fold(0, u128::saturating_add)
         };
         for subject in [Subject::Search, Subject::Halves, Subject::Workers] {
             if looked_at(&subject) {
-                let nodes = if subject == Subject::Workers { self.worker_ms } else { of_method(subject) };
-                standings.push(ProgressTotals { subject, nodes, billionths: 0 });
+                let work = if subject == Subject::Workers { self.worker_ms } else { of_method(subject) };
+                standings.push(ProgressTotals { subject, work, billionths: 0 });
             }
         }
         let mut is_changed = false;
@@ -238,9 +238,9 @@ impl Curve {
         is_going: bool,
         open: &mut [OpenStep; N_LEVELS],
     ) -> bool {
-        let ProgressTotals { subject, nodes, billionths } = standing;
-        let (first_seen, nodes_then) = *self.first.get_or_insert((now, nodes));
-        let next = is_going.then_some((now, nodes));
+        let ProgressTotals { subject, work, billionths } = standing;
+        let (first_seen, nodes_then) = *self.first.get_or_insert((now, work));
+        let next = is_going.then_some((now, work));
         let Some((at, before)) = std::mem::replace(&mut self.last, next) else { return false };
         let measured = now.saturating_sub(at);
         let is_late = nodes_then > 0 && at.saturating_sub(first_seen) < LATE_REPORTS;
@@ -251,7 +251,7 @@ impl Curve {
             subject,
             at_ms,
             measured_ms: u64::try_from(measured.as_millis()).unwrap_or(u64::MAX),
-            nodes: u64::try_from(nodes.saturating_sub(before)).unwrap_or(u64::MAX),
+            work: u64::try_from(work.saturating_sub(before)).unwrap_or(u64::MAX),
             billionths,
         };
         for (level, open) in open.iter_mut().enumerate() {
@@ -261,7 +261,7 @@ impl Curve {
     }
 
     fn add(&mut self, level: usize, sample: Sample, open: &mut OpenStep) {
-        let Sample { subject, at_ms, measured_ms, nodes, billionths } = sample;
+        let Sample { subject, at_ms, measured_ms, work, billionths } = sample;
         let step_ms = LEVELS[level].step_seconds * 1000;
         let (number, end_ms) = (at_ms / step_ms, at_ms % step_ms);
         let points = &mut self.levels[level];
@@ -273,12 +273,12 @@ impl Curve {
             Some(point) => {
                 point.end_ms = end_ms;
                 point.measured_ms = point.measured_ms.saturating_add(measured_ms);
-                point.nodes = point.nodes.saturating_add(nodes);
+                point.work = point.work.saturating_add(work);
                 point.billionths = billionths;
             }
             // The fleet has few points.
             None if !subject.is_job() || open.has_room(level, number) => {
-                points.push_back(Point { subject, level, number, end_ms, measured_ms, nodes, billionths });
+                points.push_back(Point { subject, level, number, end_ms, measured_ms, work, billionths });
             }
             None => return,
         }
@@ -291,7 +291,7 @@ impl Curve {
 #[derive(Clone, Copy)]
 struct ProgressTotals {
     subject: Subject,
-    nodes: u128,
+    work: u128,
     billionths: u32,
 }
 
@@ -301,7 +301,7 @@ struct Sample {
     subject: Subject,
     at_ms: u64,
     measured_ms: u64,
-    nodes: u64,
+    work: u64,
     billionths: u32,
 }
 
@@ -343,10 +343,10 @@ fn measured(jobs: &[JobStatus]) -> BTreeSet<Subject> {
 
 /// Returns the nodes per second of these points together.
 pub fn mean<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<f64> {
-    let (mut nodes, mut measured_ms) = (0.0, 0);
+    let (mut work, mut measured_ms) = (0.0, 0);
     for point in points {
-        nodes += point.nodes as f64;
+        work += point.work as f64;
         measured_ms = point.measured_ms.saturating_add(measured_ms);
     }
-    (measured_ms >= SHORTEST_MS).then(|| nodes * 1000.0 / measured_ms as f64)
+    (measured_ms >= SHORTEST_MS).then(|| work * 1000.0 / measured_ms as f64)
 }

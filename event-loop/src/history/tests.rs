@@ -12,7 +12,12 @@ const BEGINNING_MS: u64 = 20_000 * 86_400_000;
 
 pub(super) fn job(id: u64, state: JobState, nodes: u128) -> JobStatus {
     JobStatus {
-        progress: Progress { nodes, work: 1 << 60, work_recorded: nodes, ..Progress::default() },
+        progress: Progress {
+            work: nodes,
+            estimated_work: 1 << 60,
+            estimated_work_recorded: nodes,
+            ..Progress::default()
+        },
         n_workers: 1,
         ..JobStatus::new(JobId(id), BoardSize::new(27).expect("a board size"), Method::Search, state)
     }
@@ -49,7 +54,7 @@ struct Observations {
     now_ms: u64,
     /// How far the calendar is ahead of the clock.
     ahead_ms: u64,
-    nodes: u128,
+    work: u128,
 }
 
 impl Observations {
@@ -59,20 +64,20 @@ impl Observations {
 
     fn look(&mut self, state: JobState) {
         let (now, at_ms) = (Duration::from_millis(self.now_ms), self.at_ms());
-        self.curves.look(now, at_ms, &of_jobs([job(1, state, self.nodes)]));
+        self.curves.look(now, at_ms, &of_jobs([job(1, state, self.work)]));
     }
 
-    fn count(&mut self, milliseconds: u64, nodes: u128) {
+    fn count(&mut self, milliseconds: u64, work: u128) {
         self.now_ms += milliseconds;
-        self.nodes += nodes;
+        self.work += work;
         self.look(JobState::Running);
     }
 
     /// Returns the nodes and milliseconds of each level.
     fn sums(&self) -> [(u64, u64); N_LEVELS] {
         let sum = |points: Vec<Point>| {
-            let nodes = points.iter().map(|point| point.nodes).sum();
-            (nodes, points.iter().map(|point| point.measured_ms).sum())
+            let work = points.iter().map(|point| point.work).sum();
+            (work, points.iter().map(|point| point.measured_ms).sum())
         };
         self.curves.levels(Subject::Job(JobId(1))).map(sum)
     }
@@ -87,7 +92,7 @@ fn a_coarse_step_is_the_sum_of_the_fine_ones() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         looks.count(900 + (random >> 33) % 300, u128::from(random >> 20));
     }
-    let all = (u64::try_from(looks.nodes).expect("few"), looks.now_ms);
+    let all = (u64::try_from(looks.work).expect("few"), looks.now_ms);
     assert_eq!(looks.sums(), [all; N_LEVELS]);
     let n_points = looks.curves.levels(Subject::Job(JobId(1))).map(|points| points.len());
     let n_steps = |step_ms| usize::try_from(looks.now_ms / step_ms).expect("few") + 1;
@@ -118,7 +123,7 @@ fn what_nobody_measured_is_in_no_mean() {
 
 #[test]
 fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
-    let mut looks = Observations { nodes: 1_000_000, ..Observations::default() };
+    let mut looks = Observations { work: 1_000_000, ..Observations::default() };
     looks.look(JobState::Running);
     // Workers that counted meanwhile report at once.
     looks.count(1000, 777_777);
@@ -182,8 +187,8 @@ impl Kept {
 async fn count(snapshots: &watch::Sender<Arc<Snapshot>>, seconds: u128) {
     for _ in 0..10 * seconds {
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let nodes = snapshots.borrow().jobs.first().map_or(0, |job| job.progress.nodes) + 100;
-        let jobs = vec![job(1, JobState::Running, nodes)];
+        let work = snapshots.borrow().jobs.first().map_or(0, |job| job.progress.work) + 100;
+        let jobs = vec![job(1, JobState::Running, work)];
         let events = snapshots.borrow().events.clone();
         snapshots.send_replace(Arc::new(Snapshot { jobs, events, ..Snapshot::default() }));
     }
@@ -220,11 +225,11 @@ async fn what_could_not_be_stored_is_stored_later() {
     snapshots.send_replace(Arc::new(Snapshot { events: event_log.events(), ..Snapshot::default() }));
     let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
     let running = tokio::spawn(historian.run());
-    let nodes = |changes: &[Change]| -> Vec<u64> {
-        let nodes = |change: &Change| {
-            change.points.iter().filter(|point| point.level == 5).map(|point| point.nodes).sum()
+    let work = |changes: &[Change]| -> Vec<u64> {
+        let work = |change: &Change| {
+            change.points.iter().filter(|point| point.level == 5).map(|point| point.work).sum()
         };
-        changes.iter().map(nodes).collect()
+        changes.iter().map(work).collect()
     };
     kept.take(Some(NotKept::Failed));
     count(&snapshots, 35).await;
@@ -233,7 +238,7 @@ async fn what_could_not_be_stored_is_stored_later() {
     count(&snapshots, 15).await;
     let stored = kept.take(Some(NotKept::Lost));
     assert_eq!(stored.iter().map(|change| change.events.len()).collect::<Vec<_>>()[..1], [1]);
-    assert!(nodes(&stored)[0] > *nodes(&failed).last().expect("some"));
+    assert!(work(&stored)[0] > *work(&failed).last().expect("some"));
     // After a loss, everything is stored again.
     count(&snapshots, 12).await;
     let lost = kept.take(None);
@@ -249,9 +254,9 @@ fn many_jobs_do_not_take_more_room() {
     let mut curves = Curves::default();
     let mut now = 0;
     for id in 1..=20_000 {
-        for (state, nodes) in [(JobState::Running, 0), (JobState::Done, 1000)] {
+        for (state, work) in [(JobState::Running, 0), (JobState::Done, 1000)] {
             now += 600;
-            curves.look(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, nodes)]));
+            curves.look(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, work)]));
         }
         if id % 100 == 0 {
             curves.prune(BEGINNING_MS + now);
@@ -276,7 +281,7 @@ fn many_jobs_do_not_take_more_room() {
 #[test]
 fn the_fleet_is_measured_while_anything_is_counted() {
     let mut curves = Curves::default();
-    let halves = |state, nodes| JobStatus { method: Method::Halves, ..job(3, state, nodes) };
+    let halves = |state, work| JobStatus { method: Method::Halves, ..job(3, state, work) };
     let (running, done) = (JobState::Running, JobState::Done);
     let mut now = 0;
     let mut look = |jobs: [JobStatus; 3], n_workers: u64| {
@@ -288,7 +293,7 @@ fn the_fleet_is_measured_while_anything_is_counted() {
         let level = |subject| {
             let points = curves.levels(subject);
             let [_, tens, ..] = &points;
-            tens.iter().map(|point| (point.nodes, point.measured_ms)).collect::<Vec<_>>()
+            tens.iter().map(|point| (point.work, point.measured_ms)).collect::<Vec<_>>()
         };
         [Subject::Search, Subject::Halves, Subject::Workers].map(level)
     };

@@ -29,7 +29,7 @@ struct World {
     event_log: EventLog,
     /// Seconds since 1970.
     now: u64,
-    nodes: u128,
+    work: u128,
     next_job: u64,
 }
 
@@ -39,14 +39,7 @@ impl World {
         let past = history.load();
         let snapshots = watch::Sender::new(Arc::default());
         let historian = Historian::new(Some(history), past, snapshots.subscribe());
-        Self {
-            historian,
-            snapshots,
-            event_log: EventLog::default(),
-            now: BEGINNING,
-            nodes: 0,
-            next_job: 1000,
-        }
+        Self { historian, snapshots, event_log: EventLog::default(), now: BEGINNING, work: 0, next_job: 1000 }
     }
 
     /// Counts for a second, while workers come and go: four long jobs, one of them by halves, and one that lasts a
@@ -54,15 +47,15 @@ impl World {
     fn count_for_a_second(&mut self) {
         let short = self.next_job;
         self.next_job += 1;
-        for (state, nodes) in [(JobState::Running, 0), (JobState::Done, 10_000_000_000_000)] {
-            let long = (1..=3).map(|id| job(id, JobState::Running, self.nodes));
-            let halves = JobStatus { method: Method::Halves, ..job(4, JobState::Running, self.nodes) };
-            let jobs = long.chain([halves, job(short, state, nodes)]).collect();
+        for (state, work) in [(JobState::Running, 0), (JobState::Done, 10_000_000_000_000)] {
+            let long = (1..=3).map(|id| job(id, JobState::Running, self.work));
+            let halves = JobStatus { method: Method::Halves, ..job(4, JobState::Running, self.work) };
+            let jobs = long.chain([halves, job(short, state, work)]).collect();
             let (events, workers) = (self.event_log.events(), Arc::new(vec![worker(1, true)]));
             self.snapshots.send_replace(Arc::new(Snapshot { jobs, events, workers, ..Snapshot::default() }));
             self.historian.look_at(Duration::from_secs(self.now), self.now * 1000);
             self.now += 1;
-            self.nodes += 10_000_000_000_000;
+            self.work += 10_000_000_000_000;
         }
         self.now -= 1;
     }

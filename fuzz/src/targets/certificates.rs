@@ -57,7 +57,7 @@ fn check_file(file: &[u8]) -> Outcome {
     if let Ok(text) = proved {
         assert!(is_proof(text.as_bytes()));
         let proved = check_proof(text.as_bytes(), &[]).expect("it is a proof of what is accepted");
-        assert_eq!((proved.counted.pass, proved.counted.span.cross()), (wanted.pass, wanted.cross));
+        assert_eq!((proved.counted.pass, proved.counted.span.part()), (wanted.pass, wanted.cross));
         assert!(report.parts.iter().any(|part| part.header == proved.header));
     }
     Outcome::Accepted

@@ -81,7 +81,7 @@ impl FedWorker {
             for number in 0..CHUNKS_COUNTED {
                 let Some(chunk) = self.desk.begin(lease.id) else { break };
                 assert!(chunk.span.n_subproblems() > 0);
-                let count = Count { solutions: 1 << 40, nodes: number };
+                let count = Count { solutions: 1 << 40, work: number };
                 self.desk.finish(lease.id, count, Duration::from_millis(10));
             }
             self.desk.end(lease.id);

@@ -36,7 +36,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
     let audits = audit_against(dir.path(), &recomputed).map_err(|error| reason(&error));
     for audit in audits.iter().flatten() {
         let total = published(audit.job.n).map(|known| known.solutions);
-        let is_whole = audit.is_complete() && audit.job.terms.crosses.is_none();
+        let is_whole = audit.is_complete() && audit.job.terms.part_range.is_none();
         // A count that awaits a recount may still be wrong.
         let is_final = audit.job.terms.recount == Share::NOTHING;
         // A deceiver who makes digests fit can falsify counts, but the audit reports them.

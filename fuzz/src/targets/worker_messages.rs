@@ -42,7 +42,7 @@ fn check(heard: &ToCoordinator) {
         ToCoordinator::Report(report) => {
             let fits = |count: u64| i64::try_from(count).is_ok();
             let count_fits =
-                |delta: &queens_model::Delta| fits(delta.count.solutions) && fits(delta.count.nodes);
+                |delta: &queens_model::Delta| fits(delta.count.solutions) && fits(delta.count.work);
             assert!(report.deltas.iter().all(count_fits), "{report:?}");
         }
         ToCoordinator::Goodbye => {}

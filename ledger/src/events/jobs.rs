@@ -25,7 +25,7 @@ pub(crate) fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<
     if let Some(first) = terms.second_of {
         let known = state.jobs().get(first).map(Job::entry).filter(|entry| entry.terms.second_of.is_none());
         let is_alike = known.is_some_and(|known| {
-            let is_same_part = known.method != job.method() || known.terms.crosses == terms.crosses;
+            let is_same_part = known.method != job.method() || known.terms.part_range == terms.part_range;
             known.n == job.entry().n && is_same_part
         });
         let second = state.jobs().get(first).map(Job::second);
@@ -134,7 +134,7 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
     let is_first_time = state.jobs().get(first).is_some_and(|job| job.compared().is_none());
     for (&pass, plan) in passes.iter().zip([one.plan().clone(), other.plan().clone()]) {
         state.change_job(pass, |job| job.set_mismatch(mismatch.clone(), changes));
-        recounts::mismatch(state, pass, &mismatch.crosses(plan.parts().len()));
+        recounts::mismatch(state, pass, &mismatch.parts(plan.parts().len()));
     }
     // Only now is it known who counted each part in the first pass.
     if is_first_time && state.jobs().get(second).is_some_and(Job::is_active) {

@@ -69,7 +69,7 @@ pub enum JobRefusal {
     },
     /// Its stored state contradicts itself.
     #[error(
-        "job {0} is damaged and set aside: restore a backup, or keep what proves itself with 'queens-coordinator recover'"
+        "job {0} is damaged and set aside: restore a backup, or keep the provable records with 'queens-coordinator recover'"
     )]
     Damaged(JobId),
     /// It is a second pass: only the first pass can have more verified.

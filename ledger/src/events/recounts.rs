@@ -54,7 +54,7 @@ pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
     let arbiter = state.jobs().get(id).and_then(Job::arbiter);
     let (next, n_seen) = (drawn.next, drawn.n_seen);
     for recorded in drawn.records {
-        let key = (recorded.record.span.cross(), recorded.record.span.from());
+        let key = (recorded.record.span.part(), recorded.record.span.from());
         if !is_closed(&recorded, &suspects, arbiter) {
             insert(state, id, recorded);
             settle(state, id, key);
@@ -86,12 +86,12 @@ pub(crate) fn count(
 ) {
     let work = state.counting(job).map_or(0, |counting| work_of(counting.plan(), delta.span));
     if let Some(method) = state.method(job).filter(|_| is_timed) {
-        let (nodes, duration) = (delta.count.nodes, delta.duration);
+        let (nodes, duration) = (delta.count.work, delta.duration);
         state.change_worker(worker, |worker| worker.note_counted(method, work, nodes, duration));
     }
     let whole = state.change_lease(delta.lease, |lease| lease.add_again(delta)).flatten();
     let Some(WholeCount { span, count, duration }) = whole else { return };
-    let key = (span.cross(), span.from());
+    let key = (span.part(), span.from());
     let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: state.date_ms() };
     let is_there = state.jobs().get(job).is_some_and(|job| job.recounts().get(key).is_some());
     if !is_there {
@@ -114,7 +114,7 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     if (agrees && recorded.party() == party) || recorded.again.iter().any(is_known) {
         return;
     }
-    let key = (second.span.cross(), second.span.from());
+    let key = (second.span.part(), second.span.from());
     if job.recounts().get(key).is_some() {
         return add(state, *id, key, second.clone());
     }
@@ -248,10 +248,10 @@ fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -
     let reason = format!(
         "counted {} solutions and {} nodes in {span} of job {id}; {} agree on {} and {}",
         lost.solutions,
-        lost.nodes,
+        lost.work,
         others.join(" and "),
         count.solutions,
-        count.nodes
+        count.work
     );
     let suspicion = Suspicion { name: name.clone(), reason: reason.clone() };
     if !state.suspect(*party, suspicion.clone()) {
@@ -293,9 +293,9 @@ pub(crate) fn clear(state: &mut State) {
 }
 
 /// Recounts all records of these parts, because other evidence contradicts them. Has no effect on a cancelled job.
-pub(crate) fn mismatch(state: &mut State, id: JobId, crosses: &[u32]) {
+pub(crate) fn mismatch(state: &mut State, id: JobId, parts: &[u32]) {
     let mismatch = |recounts: &mut Recounts, _: &mut Counting| {
-        crosses.iter().filter(|cross| recounts.mismatch(**cross)).count() > 0
+        parts.iter().filter(|part| recounts.mismatch(**part)).count() > 0
     };
     if change(state, id, mismatch) == Some(true) {
         look_again(state, id);

@@ -149,10 +149,10 @@ fn record(
                 let Some(counting) = job.counting_mut() else { return };
                 counting.record(span, delta.count);
                 if is_counted_twice {
-                    counting.note_counted(source.party, span.cross());
+                    counting.note_counted(source.party, span.part());
                 }
             });
-            let (nodes, duration) = (delta.count.nodes, delta.duration);
+            let (nodes, duration) = (delta.count.work, delta.duration);
             state.change_worker(worker, |worker| {
                 if is_timed {
                     worker.note_counted(method, work, nodes, duration);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use queens_model::{Crosses, JobId, Submission, Terms, default_recount, price_of_job};
+use queens_model::{JobId, PartRange, Submission, Terms, default_recount, price_of_job};
 use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
 
@@ -37,8 +37,10 @@ pub enum SubmissionRefusal {
         method: Method,
     },
     /// Its plan has no such parts.
-    #[error("the plan of n = {n} by {method} has {n_parts} crosses, numbered from 0: there are no {crosses}")]
-    Crosses {
+    #[error(
+        "the plan of n = {n} by {method} has {n_parts} parts, numbered from 0: there are no {part_range}"
+    )]
+    PartRange {
         /// The board size.
         n: BoardSize,
         /// The counting method.
@@ -46,7 +48,7 @@ pub enum SubmissionRefusal {
         /// The number of parts of the plan.
         n_parts: usize,
         /// The requested parts.
-        crosses: Crosses,
+        part_range: PartRange,
     },
 }
 
@@ -74,11 +76,11 @@ pub enum NoSecondPass {
 pub(crate) fn check_second(
     method: Method,
     second: Method,
-    crosses: Option<Crosses>,
+    part_range: Option<PartRange>,
 ) -> Result<(), NoSecondPass> {
     match (method, second) {
         (Method::Halves, Method::Halves) => Err(NoSecondPass::Halves),
-        _ if method != second && crosses.is_some() => Err(NoSecondPass::Part { method, second }),
+        _ if method != second && part_range.is_some() => Err(NoSecondPass::Part { method, second }),
         _ => Ok(()),
     }
 }
@@ -92,9 +94,10 @@ pub(crate) fn submit(
 ) -> Result<JobId, SubmissionRefusal> {
     check(state, asked)?;
     let id = next_id(state);
-    let &Submission { n, method, priority, crosses, recount, recount_by, second_pass, confirmed: _ } = asked;
+    let &Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: _ } =
+        asked;
     let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(state), recount_by.is_some()));
-    let terms = Terms { crosses, recount, recount_by, seed, ..Terms::default() };
+    let terms = Terms { part_range, recount, recount_by, seed, ..Terms::default() };
     add(state, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
     if let Some(method) = second_pass {
         add_second(state, id, method, created_ms);
@@ -114,8 +117,8 @@ pub(crate) fn add_second(state: &mut State, first: JobId, method: Method, create
     let Some(entry) = state.jobs().get(first).map(Job::entry) else { return };
     // Nothing of it is drawn by chance, but every job has a seed.
     let seed = entry.terms.seed.rotate_left(u128::BITS / 2);
-    let Terms { crosses, recount_by, .. } = entry.terms;
-    let terms = Terms { crosses, recount_by, second_of: Some(first), seed, ..Terms::default() };
+    let Terms { part_range, recount_by, .. } = entry.terms;
+    let terms = Terms { part_range, recount_by, second_of: Some(first), seed, ..Terms::default() };
     let (priority, paused) = (entry.priority, entry.paused);
     add(state, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
 }
@@ -140,12 +143,12 @@ fn check(state: &State, asked: &Submission) -> Result<(), SubmissionRefusal> {
         return Err(SubmissionRefusal::Expensive { n, method });
     }
     if let Some(second) = asked.second_pass {
-        check_second(method, second, asked.crosses)?;
+        check_second(method, second, asked.part_range)?;
     }
-    if let Some(crosses) = asked.crosses {
+    if let Some(part_range) = asked.part_range {
         let n_parts = parts_in_counting_order(n, method).len();
-        if crosses.range().end as usize > n_parts {
-            return Err(SubmissionRefusal::Crosses { n, method, n_parts, crosses });
+        if part_range.range().end as usize > n_parts {
+            return Err(SubmissionRefusal::PartRange { n, method, n_parts, part_range });
         }
     }
     Ok(())

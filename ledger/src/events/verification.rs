@@ -31,7 +31,7 @@ pub(crate) fn verify_more(
         return Err(JobRefusal::IsSecond { job: id, first });
     }
     if let Some(method) = more.second_pass {
-        check_second(job.method(), method, terms.crosses)?;
+        check_second(job.method(), method, terms.part_range)?;
         // A damaged second pass never ends, so another one replaces it.
         if let Some(second) = job.second().filter(|&second| !state.jobs().is_damaged(second)) {
             return Err(JobRefusal::HasSecond { job: id, second });

@@ -14,7 +14,7 @@ pub(crate) enum PassMismatch {
     #[default]
     Nothing,
     /// The solutions of these parts differ.
-    Crosses(Vec<u32>),
+    Parts(Vec<u32>),
     /// The totals of passes by different methods differ; the parts in question are unknown.
     Total,
 }
@@ -29,15 +29,15 @@ impl PassMismatch {
         }
         let pairs = first.coverage().iter().zip(second.coverage());
         let differs = (0..).zip(pairs).filter(|(_, (first, second))| first.solutions != second.solutions);
-        let crosses: Vec<u32> = differs.map(|(cross, _)| cross).collect();
-        if crosses.is_empty() { Self::Nothing } else { Self::Crosses(crosses) }
+        let parts: Vec<u32> = differs.map(|(part, _)| part).collect();
+        if parts.is_empty() { Self::Nothing } else { Self::Parts(parts) }
     }
 
     /// Returns the numbers of the parts that differ; of all `n_parts` if those are unknown.
-    pub(crate) fn crosses(&self, n_parts: usize) -> Vec<u32> {
+    pub(crate) fn parts(&self, n_parts: usize) -> Vec<u32> {
         match self {
             Self::Nothing => Vec::new(),
-            Self::Crosses(crosses) => crosses.clone(),
+            Self::Parts(parts) => parts.clone(),
             Self::Total => (0..).take(n_parts).collect(),
         }
     }
@@ -52,11 +52,11 @@ impl fmt::Display for PassMismatch {
         match self {
             Self::Nothing => Ok(()),
             Self::Total => f.write_str("the two passes differ in the number of all solutions"),
-            Self::Crosses(crosses) => {
-                let told: Vec<String> = crosses.iter().take(MOST_TOLD).map(u32::to_string).collect();
-                let noun = if crosses.len() == 1 { "cross" } else { "crosses" };
+            Self::Parts(parts) => {
+                let told: Vec<String> = parts.iter().take(MOST_TOLD).map(u32::to_string).collect();
+                let noun = if parts.len() == 1 { "part" } else { "parts" };
                 write!(f, "the two passes differ in the solutions of {noun} {}", told.join(", "))?;
-                match crosses.len().saturating_sub(MOST_TOLD) {
+                match parts.len().saturating_sub(MOST_TOLD) {
                     0 => Ok(()),
                     rest => write!(f, " and {rest} more"),
                 }

@@ -23,9 +23,9 @@ pub(crate) fn agreed(
     });
     let mut weighed: Vec<_> = weighed.filter(|((n_unsuspected, _), _)| *n_unsuspected > 0).collect();
     weighed.sort_unstable();
-    let (weight, (solutions, nodes)) = weighed.pop()?;
+    let (weight, (solutions, work)) = weighed.pop()?;
     let is_contested = weighed.last().is_some_and(|(other, _)| *other == weight);
-    (!is_contested).then_some(Count { solutions, nodes })
+    (!is_contested).then_some(Count { solutions, work })
 }
 
 /// Returns, for each count (solutions and nodes), the parties that made this count and no other.
@@ -34,7 +34,7 @@ pub(crate) fn consistent(
 ) -> BTreeMap<(u64, u64), BTreeSet<Party>> {
     let mut of_each: BTreeMap<Party, BTreeSet<(u64, u64)>> = BTreeMap::new();
     for (party, count) in counts {
-        of_each.entry(party).or_default().insert((count.solutions, count.nodes));
+        of_each.entry(party).or_default().insert((count.solutions, count.work));
     }
     let mut parties: BTreeMap<(u64, u64), BTreeSet<Party>> = BTreeMap::new();
     for (party, counts) in of_each.into_iter().filter(|(_, counts)| counts.len() == 1) {
@@ -58,7 +58,7 @@ mod tests {
     #[track_caller]
     fn check(counts: &[(&str, u64)], suspects: &[&str], expected: Option<u64>) {
         let party = |name: &&str| Party::of_name(&name.parse().expect("a name"));
-        let counts = counts.iter().map(|(name, n)| (party(name), Count { solutions: *n, nodes: 1 }));
+        let counts = counts.iter().map(|(name, n)| (party(name), Count { solutions: *n, work: 1 }));
         let found = agreed(counts, &suspects.iter().map(party).collect(), None);
         assert_eq!(found.map(|count| count.solutions), expected);
     }
@@ -89,14 +89,14 @@ mod tests {
     #[test]
     fn nodes_are_as_good_as_solutions() {
         let [anna, bert] = [1, 2].map(|byte| Party::from_bytes([byte; 16]));
-        let counts = [(anna, Count { solutions: 5, nodes: 1 }), (bert, Count { solutions: 5, nodes: 2 })];
+        let counts = [(anna, Count { solutions: 5, work: 1 }), (bert, Count { solutions: 5, work: 2 })];
         assert_eq!(agreed(counts, &BTreeSet::new(), None), None);
     }
 
     #[test]
     fn nobody_agrees_without_the_arbiter() {
         let [anna, bert, carol] = [1, 2, 3].map(|byte| Party::from_bytes([byte; 16]));
-        let count = |solutions| Count { solutions, nodes: 1 };
+        let count = |solutions| Count { solutions, work: 1 };
         let check = |counts: &[(Party, Count)], expected: Option<u64>| {
             let found = agreed(counts.iter().copied(), &BTreeSet::new(), Some(carol));
             assert_eq!(found.map(|count| count.solutions), expected);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use queens_model::{Crosses, Party, Progress, WorkerId};
+use queens_model::{PartRange, Party, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::failed::{FailedSpans, Tried};
@@ -23,7 +23,7 @@ const MOST_LOOKS: usize = 256;
 pub(crate) struct Counting {
     plan: Arc<Plan>,
     /// The parts of the plan that are counted.
-    crosses: Range<u32>,
+    part_range: Range<u32>,
     coverage: Vec<Coverage>,
     /// By part: the starts, current or former, of coverage ranges that have changed since the last write.
     changed: BTreeMap<u32, BTreeSet<u64>>,
@@ -45,16 +45,16 @@ pub(crate) enum Overlap {
 }
 
 impl Counting {
-    /// Creates the state with this coverage and all other subproblems free. If `crosses` is given, only these parts are
+    /// Creates the state with this coverage and all other subproblems free. If `parts` is given, only these parts are
     /// counted.
-    pub(crate) fn new(plan: Arc<Plan>, crosses: Option<Crosses>, coverage: Vec<Coverage>) -> Self {
+    pub(crate) fn new(plan: Arc<Plan>, part_range: Option<PartRange>, coverage: Vec<Coverage>) -> Self {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
         let (changed, progress, counted) = (BTreeMap::new(), Progress::default(), BTreeMap::new());
         let all = 0..u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
-        let crosses = crosses.map_or(all, Crosses::range);
+        let part_range = part_range.map_or(all, PartRange::range);
         let mut counting =
-            Self { plan, crosses, coverage, changed, free, failed, progress, n_changes: 0, counted };
-        let is_counted = |(number, _): &(u32, _)| counting.crosses.contains(number);
+            Self { plan, part_range, coverage, changed, free, failed, progress, n_changes: 0, counted };
+        let is_counted = |(number, _): &(u32, _)| counting.part_range.contains(number);
         for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
             let all = planned.choice().n_subproblems;
@@ -63,11 +63,12 @@ impl Counting {
             left.for_each(|span| counting.free.insert(span));
             let progress = &mut counting.progress;
             progress.solutions += u128::from(planned.weight()) * recorded.solutions;
-            progress.nodes += recorded.nodes;
+            progress.work += recorded.work;
             progress.n_subproblems += u128::from(all);
             progress.n_recorded += u128::from(recorded.recorded.len());
-            progress.work += planned.choice().work;
-            progress.work_recorded += share_of_work(planned.choice().work, recorded.recorded.len(), all);
+            progress.estimated_work += planned.choice().work;
+            progress.estimated_work_recorded +=
+                share_of_work(planned.choice().work, recorded.recorded.len(), all);
         }
         counting
     }
@@ -93,7 +94,7 @@ impl Counting {
 
     /// Returns the estimated work that is not recorded, in work units.
     pub(crate) fn work_left(&self) -> u128 {
-        self.progress.work - self.progress.work_recorded
+        self.progress.estimated_work - self.progress.estimated_work_recorded
     }
 
     /// Returns the spans that workers have failed on.
@@ -108,14 +109,14 @@ impl Counting {
 
     /// Whether the span lies in a part of the plan that is counted.
     pub(crate) fn has(&self, span: Span) -> bool {
-        let is_counted = self.crosses.contains(&span.cross());
+        let is_counted = self.part_range.contains(&span.part());
         is_counted
-            && self.plan.part(span.cross()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
+            && self.plan.part(span.part()).is_some_and(|planned| span.to() <= planned.choice().n_subproblems)
     }
 
     /// Returns how `span`, which must lie in the plan, overlaps the recorded spans.
     pub(crate) fn overlap(&self, span: Span) -> Overlap {
-        let recorded = &self.coverage[span.cross() as usize].recorded;
+        let recorded = &self.coverage[span.part() as usize].recorded;
         let range = span.from()..span.to();
         if !recorded.intersects(&range) {
             Overlap::None
@@ -129,48 +130,48 @@ impl Counting {
     /// Adds a span that has no record yet.
     pub(crate) fn record(&mut self, span: Span, count: Count) {
         assert_eq!(self.overlap(span), Overlap::None, "a span is added to a total once");
-        let planned = &self.plan.parts()[span.cross() as usize];
-        let coverage = &mut self.coverage[span.cross() as usize];
+        let planned = &self.plan.parts()[span.part() as usize];
+        let coverage = &mut self.coverage[span.part() as usize];
         let (work, all) = (planned.choice().work, planned.choice().n_subproblems);
         let before = coverage.recorded.len();
         self.n_changes = self.n_changes.saturating_add(1);
         let merged = coverage.recorded.insert(span.from()..span.to());
         let begins = merged.first().map_or(span.from(), |range| range.start.min(span.from()));
-        let changed = self.changed.entry(span.cross()).or_default();
+        let changed = self.changed.entry(span.part()).or_default();
         changed.extend(merged.into_iter().map(|range| range.start).chain([begins]));
         // These are sums of fewer than 2^64 counts of 64 bits, so none exceeds 128 bits.
         coverage.solutions += u128::from(count.solutions);
-        coverage.nodes += u128::from(count.nodes);
+        coverage.work += u128::from(count.work);
         let progress = &mut self.progress;
         progress.solutions += u128::from(planned.weight()) * u128::from(count.solutions);
-        progress.nodes += u128::from(count.nodes);
+        progress.work += u128::from(count.work);
         progress.n_recorded += u128::from(span.n_subproblems());
-        progress.work_recorded -= share_of_work(work, before, all);
-        progress.work_recorded += share_of_work(work, before + span.n_subproblems(), all);
+        progress.estimated_work_recorded -= share_of_work(work, before, all);
+        progress.estimated_work_recorded += share_of_work(work, before + span.n_subproblems(), all);
         self.free.take(span);
         self.failed.take(span);
     }
 
     /// Replaces a record by another count of the same span.
     pub(crate) fn replace(&mut self, span: Span, before: Count, after: Count) {
-        let planned = &self.plan.parts()[span.cross() as usize];
-        let coverage = &mut self.coverage[span.cross() as usize];
+        let planned = &self.plan.parts()[span.part() as usize];
+        let coverage = &mut self.coverage[span.part() as usize];
         let replaced = |sum: u128, weight: u64, before: u64, after: u64| {
             (sum + u128::from(weight) * u128::from(after))
                 .saturating_sub(u128::from(weight) * u128::from(before))
         };
         self.n_changes = self.n_changes.saturating_add(1);
         coverage.solutions = replaced(coverage.solutions, 1, before.solutions, after.solutions);
-        coverage.nodes = replaced(coverage.nodes, 1, before.nodes, after.nodes);
+        coverage.work = replaced(coverage.work, 1, before.work, after.work);
         let progress = &mut self.progress;
         progress.solutions =
             replaced(progress.solutions, planned.weight().into(), before.solutions, after.solutions);
-        progress.nodes = replaced(progress.nodes, 1, before.nodes, after.nodes);
+        progress.work = replaced(progress.work, 1, before.work, after.work);
     }
 
     /// Notes that this party has a record in a part.
-    pub(crate) fn note_counted(&mut self, party: Party, cross: u32) {
-        Arc::make_mut(self.counted.entry(party).or_default()).insert(cross);
+    pub(crate) fn note_counted(&mut self, party: Party, part: u32) {
+        Arc::make_mut(self.counted.entry(party).or_default()).insert(part);
     }
 
     /// Returns the parts in which this party has a record, as far as known.
@@ -193,7 +194,7 @@ impl Counting {
     ) -> Vec<Span> {
         let mut taken: Vec<Span> = Vec::new();
         let mut left = work;
-        let is_liked = |span: &Span| avoided.is_some_and(|avoided| !avoided.contains(&span.cross()));
+        let is_liked = |span: &Span| avoided.is_some_and(|avoided| !avoided.contains(&span.part()));
         // Without avoided parts, only the front is looked at.
         let n_looks = avoided.map_or(0, |_| most_spans.saturating_add(MOST_LOOKS));
         let mut liked = self.free.iter().take(n_looks).filter(is_liked).collect::<Vec<_>>().into_iter();
@@ -201,7 +202,7 @@ impl Counting {
         while taken.len() < most_spans
             && let Some(free) = if has_liked { liked.next() } else { self.free.first() }
         {
-            let fits = n_subproblems_of(&self.plan, free.cross(), left).max(u64::from(taken.is_empty()));
+            let fits = n_subproblems_of(&self.plan, free.part(), left).max(u64::from(taken.is_empty()));
             let (Some(part), _) = free.split_at(free.from().saturating_add(fits)) else { break };
             left = left.saturating_sub(work_of(&self.plan, part));
             taken.extend(self.free.take(part));
@@ -216,22 +217,22 @@ impl Counting {
     }
 
     /// Takes the unwritten changes of a part's coverage. The caller must write them.
-    pub(crate) fn take_change(&mut self, cross: u32) -> Option<CoverageChange> {
-        let changed = self.changed.remove(&cross).unwrap_or_default();
-        Some(self.coverage.get(cross as usize)?.change(changed))
+    pub(crate) fn take_change(&mut self, part: u32) -> Option<CoverageChange> {
+        let changed = self.changed.remove(&part).unwrap_or_default();
+        Some(self.coverage.get(part as usize)?.change(changed))
     }
 
     /// Frees the unrecorded subproblems of `span`. Nobody else may hold any of it.
     pub(crate) fn release(&mut self, span: Span) {
         // A span that was released and leased again may come back twice.
-        for part in unrecorded(&self.coverage[span.cross() as usize], span) {
+        for part in unrecorded(&self.coverage[span.part() as usize], span) {
             self.free.insert(part);
         }
     }
 
     /// Marks the unrecorded subproblems of `span` as failed by `tried`. Nobody else may hold any of it.
     pub(crate) fn fail(&mut self, span: Span, tried: &Tried) {
-        for part in unrecorded(&self.coverage[span.cross() as usize], span) {
+        for part in unrecorded(&self.coverage[span.part() as usize], span) {
             self.free.take(part);
             self.failed.insert(part, tried.clone());
         }
@@ -273,5 +274,5 @@ impl Counting {
 /// Returns the unrecorded parts of a span.
 fn unrecorded(coverage: &Coverage, span: Span) -> impl Iterator<Item = Span> {
     let gaps = coverage.recorded.gaps(span.from()..span.to()).into_iter();
-    gaps.filter_map(move |gap| Span::new(span.cross(), gap.start, gap.end).ok())
+    gaps.filter_map(move |gap| Span::new(span.part(), gap.start, gap.end).ok())
 }

@@ -81,12 +81,12 @@ impl FailedSpans {
     }
 
     pub(crate) fn spans(&self) -> impl Iterator<Item = Span> {
-        self.spans.iter().filter_map(|(&(cross, from), failed)| Span::new(cross, from, failed.to).ok())
+        self.spans.iter().filter_map(|(&(part, from), failed)| Span::new(part, from, failed.to).ok())
     }
 
     /// Adds a span that is not in the set, not even in part.
     pub(crate) fn insert(&mut self, span: Span, tried: Tried) {
-        let key = (span.cross(), span.from());
+        let key = (span.part(), span.from());
         for &worker in tried.keys() {
             self.by_worker.entry(worker).or_default().insert(key);
         }
@@ -97,9 +97,9 @@ impl FailedSpans {
 
     /// Removes the subproblems of a span that is recorded.
     pub(crate) fn take(&mut self, span: Span) {
-        let key = (span.cross(), span.from());
-        let before = self.spans.range((span.cross(), 0)..key).next_back().map(|(&key, _)| key);
-        let inside = self.spans.range(key..(span.cross(), span.to())).map(|(&key, _)| key);
+        let key = (span.part(), span.from());
+        let before = self.spans.range((span.part(), 0)..key).next_back().map(|(&key, _)| key);
+        let inside = self.spans.range(key..(span.part(), span.to())).map(|(&key, _)| key);
         for key in before.into_iter().chain(inside).collect::<Vec<_>>() {
             let Some(failed) = self.remove(key) else { continue };
             let Ok(held) = Span::new(key.0, key.1, failed.to) else { continue };
@@ -136,13 +136,13 @@ impl FailedSpans {
         let tried = self.by_worker.get(&worker);
         let may_try = |key: &&Key| tried.is_none_or(|tried| !tried.contains(*key));
         let groups = self.by_closed.iter().take(MOST_GROUPS).filter(|(closed, _)| !closed.contains(&party));
-        let &(cross, from) = groups.filter_map(|(_, keys)| keys.iter().find(may_try)).next()?;
-        Span::new(cross, from, self.spans.get(&(cross, from))?.to).ok()
+        let &(part, from) = groups.filter_map(|(_, keys)| keys.iter().find(may_try)).next()?;
+        Span::new(part, from, self.spans.get(&(part, from))?.to).ok()
     }
 
     /// Removes a whole span to retry it, and returns the workers that have tried it.
     pub(crate) fn begin(&mut self, span: Span) -> Tried {
-        self.remove((span.cross(), span.from())).map(|failed| failed.tried).unwrap_or_default()
+        self.remove((span.part(), span.from())).map(|failed| failed.tried).unwrap_or_default()
     }
 
     /// Drops the failures of this worker. Returns the spans that no worker has tried any more.

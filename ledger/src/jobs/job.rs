@@ -228,7 +228,7 @@ impl Job {
     pub(crate) fn begin(&mut self, plan: Arc<Plan>) -> Vec<Choice> {
         let choices = plan.parts().iter().map(|planned| *planned.choice()).collect();
         let coverage = vec![Coverage::default(); plan.parts().len()];
-        self.counting = Some(Counting::new(plan, self.entry.terms.crosses, coverage));
+        self.counting = Some(Counting::new(plan, self.entry.terms.part_range, coverage));
         self.entry.phase = Phase::Active;
         choices
     }

@@ -119,7 +119,7 @@ pub(crate) fn settled(
 
 /// Returns the parties that made this count and no other.
 fn agreeing(recorded: &Recorded, agreed: Count) -> BTreeSet<Party> {
-    consistent(counts_of_parties(recorded)).remove(&(agreed.solutions, agreed.nodes)).unwrap_or_default()
+    consistent(counts_of_parties(recorded)).remove(&(agreed.solutions, agreed.work)).unwrap_or_default()
 }
 
 /// Returns one name of each party that made this count and no other.
@@ -143,7 +143,7 @@ pub(crate) fn is_disputed(recorded: &Recorded) -> bool {
 }
 
 fn n_different(recorded: &Recorded) -> usize {
-    counts(recorded).map(|(_, count)| (count.solutions, count.nodes)).collect::<BTreeSet<_>>().len()
+    counts(recorded).map(|(_, count)| (count.solutions, count.work)).collect::<BTreeSet<_>>().len()
 }
 
 /// Queries.
@@ -245,8 +245,8 @@ impl Recounts {
     }
 
     /// Recounts all records of a part. Returns whether that is new.
-    pub(crate) fn mismatch(&mut self, cross: u32) -> bool {
-        self.doubted.insert(cross)
+    pub(crate) fn mismatch(&mut self, part: u32) -> bool {
+        self.doubted.insert(part)
     }
 
     /// Notes that there are second counts, which may contradict their records.
@@ -270,7 +270,7 @@ impl Recounts {
 
     /// Adds a record, unless it is there.
     pub(crate) fn insert(&mut self, plan: &Plan, recorded: Recorded) {
-        let key = (recorded.record.span.cross(), recorded.record.span.from());
+        let key = (recorded.record.span.part(), recorded.record.span.from());
         if self.all.contains_key(&key) {
             return;
         }
@@ -319,7 +319,7 @@ impl Recounts {
         for span in keys.iter().filter_map(|key| self.all.get(key)).map(Recount::span).take(2 * most_spans) {
             let its_work = work_of(plan, span);
             let touches =
-                taken.last().is_some_and(|last| last.cross() == span.cross() && last.to() == span.from());
+                taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from());
             if touches {
                 continue;
             }
@@ -330,7 +330,7 @@ impl Recounts {
             taken.push(span);
         }
         for span in &taken {
-            let key = (span.cross(), span.from());
+            let key = (span.part(), span.from());
             self.unwait(key);
             self.all.entry(key).and_modify(|recount| recount.is_leased = true);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use queens_model::{Crosses, JobId};
+use queens_model::{JobId, PartRange};
 use queens_solver::{Method, Plan, WrongParts};
 use thiserror::Error;
 
@@ -45,12 +45,12 @@ pub(crate) enum Contradiction {
     /// It waits for a plan that it has, or is active without one.
     #[error("it is {}, which does not go with its plan", .0.name())]
     Phase(Phase),
-    #[error("it counts crosses {crosses} of a plan with {n_parts}")]
-    Crosses { crosses: Crosses, n_parts: usize },
+    #[error("it counts parts {part_range} of a plan with {n_parts}")]
+    PartRange { part_range: PartRange, n_parts: usize },
     /// Its numbers would overflow the sums.
-    #[error("it has numbers in cross {0} that no board comes to")]
+    #[error("it has numbers in part {0} that no board comes to")]
     Numbers(u32),
-    #[error("it has records outside cross {0} of its plan")]
+    #[error("it has records outside part {0} of its plan")]
     Coverage(u32),
     #[error("it is no second pass of job {0}")]
     Second(JobId),
@@ -78,29 +78,30 @@ fn whole(stored: StoredJob, run: Run) -> Result<Job, Contradiction> {
     let mut counting = None;
     if let Some(choices) = choices {
         let plan = Plan::from_choices(entry.n, entry.method, &choices)?;
-        let (n_parts, crosses) = (plan.parts().len(), entry.terms.crosses);
-        if let Some(crosses) = crosses.filter(|crosses| crosses.range().end as usize > n_parts) {
-            return Err(Contradiction::Crosses { crosses, n_parts });
+        let (n_parts, part_range) = (plan.parts().len(), entry.terms.part_range);
+        if let Some(part_range) = part_range.filter(|part_range| part_range.range().end as usize > n_parts) {
+            return Err(Contradiction::PartRange { part_range, n_parts });
         }
-        for (cross, choice) in (0..).zip(&choices) {
+        for (part, choice) in (0..).zip(&choices) {
             if choice.work >= MOST_WORK || choice.n_subproblems >= MOST_SUBPROBLEMS {
-                return Err(Contradiction::Numbers(cross));
+                return Err(Contradiction::Numbers(part));
             }
         }
         let mut all = vec![Coverage::default(); n_parts];
-        for (cross, coverage) in coverage {
-            let counted = plan.part(cross).filter(|_| crosses.is_none_or(|crosses| crosses.contains(cross)));
-            let n_subproblems = counted.map_or(0, |cross| cross.choice().n_subproblems);
+        for (part, coverage) in coverage {
+            let counted =
+                plan.part(part).filter(|_| part_range.is_none_or(|part_range| part_range.contains(part)));
+            let n_subproblems = counted.map_or(0, |part| part.choice().n_subproblems);
             let end = coverage.recorded.ranges().next_back().map_or(0, |range| range.end);
-            if coverage.solutions.max(coverage.nodes) >= MOST_WORK {
-                return Err(Contradiction::Numbers(cross));
+            if coverage.solutions.max(coverage.work) >= MOST_WORK {
+                return Err(Contradiction::Numbers(part));
             }
-            match all.get_mut(cross as usize) {
+            match all.get_mut(part as usize) {
                 Some(slot) if end <= n_subproblems => *slot = coverage,
-                _ => return Err(Contradiction::Coverage(cross)),
+                _ => return Err(Contradiction::Coverage(part)),
             }
         }
-        counting = Some(Counting::new(Arc::new(plan), crosses, all));
+        counting = Some(Counting::new(Arc::new(plan), part_range, all));
     }
     let is_planned = counting.is_some();
     if (entry.phase == Phase::Planning && is_planned) || (entry.phase == Phase::Active && !is_planned) {

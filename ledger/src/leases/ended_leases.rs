@@ -116,7 +116,7 @@ impl EndedLeases {
     ) -> bool {
         let Some(lease) = self.leases.get_mut(&id) else { return false };
         let is_its = lease.is_of(worker) && lease.job == job;
-        if !is_its || lease.spans.end_of(span.cross(), span.from()).is_none_or(|end| end < span.to()) {
+        if !is_its || lease.spans.end_of(span.part(), span.from()).is_none_or(|end| end < span.to()) {
             return false;
         }
         let before = lease.spans.len();

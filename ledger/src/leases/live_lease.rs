@@ -183,7 +183,7 @@ impl LiveLease {
         // A chunk that was begun before its end was cut off lies in both sets.
         let mut at = span.from();
         while at < span.to() {
-            let end = self.spans.end_of(span.cross(), at).or_else(|| self.cut.end_of(span.cross(), at));
+            let end = self.spans.end_of(span.part(), at).or_else(|| self.cut.end_of(span.part(), at));
             let Some(end) = end else { return false };
             at = end;
         }
@@ -264,7 +264,7 @@ impl LiveLease {
     fn cut_off(&mut self, plan: &Plan, work: u128) -> Vec<Span> {
         let (mut tail, mut left) = (Vec::new(), work);
         while let Some(span) = self.spans.pop_last() {
-            let fits = n_subproblems_of(plan, span.cross(), left).min(span.n_subproblems());
+            let fits = n_subproblems_of(plan, span.part(), left).min(span.n_subproblems());
             let (kept, taken) = span.split_at(span.to() - fits);
             left = left.saturating_sub(taken.map_or(0, |taken| work_of(plan, taken)));
             tail.extend(taken);

@@ -41,7 +41,7 @@ impl Sums {
             count: Count::default(),
             duration: Duration::ZERO,
         };
-        Self(records.iter().map(|span| ((span.cross(), span.from()), sum(span))).collect())
+        Self(records.iter().map(|span| ((span.part(), span.from()), sum(span))).collect())
     }
 
     /// Adds a span that was not reported before. Returns its record's count if it is complete.
@@ -52,7 +52,7 @@ impl Sums {
         // A sum that no record can hold is no honest count. As the largest number, it differs from any honest one.
         let plus = |before: u64, more: u64| before.saturating_add(more).min(MAX_COUNT);
         sum.count.solutions = plus(sum.count.solutions, count.solutions);
-        sum.count.nodes = plus(sum.count.nodes, count.nodes);
+        sum.count.work = plus(sum.count.work, count.work);
         sum.duration = sum.duration.saturating_add(duration).min(MAX_DURATION);
         if sum.n_missing > 0 {
             return None;
@@ -73,8 +73,8 @@ impl Sums {
     }
 
     fn key_of(&self, span: Span) -> Option<(u32, u64)> {
-        let (&key, sum) = self.0.range(..=(span.cross(), span.from())).next_back()?;
-        (key.0 == span.cross() && span.to() <= sum.to).then_some(key)
+        let (&key, sum) = self.0.range(..=(span.part(), span.from())).next_back()?;
+        (key.0 == span.part() && span.to() <= sum.to).then_some(key)
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
     }
 
     fn count(n: u64) -> Count {
-        Count { solutions: n, nodes: 10 * n }
+        Count { solutions: n, work: 10 * n }
     }
 
     #[test]
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn what_no_record_can_hold_does_not_wrap() {
         let mut sums = Sums::of(&[span(0, 2)].into_iter().collect());
-        let most = Count { solutions: u64::MAX, nodes: MAX_COUNT };
+        let most = Count { solutions: u64::MAX, work: MAX_COUNT };
         assert_eq!(sums.add(span(0, 1), most, Duration::MAX), None);
         let whole = sums.add(span(1, 2), most, Duration::MAX).expect("all of it");
-        assert_eq!((whole.count.solutions, whole.count.nodes), (MAX_COUNT, MAX_COUNT));
+        assert_eq!((whole.count.solutions, whole.count.work), (MAX_COUNT, MAX_COUNT));
         assert_eq!(whole.duration, MAX_DURATION);
     }
 }

@@ -88,7 +88,7 @@ fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
 fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
     let (mut hasher, span) = (SipHasher24::new_with_key(&seed.to_le_bytes()), recount.span());
     hasher.write(&recount.n_returned.to_le_bytes());
-    hasher.write(&span.cross().to_le_bytes());
+    hasher.write(&span.part().to_le_bytes());
     hasher.write(&span.from().to_le_bytes());
     hasher.write(&party.to_bytes());
     hasher.finish()

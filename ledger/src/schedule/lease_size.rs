@@ -31,7 +31,7 @@ pub(crate) fn work_for(speed: MeasuredSpeed, power: Power, work_left: u128) -> u
     let rest = power.seconds(work_left).unwrap_or(0.0);
     let shortest = shortest_seconds(power).min(longest);
     let seconds = (rest / SHARE_OF_THE_REST).clamp(shortest, longest);
-    whole_nodes(seconds * speed.nodes_per_second())
+    whole_nodes(seconds * speed.work_per_second())
 }
 
 #[expect(
@@ -39,6 +39,6 @@ pub(crate) fn work_for(speed: MeasuredSpeed, power: Power, work_left: u128) -> u
     clippy::cast_sign_loss,
     reason = "the cast saturates, as it should"
 )]
-pub(crate) fn whole_nodes(nodes: f64) -> u128 {
-    nodes.round() as u128
+pub(crate) fn whole_nodes(work: f64) -> u128 {
+    work.round() as u128
 }

@@ -75,7 +75,7 @@ fn cut_running(state: &mut State, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
     let lease = state.leases().get(id)?;
     let (job, worker) = (lease.job(), state.workers().get(lease.worker())?);
     let silent = state.now().saturating_sub(lease.heard());
-    let done = worker.estimated(lease.load().method)?.nodes_per_second() * silent.as_secs_f64();
+    let done = worker.estimated(lease.load().method)?.work_per_second() * silent.as_secs_f64();
     let share = whole_nodes((lease.work() as f64 - done).max(0.0) / 2.0);
     let plan = state.counting(job)?.plan().clone();
     let tail = state.change_lease(id, |lease| lease.cut_tail(&plan, share))?;
@@ -91,7 +91,7 @@ fn take_waiting(
 ) -> Option<(JobId, Vec<Span>)> {
     let worker = state.workers().get(id)?;
     let (work, lease) = worker.held_leases().largest_tail(method)?;
-    let speed = worker.estimated(method)?.nodes_per_second();
+    let speed = worker.estimated(method)?.work_per_second();
     let seconds = worker.seconds_before_waiting(state.now()) + work as f64 / speed;
     if seconds < worth_it {
         state.forget_queue_end(id, method);

@@ -80,10 +80,10 @@ impl Draw {
     /// record with second counts is always wanted: it may be in dispute.
     #[must_use]
     pub fn wants(&self, record: &Record, before: &BTreeSet<Party>) -> bool {
-        let (cross, first) = (record.span.cross(), record.span.from());
+        let (part, first) = (record.span.part(), record.span.from());
         let party = &record.source.party;
-        is_drawn(self.seed, self.share, self.job, cross, first)
-            || self.doubted.contains(&cross)
+        is_drawn(self.seed, self.share, self.job, part, first)
+            || self.doubted.contains(&part)
             || self.suspects.contains(party)
             || before.contains(party)
     }
@@ -97,10 +97,10 @@ impl Draw {
 /// The hash is SipHash-2-4 of the job, the part and the first subproblem as 8, 4 and 8 bytes, with the 16 bytes of the
 /// seed as its key, all of them little-endian. A record is drawn if hash / 2^64 is below the share.
 #[must_use]
-pub fn is_drawn(seed: u128, share: Share, job: JobId, cross: u32, first: u64) -> bool {
+pub fn is_drawn(seed: u128, share: Share, job: JobId, part: u32, first: u64) -> bool {
     let mut hasher = SipHasher24::new_with_key(&seed.to_le_bytes());
     hasher.write(&job.0.to_le_bytes());
-    hasher.write(&cross.to_le_bytes());
+    hasher.write(&part.to_le_bytes());
     hasher.write(&first.to_le_bytes());
     (u128::from(hasher.finish()) * u128::from(Share::ALL.ppm())) >> 64 < u128::from(share.ppm())
 }

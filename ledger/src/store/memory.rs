@@ -51,17 +51,17 @@ impl MemoryStore {
 
 impl MemoryJob {
     /// Returns the parties with records in a part.
-    fn parties(&self, cross: u32) -> BTreeSet<Party> {
-        let records = self.records.range((cross, 0)..=(cross, u64::MAX));
+    fn parties(&self, part: u32) -> BTreeSet<Party> {
+        let records = self.records.range((part, 0)..=(part, u64::MAX));
         records.map(|(_, record)| record.source.party).collect()
     }
 
     /// Returns a record with its other counts and verdicts.
     fn recorded(&self, record: &Record) -> Recorded {
-        let (cross, first) = (record.span.cross(), record.span.from());
-        let again = self.second_counts.range((cross, first, Party::from_bytes([0; 16]))..);
-        let again = again.take_while(|((c, f, _), _)| (*c, *f) == (cross, first)).map(|(_, again)| again);
-        let verdicts = self.verdicts.range((cross, first, 0)..=(cross, first, u32::MAX)).map(|(_, it)| it);
+        let (part, first) = (record.span.part(), record.span.from());
+        let again = self.second_counts.range((part, first, Party::from_bytes([0; 16]))..);
+        let again = again.take_while(|((c, f, _), _)| (*c, *f) == (part, first)).map(|(_, again)| again);
+        let verdicts = self.verdicts.range((part, first, 0)..=(part, first, u32::MAX)).map(|(_, it)| it);
         Recorded {
             record: record.clone(),
             again: again.cloned().collect(),
@@ -75,7 +75,7 @@ impl Store for MemoryStore {
         let jobs = self.jobs.values().map(|job| StoredJob {
             entry: job.entry.clone(),
             choices: job.choices.clone(),
-            coverage: job.coverage.iter().map(|(&cross, coverage)| (cross, coverage.clone())).collect(),
+            coverage: job.coverage.iter().map(|(&part, coverage)| (part, coverage.clone())).collect(),
             has_second_counts: !job.second_counts.is_empty(),
             damage: None,
         });
@@ -102,18 +102,18 @@ impl Store for MemoryStore {
                 }
                 Write::Plan { job, choices } => self.job(job)?.choices = Some(choices),
                 Write::Record { job, record } => {
-                    let key = (record.span.cross(), record.span.from());
+                    let key = (record.span.part(), record.span.from());
                     self.job(job)?.records.insert(key, record);
                 }
-                Write::Coverage { job, cross, change } => {
-                    self.job(job)?.coverage.entry(cross).or_default().apply(&change);
+                Write::Coverage { job, part, change } => {
+                    self.job(job)?.coverage.entry(part).or_default().apply(&change);
                 }
                 Write::SecondCount { job, count } => {
-                    let key = (count.span.cross(), count.span.from(), count.source.party);
+                    let key = (count.span.part(), count.span.from(), count.source.party);
                     self.job(job)?.second_counts.insert(key, count);
                 }
                 Write::Verdict { job, verdict } => {
-                    let key = (verdict.span.cross(), verdict.span.from(), verdict.number);
+                    let key = (verdict.span.part(), verdict.span.from(), verdict.number);
                     self.job(job)?.verdicts.insert(key, verdict);
                 }
             }
@@ -123,7 +123,7 @@ impl Store for MemoryStore {
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {
         let job = self.job(job)?;
-        let record = job.records.get(&(span.cross(), span.from()));
+        let record = job.records.get(&(span.part(), span.from()));
         Ok(record.filter(|record| record.span == span).map(|record| job.recorded(record)))
     }
 

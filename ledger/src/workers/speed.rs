@@ -20,25 +20,25 @@ pub(crate) struct MeasuredSpeed {
 /// Work units, and the time that one thread takes for them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
-    nodes: f64,
+    work: f64,
     seconds: f64,
 }
 
 impl MeasuredSpeed {
     /// Creates a guess, which the first second of measurement outweighs. Later, `memory_seconds` of each thread count.
-    pub(crate) fn guess(nodes_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {
-        let usable = (1.0..=FASTEST).contains(&nodes_per_second);
-        let nodes_per_second = if usable { nodes_per_second } else { 1e7 };
+    pub(crate) fn guess(work_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {
+        let usable = (1.0..=FASTEST).contains(&work_per_second);
+        let work_per_second = if usable { work_per_second } else { 1e7 };
         Self {
-            guessed: Counted { nodes: nodes_per_second * GUESS_SECONDS, seconds: GUESS_SECONDS },
+            guessed: Counted { work: work_per_second * GUESS_SECONDS, seconds: GUESS_SECONDS },
             measured: Counted::default(),
             memory_seconds: memory_seconds * f64::from(n_threads),
         }
     }
 
     /// Adds the work units that a thread has counted in this time.
-    pub(crate) fn add(&mut self, nodes: f64, duration: Duration) {
-        self.measured.nodes += nodes;
+    pub(crate) fn add(&mut self, work: f64, duration: Duration) {
+        self.measured.work += work;
         self.measured.seconds += duration.as_secs_f64();
         if self.guessed.seconds + self.measured.seconds > self.memory_seconds {
             self.guessed = self.guessed.half();
@@ -52,19 +52,19 @@ impl MeasuredSpeed {
     }
 
     /// Returns work units per second, from the guess and the measurement.
-    pub(crate) fn nodes_per_second(self) -> f64 {
-        let nodes = self.guessed.nodes + self.measured.nodes;
-        (nodes / (self.guessed.seconds + self.measured.seconds)).max(1.0)
+    pub(crate) fn work_per_second(self) -> f64 {
+        let work = self.guessed.work + self.measured.work;
+        (work / (self.guessed.seconds + self.measured.seconds)).max(1.0)
     }
 
     /// Returns the measured work units per second, if measured.
     pub(crate) fn measured(self) -> Option<f64> {
-        (!self.is_guess()).then(|| (self.measured.nodes / self.measured.seconds).max(1.0))
+        (!self.is_guess()).then(|| (self.measured.work / self.measured.seconds).max(1.0))
     }
 }
 
 impl Counted {
     fn half(self) -> Self {
-        Self { nodes: self.nodes / 2.0, seconds: self.seconds / 2.0 }
+        Self { work: self.work / 2.0, seconds: self.seconds / 2.0 }
     }
 }

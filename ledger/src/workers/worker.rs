@@ -191,7 +191,7 @@ impl Worker {
 
     /// Returns the speed of all its threads in estimated work units a second; `None` if it can't count by this method.
     pub(crate) fn whole_speed(&self, method: Method) -> Option<f64> {
-        Some(self.estimated(method)?.nodes_per_second() * f64::from(self.n_threads))
+        Some(self.estimated(method)?.work_per_second() * f64::from(self.n_threads))
     }
 
     /// Returns the speed of all its threads in counted work units: zero if idle, `None` if not measured.

@@ -213,7 +213,7 @@ impl Workers {
             Some(usual) => Some(usual / SLOWER_THAN_USUAL),
             None => speed.is_guess().then_some(UNKNOWN_SPEED),
         };
-        Some(LeasePace { speed: speed.nodes_per_second(), slowest })
+        Some(LeasePace { speed: speed.work_per_second(), slowest })
     }
 }
 

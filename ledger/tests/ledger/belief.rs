@@ -13,16 +13,16 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Span};
 use crate::world::{World, named};
 
 /// Returns invented counts of whole parts.
-fn lies(job: JobIdentity, lease: LeaseId, n_crosses: u32) -> Vec<Delta> {
-    let count = Count { solutions: 7, nodes: 7 };
-    let lie = |cross| Delta {
+fn lies(job: JobIdentity, lease: LeaseId, n_parts: u32) -> Vec<Delta> {
+    let count = Count { solutions: 7, work: 7 };
+    let lie = |part| Delta {
         job,
         lease,
-        span: Span::new(cross, 0, 1).expect("not empty"),
+        span: Span::new(part, 0, 1).expect("not empty"),
         count,
         duration: Duration::from_millis(1),
     };
-    (0..n_crosses).map(lie).collect()
+    (0..n_parts).map(lie).collect()
 }
 
 pub(crate) fn say(world: &mut World, worker: WorkerId, deltas: Vec<Delta>) -> Vec<SpanOutcome> {
@@ -122,7 +122,7 @@ fn check_second_count(name: &str, spoil: u64, expected: (u64, u64)) {
     world.connect(2, name);
     world.finish();
     let back = world.connect_with(1, "anna", vec![held]);
-    counted.count.nodes += spoil;
+    counted.count.work += spoil;
     let outcome = say(&mut world, back, vec![counted, counted]);
     // The job has ended, but the lease was granted.
     assert_eq!(outcome.len(), 2);
@@ -183,7 +183,7 @@ fn a_flood_of_failures_fails_no_job_that_another_worker_can_count() {
     world.workers.remove(&liar);
     let mut failed = 0_u64;
     for _ in 0..40 {
-        let one = |span: &Span| Span::new(span.cross(), span.from(), span.from() + 1).ok();
+        let one = |span: &Span| Span::new(span.part(), span.from(), span.from() + 1).ok();
         for (lease, span) in
             leases.iter().flat_map(|(lease, spans)| spans.iter().filter_map(one).map(|s| (lease.id, s)))
         {

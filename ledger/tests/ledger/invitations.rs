@@ -11,7 +11,7 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use super::world::{World, named, size, solutions};
 
-const MORE: Count = Count { solutions: 1, nodes: 0 };
+const MORE: Count = Count { solutions: 1, work: 0 };
 
 /// Connects workers of one invitation, with these names and numbers from `first`, which report too many solutions.
 fn liars(world: &mut World, first: u64, names: &[&str]) -> Vec<WorkerId> {

@@ -10,7 +10,7 @@ use queens_solver::Count;
 use super::belief::say;
 use super::world::{World, named, solutions};
 
-const MORE: Count = Count { solutions: 1, nodes: 0 };
+const MORE: Count = Count { solutions: 1, work: 0 };
 
 fn lie(world: &mut World, worker: WorkerId, lie: Count) {
     world.workers.get_mut(&worker).expect("connected").lie = lie;
@@ -70,8 +70,8 @@ fn who_lost_against_liars_is_heard_when_they_are_found_out() {
     assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["cora"]);
 
     let other = world.submit_verified(7, 100);
-    lie(&mut world, anna, Count { solutions: 0, nodes: 1 });
-    lie(&mut world, bert, Count { solutions: 0, nodes: 2 });
+    lie(&mut world, anna, Count { solutions: 0, work: 1 });
+    lie(&mut world, bert, Count { solutions: 0, work: 2 });
     world.finish();
     world.connect(4, "dora");
     world.finish();

@@ -2,14 +2,14 @@
 
 use queens_ledger::SubmissionRefusal;
 use queens_ledger::store::{Coverage, Store, StoredJob};
-use queens_model::{Crosses, JobState, Submission};
+use queens_model::{JobState, PartRange, Submission};
 use queens_solver::{Choice, Method, parts_in_counting_order};
 
 use super::world::{World, damage, size, solutions};
 
 fn part(n: u8, method: Method, from: u32, to: u32) -> Submission {
-    let crosses = Some(Crosses::new(from, to).expect("not empty"));
-    Submission { crosses, ..Submission::new(size(n), method) }
+    let parts = Some(PartRange::new(from, to).expect("not empty"));
+    Submission { part_range: parts, ..Submission::new(size(n), method) }
 }
 
 /// However a board is cut into two, its parts have all its solutions together, even after a restart.
@@ -19,9 +19,8 @@ fn parts_of_a_board_add_up_to_it() {
         let n_parts = u32::try_from(parts_in_counting_order(size(8), method).len()).expect("few");
         for cut in [1, n_parts / 2, n_parts - 1] {
             let mut world = World::new();
-            let jobs = [(0, cut), (cut, n_parts)].map(|(from, to)| {
-                world.submit_on(&part(8, method, from, to)).expect("there are such crosses")
-            });
+            let jobs = [(0, cut), (cut, n_parts)]
+                .map(|(from, to)| world.submit_on(&part(8, method, from, to)).expect("there are such parts"));
             let worker = world.connect_able(1, "anna");
             world.step(worker);
             let mut world = world.restart();
@@ -35,10 +34,11 @@ fn parts_of_a_board_add_up_to_it() {
             while world.step(worker) {}
             let whole = world.job(whole).progress;
             assert_eq!(first.n_subproblems + second.n_subproblems, whole.n_subproblems);
-            assert_eq!((first.work + second.work, first.nodes + second.nodes), (whole.work, whole.nodes));
-            for (job, crosses) in jobs.into_iter().zip([0..cut, cut..n_parts]) {
-                let recorded = world.store.records(job).map(|record| record.span.cross());
-                assert!(recorded.into_iter().all(|cross| crosses.contains(&cross)), "{crosses:?}");
+            assert_eq!(first.work + second.work, whole.work);
+            assert_eq!(first.estimated_work + second.estimated_work, whole.estimated_work);
+            for (job, parts) in jobs.into_iter().zip([0..cut, cut..n_parts]) {
+                let recorded = world.store.records(job).map(|record| record.span.part());
+                assert!(recorded.into_iter().all(|part| parts.contains(&part)), "{parts:?}");
             }
         }
     }
@@ -49,25 +49,25 @@ fn a_part_that_no_plan_has_is_refused() {
     let mut world = World::new();
     let n_parts = u32::try_from(parts_in_counting_order(size(8), Method::Search).len()).expect("few");
     let refused = world.submit_on(&part(8, Method::Search, 3, n_parts + 1));
-    assert!(matches!(refused, Err(SubmissionRefusal::Crosses { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(SubmissionRefusal::PartRange { .. })), "{refused:?}");
     assert_eq!(world.ledger.jobs(), []);
-    world.submit_on(&part(8, Method::Search, 3, n_parts)).expect("there are such crosses");
+    world.submit_on(&part(8, Method::Search, 3, n_parts)).expect("there are such parts");
 }
 
 /// Records of another part belong to another job.
 #[test]
 fn a_job_with_records_outside_its_part_is_damaged() {
     let mut world = World::new();
-    world.submit_on(&part(8, Method::Search, 2, 4)).expect("there are such crosses");
+    world.submit_on(&part(8, Method::Search, 2, 4)).expect("there are such parts");
     let mut stored = world.store.load().expect("memory");
     stored.jobs[0]
         .coverage
         .push((4, Coverage { recorded: "0..1".parse().expect("ranges"), ..Coverage::default() }));
-    assert_eq!(damage(&stored).as_deref(), Some("it has records outside cross 4 of its plan"));
+    assert_eq!(damage(&stored).as_deref(), Some("it has records outside part 4 of its plan"));
     stored.jobs[0].coverage.clear();
-    let crosses = Crosses::new(2, 99).expect("not empty");
-    stored.jobs[0].entry.terms.crosses = Some(crosses);
-    assert_eq!(damage(&stored).as_deref(), Some("it counts crosses 2..99 of a plan with 30"));
+    let parts = PartRange::new(2, 99).expect("not empty");
+    stored.jobs[0].entry.terms.part_range = Some(parts);
+    assert_eq!(damage(&stored).as_deref(), Some("it counts parts 2..99 of a plan with 30"));
 }
 
 /// Sums must not overflow, even if an attacker who can make digests has written the numbers.
@@ -84,13 +84,13 @@ fn a_job_with_numbers_that_no_board_comes_to_is_damaged() {
     let choice = |stored: &mut StoredJob, change: &dyn Fn(&mut Choice)| {
         change(&mut stored.choices.as_mut().expect("a plan")[3]);
     };
-    let numbers = Some("it has numbers in cross 3 that no board comes to".to_owned());
+    let numbers = Some("it has numbers in part 3 that no board comes to".to_owned());
     assert_eq!(refused(&|_| ()), None);
     assert_eq!(refused(&|stored| choice(stored, &|choice| choice.work = u128::MAX)), numbers);
     assert_eq!(refused(&|stored| choice(stored, &|choice| choice.n_subproblems = u64::MAX)), numbers);
     for (solutions, nodes) in [(u128::MAX, 0), (0, 1 << 80)] {
         let recorded = "0..1".parse().expect("ranges");
-        let coverage = Coverage { recorded, solutions, nodes };
+        let coverage = Coverage { recorded, solutions, work: nodes };
         assert_eq!(refused(&|stored| stored.coverage.push((3, coverage.clone()))), numbers);
     }
 }

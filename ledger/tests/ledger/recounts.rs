@@ -23,8 +23,8 @@ fn check_confirmed(world: &World, job: JobId) {
     }
 }
 
-const MORE: Count = Count { solutions: 1, nodes: 0 };
-const LONGER: Count = Count { solutions: 0, nodes: 1 };
+const MORE: Count = Count { solutions: 1, work: 0 };
+const LONGER: Count = Count { solutions: 0, work: 1 };
 
 #[test]
 fn all_is_counted_again_by_another_name_before_the_job_is_done() {
@@ -146,7 +146,7 @@ fn check_liar(lie: Count, lies_first: bool) {
 
 #[test]
 fn a_liar_loses_against_two_who_agree_and_is_blocked() {
-    for lie in [MORE, LONGER, Count { solutions: 1 << 40, nodes: 1 << 50 }] {
+    for lie in [MORE, LONGER, Count { solutions: 1 << 40, work: 1 << 50 }] {
         check_liar(lie, true);
         check_liar(lie, false);
     }
@@ -180,7 +180,7 @@ fn a_span_on_which_no_two_names_agree_is_disputed_until_two_do() {
     let job = world.submit_verified(6, 100);
     for (id, name) in [(1, "anna"), (2, "bert"), (3, "carol")] {
         let worker = world.connect(id, name);
-        world.workers.get_mut(&worker).expect("connected").lie = Count { solutions: id - 1, nodes: 0 };
+        world.workers.get_mut(&worker).expect("connected").lie = Count { solutions: id - 1, work: 0 };
         world.finish();
     }
     let status = world.job(job);

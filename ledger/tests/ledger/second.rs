@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Phase, Store, Stored};
 use queens_ledger::{JobRefusal, Ledger, NoSecondPass, Run, SubmissionRefusal, Verification};
-use queens_model::{Crosses, JobId, JobState, JobStatus, Share, Submission};
+use queens_model::{JobId, JobState, JobStatus, PartRange, Share, Submission};
 use queens_solver::{Count, Method};
 
 use super::world::{World, damage, priority, size, solutions};
@@ -51,7 +51,7 @@ fn a_second_pass_counts_all_again_on_other_images_before_a_job_is_done() {
             assert_eq!((pass.state, pass.progress.solutions), (JobState::Done, solutions(size(8))));
             assert_eq!((pass.agrees(), pass.is_provisional()), (Some(true), false));
         }
-        assert_ne!(first.progress.nodes, again.progress.nodes, "they are other trees");
+        assert_ne!(first.progress.work, again.progress.work, "they are other trees");
         assert_eq!((job, first.method, again.method), (first.id, method, second));
     }
 }
@@ -150,19 +150,20 @@ fn there_is_no_second_pass_that_would_be_the_first_again_or_not_of_the_same_part
     let mut world = World::new();
     let refused = world.submit_on(&twice(8, Method::Halves, Method::Halves));
     assert_eq!(refused, Err(SubmissionRefusal::Second(NoSecondPass::Halves)));
-    let crosses = Some(Crosses::new(3, 7).expect("not empty"));
-    let refused = world.submit_on(&Submission { crosses, ..twice(8, Method::Search, Method::Halves) });
+    let parts = Some(PartRange::new(3, 7).expect("not empty"));
+    let refused =
+        world.submit_on(&Submission { part_range: parts, ..twice(8, Method::Search, Method::Halves) });
     assert!(matches!(refused, Err(SubmissionRefusal::Second(NoSecondPass::Part { .. }))), "{refused:?}");
     assert_eq!(world.ledger.jobs(), []);
-    let part = Submission { crosses, ..twice(8, Method::Search, Method::Search) };
+    let part = Submission { part_range: parts, ..twice(8, Method::Search, Method::Search) };
     world.submit_on(&part).expect("it is the same part");
     [(1, "anna"), (2, "bert")].into_iter().for_each(|(id, name)| _ = world.connect(id, name));
     world.finish();
     let [first, second] = passes(&world);
     assert_eq!([first.state, second.state], [JobState::Done; 2]);
     assert_eq!(
-        (first.progress.solutions, first.terms.crosses),
-        (second.progress.solutions, second.terms.crosses)
+        (first.progress.solutions, first.terms.part_range),
+        (second.progress.solutions, second.terms.part_range)
     );
 }
 
@@ -187,7 +188,7 @@ fn passes_that_differ_are_disputed_and_never_done() {
     world.finish();
     let [first, second] = passes(&world);
     assert_eq!([first.state, second.state], [JobState::Disputed; 2]);
-    assert_eq!(first.pass_mismatch.as_deref(), Some("the two passes differ in the solutions of cross 2"));
+    assert_eq!(first.pass_mismatch.as_deref(), Some("the two passes differ in the solutions of part 2"));
     let waits_for = first.waits_for.as_deref().expect("for somebody");
     assert!(waits_for.starts_with("somebody who finds out why the passes differ"), "{waits_for}");
     assert!(first.is_provisional() && first.agrees().is_none());
@@ -207,7 +208,7 @@ fn a_second_pass_of_nothing_like_it_is_damaged() {
     }
     check(&stored, |stored| _ = stored.jobs.remove(0));
     check(&stored, |stored| stored.jobs[1].entry.terms.second_of = Some(JobId(2)));
-    check(&stored, |stored| stored.jobs[1].entry.terms.crosses = Crosses::new(1, 2).ok());
+    check(&stored, |stored| stored.jobs[1].entry.terms.part_range = PartRange::new(1, 2).ok());
     check(&stored, |stored| {
         let mut third = stored.jobs[1].clone();
         third.entry.id = JobId(3);
@@ -276,11 +277,11 @@ fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
     let second = world.job(first).second.expect("there is one");
     let counted = |job: JobId| -> BTreeSet<(u32, String)> {
         let records = world.store.records(job);
-        records.map(|record| (record.span.cross(), record.source.name.to_string())).collect()
+        records.map(|record| (record.span.part(), record.source.name.to_string())).collect()
     };
     let (first, second) = (counted(first), counted(second));
     let n_same = second.intersection(&first).count();
-    assert!(n_same * 5 <= second.len(), "{n_same} of {} crosses by the same name", second.len());
+    assert!(n_same * 5 <= second.len(), "{n_same} of {} parts by the same name", second.len());
 }
 
 /// A party that is wrong in both passes may be wrong in the same way, so that they agree.
@@ -289,7 +290,7 @@ fn what_one_name_counted_in_both_passes_is_counted_again_by_another() {
     let mut world = World::new();
     let job = world.submit_on(&twice(7, Method::Search, Method::Search)).expect("it is taken");
     let liar = world.connect(1, "mallory");
-    world.workers.get_mut(&liar).expect("connected").lie = Count { solutions: 1, nodes: 0 };
+    world.workers.get_mut(&liar).expect("connected").lie = Count { solutions: 1, work: 0 };
     world.finish();
     let [first, second] = passes(&world);
     assert_eq!(first.progress.solutions, second.progress.solutions, "they agree");

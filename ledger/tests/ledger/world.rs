@@ -223,7 +223,7 @@ impl World {
         let held = self.workers.values().flat_map(|worker| worker.leases.values());
         let mut spans: Vec<(JobIdentity, Span)> =
             held.flat_map(|(lease, spans)| spans.iter().map(|&span| (lease.job, span))).collect();
-        spans.sort_by_key(|(job, span)| (*job, span.cross(), span.from()));
+        spans.sort_by_key(|(job, span)| (*job, span.part(), span.from()));
         for pair in spans.windows(2) {
             let apart = pair[0].0 != pair[1].0 || pair[0].1.intersection(pair[1].1).is_none();
             assert!(apart, "held twice: {pair:?}");
@@ -348,12 +348,12 @@ impl World {
     pub(crate) fn check_total(&self, job: JobId) {
         let status = self.job(job);
         let plan = plan(status.n, status.method, self.ledger.board(job).expect("submitted").2);
-        let weight = |span: Span| u128::from(plan.parts()[span.cross() as usize].weight());
+        let weight = |span: Span| u128::from(plan.parts()[span.part() as usize].weight());
         let counted = |record: &Record| weight(record.span) * u128::from(record.count.solutions);
         assert_eq!(self.store.records(job).map(counted).sum::<u128>(), status.progress.solutions);
         assert_eq!(
-            self.store.records(job).map(|it| u128::from(it.count.nodes)).sum::<u128>(),
-            status.progress.nodes
+            self.store.records(job).map(|it| u128::from(it.count.work)).sum::<u128>(),
+            status.progress.work
         );
     }
 
@@ -388,7 +388,7 @@ impl Worker {
 
 pub(crate) fn count(lease: &Lease, span: Span) -> Count {
     let leased = lease.spans.iter().find(|leased| leased.span.intersection(span).is_some()).expect("leased");
-    let part = &parts_in_counting_order(lease.n, lease.method)[span.cross() as usize];
+    let part = &parts_in_counting_order(lease.n, lease.method)[span.part() as usize];
     let count = part.subproblems(leased.image).count(span.from()..span.to(), Kernel::Portable, &NEVER);
     count.expect("nobody stops it")
 }

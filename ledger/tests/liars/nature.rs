@@ -38,27 +38,27 @@ impl Nature {
         let little = [1, 1_000, 1_000_003][usize::try_from(number).expect("few")];
         let much = 1 << (40 + number);
         let kinds = Random::new(number).between(0, 99);
-        let (solutions, nodes) = match kinds % 3 {
+        let (solutions, work) = match kinds % 3 {
             0 => (1, 0),
             1 => (0, 1),
             _ => (1, 1),
         };
         let by = if kinds % 4 == 3 { much } else { little };
         let share = [2_000, 20_000, 200_000, 1_000_000][usize::try_from(kinds % 4).expect("few")];
-        Self::Liar { seed: number, share, adds: Count { solutions: solutions * by, nodes: nodes * by } }
+        Self::Liar { seed: number, share, adds: Count { solutions: solutions * by, work: work * by } }
     }
 
     /// Returns a liar that reports too many solutions, in `share` of a million subproblems.
     pub(crate) fn solutions(seed: u64, share: u64) -> Self {
-        Self::Liar { seed, share, adds: Count { solutions: 1, nodes: 0 } }
+        Self::Liar { seed, share, adds: Count { solutions: 1, work: 0 } }
     }
 
     /// Returns the reported count of a subproblem with this true count.
-    pub(crate) fn tell(self, random: &mut Random, cross: u32, number: u64, truth: Count) -> Count {
+    pub(crate) fn tell(self, random: &mut Random, part: u32, number: u64, truth: Count) -> Count {
         match self {
             Self::Honest => truth,
             Self::Liar { seed, share, adds } => {
-                let chance = hash(seed, u64::from(cross), number) % 1_000_000;
+                let chance = hash(seed, u64::from(part), number) % 1_000_000;
                 if chance < share { truth.checked_add(adds).expect("small numbers") } else { truth }
             }
             Self::Flaky { share, bit } if random.below(1_000_000) < share => {
@@ -66,7 +66,7 @@ impl Nature {
                 if random.percent(50) {
                     Count { solutions: truth.solutions ^ bit, ..truth }
                 } else {
-                    Count { nodes: truth.nodes ^ bit, ..truth }
+                    Count { work: truth.work ^ bit, ..truth }
                 }
             }
             Self::Flaky { .. } => truth,

@@ -225,7 +225,7 @@ impl World {
     /// Returns a worker's reported count of a span. Its lies concern the same subproblems in both passes.
     fn told(&mut self, nature: Nature, job: JobId, span: Span) -> Count {
         let is_honests = |record: &Record| {
-            let is_in = record.span.cross() == span.cross()
+            let is_in = record.span.part() == span.part()
                 && record.span.from() <= span.from()
                 && span.to() <= record.span.to();
             is_in && self.natures[party_of(record.source.name.as_str())] == Nature::Honest
@@ -236,9 +236,9 @@ impl World {
         };
         let mut told = Count::default();
         for number in span.from()..span.to() {
-            let truth = self.truth(job, span.cross(), number);
-            let number = self.in_first_pass(job, span.cross(), number);
-            let count = nature.tell(&mut self.random, span.cross(), number, truth);
+            let truth = self.truth(job, span.part(), number);
+            let number = self.in_first_pass(job, span.part(), number);
+            let count = nature.tell(&mut self.random, span.part(), number, truth);
             told = told.checked_add(count).expect("small numbers");
         }
         told
@@ -389,12 +389,12 @@ impl World {
     /// Checks that the progress of each job is the sum of its records.
     pub(crate) fn check_sums(&self) {
         for &job in &self.jobs {
-            let weight = |span: Span| u128::from(self.plan.parts()[span.cross() as usize].weight());
+            let weight = |span: Span| u128::from(self.plan.parts()[span.part() as usize].weight());
             let weighted = |record: &Record| weight(record.span) * u128::from(record.count.solutions);
             let progress = self.job(job).progress;
             assert_eq!(self.store.records(job).map(weighted).sum::<u128>(), progress.solutions, "job {job}");
-            let nodes = self.store.records(job).map(|record| u128::from(record.count.nodes)).sum::<u128>();
-            assert_eq!(nodes, progress.nodes, "job {job}");
+            let work = self.store.records(job).map(|record| u128::from(record.count.work)).sum::<u128>();
+            assert_eq!(work, progress.work, "job {job}");
         }
     }
 
@@ -402,8 +402,8 @@ impl World {
     pub(crate) fn check_truth(&self) {
         for &job in &self.jobs {
             let status = self.job(job);
-            let total = (0..).zip(self.plan.parts()).map(|(cross, planned)| {
-                let all = Span::new(cross, 0, planned.choice().n_subproblems).expect("not empty");
+            let total = (0..).zip(self.plan.parts()).map(|(part, planned)| {
+                let all = Span::new(part, 0, planned.choice().n_subproblems).expect("not empty");
                 u128::from(planned.weight()) * u128::from(self.true_count(job, all).solutions)
             });
             assert_eq!(status.progress.solutions, total.sum::<u128>(), "a lie of job {job} stands");
@@ -419,21 +419,21 @@ impl World {
     }
 
     /// Returns the true count of a subproblem. In the second pass each part has the same solutions, elsewhere.
-    fn truth(&self, job: JobId, cross: u32, number: u64) -> Count {
-        let drawn = |job: JobId, number| hash(job.0 + 99, u64::from(cross), number);
+    fn truth(&self, job: JobId, part: u32, number: u64) -> Count {
+        let drawn = |job: JobId, number| hash(job.0 + 99, u64::from(part), number);
         let first = self.firsts.get(&job).copied().unwrap_or(job);
-        let solutions = drawn(first, self.in_first_pass(job, cross, number)) % 20;
-        Count { solutions, nodes: 1 + drawn(job, number) % 1000 }
+        let solutions = drawn(first, self.in_first_pass(job, part, number)) % 20;
+        Count { solutions, work: 1 + drawn(job, number) % 1000 }
     }
 
     /// Returns the subproblem of the first pass that has the same solutions.
-    fn in_first_pass(&self, job: JobId, cross: u32, number: u64) -> u64 {
-        let last = self.plan.parts()[cross as usize].choice().n_subproblems - 1;
+    fn in_first_pass(&self, job: JobId, part: u32, number: u64) -> u64 {
+        let last = self.plan.parts()[part as usize].choice().n_subproblems - 1;
         if self.firsts.contains_key(&job) { last - number } else { number }
     }
 
     fn true_count(&self, job: JobId, span: Span) -> Count {
-        let counts = (span.from()..span.to()).map(|number| self.truth(job, span.cross(), number));
+        let counts = (span.from()..span.to()).map(|number| self.truth(job, span.part(), number));
         counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
     }
 

@@ -13,7 +13,7 @@ use super::puzzle::{Puzzle, puzzle};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pub(crate) entries: BTreeMap<JobId, JobEntry>,
-    crosses: BTreeMap<(JobId, u32), Cross>,
+    parts: BTreeMap<(JobId, u32), Cross>,
     progress: BTreeMap<JobId, Progress>,
     /// The counts of each record, with their parties.
     said: BTreeMap<Key, BTreeSet<Said>>,
@@ -45,13 +45,13 @@ pub(crate) struct Compared {
 impl Contents {
     /// Whether exactly this span is a record.
     pub(crate) fn has_record(&self, job: JobId, span: Span) -> bool {
-        let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
+        let record = self.parts.get(&(job, span.part())).and_then(|part| part.records.get(&span.from()));
         record.is_some_and(|record| record.span == span)
     }
 
     /// Whether another party has confirmed a record.
     pub(crate) fn is_confirmed(&self, job: JobId, span: Span) -> bool {
-        self.verified.contains(&(job, span.cross(), span.from(), span.to()))
+        self.verified.contains(&(job, span.part(), span.from(), span.to()))
     }
 
     /// Whether everything of a job is recorded.
@@ -69,19 +69,19 @@ impl Contents {
     /// Compares a second count with its record.
     fn compare(&mut self, job: JobId, again: &SecondCount) {
         let span = again.span;
-        let record = self.crosses.get(&(job, span.cross())).and_then(|cross| cross.records.get(&span.from()));
+        let record = self.parts.get(&(job, span.part())).and_then(|part| part.records.get(&span.from()));
         let record = record.filter(|record| record.span == span).expect("there is a record");
-        let key = (job, span.cross(), span.from(), span.to());
+        let key = (job, span.part(), span.from(), span.to());
         if record.count != again.count {
             self.disputed.insert(key);
         }
         let said = self.said.entry(key).or_default();
         for (source, count) in [(&record.source, record.count), (&again.source, again.count)] {
-            said.insert((source.party, count.solutions, count.nodes));
+            said.insert((source.party, count.solutions, count.work));
         }
         let is_alone = |by: &&Said| said.iter().filter(|(party, ..)| *party == by.0).count() == 1;
         let alone: Vec<_> =
-            said.iter().filter(is_alone).map(|(_, solutions, nodes)| (solutions, nodes)).collect();
+            said.iter().filter(is_alone).map(|(_, solutions, work)| (solutions, work)).collect();
         if alone.iter().any(|count| alone.iter().filter(|other| *other == count).count() > 1) {
             self.verified.insert(key);
         } else {
@@ -90,18 +90,18 @@ impl Contents {
     }
 
     /// Returns the durable records of a part.
-    pub(crate) fn recorded(&self, job: JobId, cross: u32) -> Intervals {
-        self.crosses.get(&(job, cross)).map(|cross| cross.coverage.recorded.clone()).unwrap_or_default()
+    pub(crate) fn recorded(&self, job: JobId, part: u32) -> Intervals {
+        self.parts.get(&(job, part)).map(|part| part.coverage.recorded.clone()).unwrap_or_default()
     }
 
     pub(crate) fn coverages(&self, job: JobId) -> impl Iterator<Item = (u32, &Intervals)> {
-        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
-        crosses.map(|(&(_, number), cross)| (number, &cross.coverage.recorded))
+        let parts = self.parts.range((job, 0)..=(job, u32::MAX));
+        parts.map(|(&(_, number), part)| (number, &part.coverage.recorded))
     }
 
     pub(crate) fn records(&self, job: JobId) -> Vec<Record> {
-        let crosses = self.crosses.range((job, 0)..=(job, u32::MAX));
-        crosses.flat_map(|(_, cross)| cross.records.values()).cloned().collect()
+        let parts = self.parts.range((job, 0)..=(job, u32::MAX));
+        parts.flat_map(|(_, part)| part.records.values()).cloned().collect()
     }
 
     /// Returns the progress of a job with a stored plan.
@@ -142,33 +142,33 @@ impl Contents {
                 }
                 Write::Plan { job, choices } => {
                     let plan = &self.puzzle(puzzles, *job).plan;
-                    assert!(plan.parts().iter().map(|cross| cross.choice()).eq(choices), "another plan");
+                    assert!(plan.parts().iter().map(|part| part.choice()).eq(choices), "another plan");
                     let mut progress = Progress::default();
                     for choice in choices {
                         progress.n_subproblems += u128::from(choice.n_subproblems);
-                        progress.work += choice.work;
+                        progress.estimated_work += choice.work;
                     }
                     self.progress.entry(*job).or_insert(progress);
                 }
                 Write::Record { job, record } => {
-                    let known = self.crosses.get(&(*job, record.span.cross()));
-                    let known = known.and_then(|cross| cross.records.get(&record.span.from()));
+                    let known = self.parts.get(&(*job, record.span.part()));
+                    let known = known.and_then(|part| part.records.get(&record.span.from()));
                     let is_new = known != Some(record);
                     assert!(!is_new || !cancelled.contains(job), "recorded after cancellation: {record:?}");
                     self.add(puzzles, *job, record);
-                    touched.insert((*job, record.span.cross()));
+                    touched.insert((*job, record.span.part()));
                 }
-                Write::Coverage { job, cross, change } => {
-                    self.cover(puzzles, *job, *cross, change);
-                    touched.insert((*job, *cross));
+                Write::Coverage { job, part, change } => {
+                    self.cover(puzzles, *job, *part, change);
+                    touched.insert((*job, *part));
                 }
             }
         }
         for (job, number) in touched {
-            let cross = &self.crosses[&(job, number)];
+            let part = &self.parts[&(job, number)];
             let mut union = Intervals::default();
-            cross.records.values().for_each(|record| _ = union.insert(record.span.from()..record.span.to()));
-            assert_eq!(union, cross.coverage.recorded, "records and coverage of cross {number} differ");
+            part.records.values().for_each(|record| _ = union.insert(record.span.from()..record.span.to()));
+            assert_eq!(union, part.coverage.recorded, "records and coverage of part {number} differ");
         }
     }
 
@@ -183,7 +183,7 @@ impl Contents {
         assert!(puzzle.has(span), "a record outside the plan: {record:?}");
         assert_eq!(record.count, puzzle.count(span), "a wrong record of job {job}: {record:?}");
         assert!(i64::try_from(record.duration.as_micros()).is_ok(), "no column holds it: {record:?}");
-        let records = &mut self.crosses.entry((job, span.cross())).or_default().records;
+        let records = &mut self.parts.entry((job, span.part())).or_default().records;
         if let Some(before) = records.insert(span.from(), record.clone()) {
             assert!(before.span.to() <= span.to(), "a record shrank: {before:?}, {record:?}");
             assert!(before.source == record.source && before.lease == record.lease, "{before:?}, {record:?}");
@@ -196,30 +196,30 @@ impl Contents {
 
     fn cover(&mut self, puzzles: &[Puzzle], job: JobId, number: u32, change: &CoverageChange) {
         let puzzle = self.puzzle(puzzles, job);
-        let cross = self.crosses.entry((job, number)).or_default();
-        let before = cross.coverage.clone();
-        cross.coverage.apply(change);
-        let coverage = &cross.coverage;
-        assert_eq!(coverage.recorded.extent(), change.extent, "cross {number}: {coverage:?}");
+        let part = self.parts.entry((job, number)).or_default();
+        let before = part.coverage.clone();
+        part.coverage.apply(change);
+        let coverage = &part.coverage;
+        assert_eq!(coverage.recorded.extent(), change.extent, "part {number}: {coverage:?}");
         let (mut solutions, mut nodes) = (0, 0);
         for range in coverage.recorded.ranges() {
             let span = Span::new(number, range.start, range.end).expect("ranges are not empty");
             let count = puzzle.count(span);
             solutions += u128::from(count.solutions);
-            nodes += u128::from(count.nodes);
+            nodes += u128::from(count.work);
         }
-        assert_eq!((coverage.solutions, coverage.nodes), (solutions, nodes), "sums of cross {number}");
+        assert_eq!((coverage.solutions, coverage.work), (solutions, nodes), "sums of part {number}");
         for range in before.recorded.ranges() {
-            assert!(coverage.recorded.contains(&range), "cross {number} lost {range:?}: {coverage:?}");
+            assert!(coverage.recorded.contains(&range), "part {number} lost {range:?}: {coverage:?}");
         }
         let planned = &puzzle.plan.parts()[number as usize];
         let (work, all) = (planned.choice().work, u128::from(planned.choice().n_subproblems));
         let part = |coverage: &Coverage| work * u128::from(coverage.recorded.len()) / all;
         let progress = self.progress.get_mut(&job).expect("planned before it is counted");
         progress.solutions += u128::from(planned.weight()) * (solutions - before.solutions);
-        progress.nodes += nodes - before.nodes;
+        progress.work += nodes - before.work;
         progress.n_recorded += u128::from(coverage.recorded.len() - before.recorded.len());
-        progress.work_recorded += part(coverage) - part(&before);
+        progress.estimated_work_recorded += part(coverage) - part(&before);
     }
 }
 

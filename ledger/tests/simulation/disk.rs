@@ -59,7 +59,7 @@ pub(crate) struct Audited {
     pub(crate) n_records: u64,
     pub(crate) is_complete: bool,
     pub(crate) total: u128,
-    pub(crate) nodes: u128,
+    pub(crate) work: u128,
 }
 
 /// The store itself.

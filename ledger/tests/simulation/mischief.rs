@@ -299,7 +299,7 @@ impl World<'_> {
         let true_count = delta.count;
         // No two names tell the same lie.
         let lie = 1 + worker.0 % 4;
-        delta.count.nodes += lie * self.random.below(2);
+        delta.count.work += lie * self.random.below(2);
         delta.count.solutions += lie * u64::from(delta.count == true_count);
         Some((worker, Report { sequence: 0, deltas: vec![delta], finished: Vec::new() }))
     }
@@ -329,16 +329,16 @@ impl World<'_> {
     }
 
     fn corrupt(&mut self, delta: &mut Delta) {
-        let n_crosses = puzzle(&self.puzzles, delta.job).plan.parts().len();
-        let n_crosses = u32::try_from(n_crosses).expect("few");
-        let outside = |cross, from, to| Span::new(cross, from, to).expect("not empty");
+        let n_parts = puzzle(&self.puzzles, delta.job).plan.parts().len();
+        let n_parts = u32::try_from(n_parts).expect("few");
+        let outside = |part, from, to| Span::new(part, from, to).expect("not empty");
         match self.random.below(7) {
             0 => delta.job = JobIdentity(99),
-            1 => delta.span = outside(n_crosses, 0, 1),
+            1 => delta.span = outside(n_parts, 0, 1),
             2 => delta.span = outside(u32::MAX, 0, 1),
-            3 => delta.span = outside(delta.span.cross(), delta.span.from(), u64::MAX),
+            3 => delta.span = outside(delta.span.part(), delta.span.from(), u64::MAX),
             4 => delta.count.solutions = u64::MAX,
-            5 => delta.count.nodes = 1 << 63,
+            5 => delta.count.work = 1 << 63,
             _ => delta.duration = Duration::MAX,
         }
     }

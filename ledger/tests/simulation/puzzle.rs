@@ -27,7 +27,7 @@ pub(crate) struct Puzzle {
     sums: Vec<Vec<Count>>,
     /// Q(n).
     pub(crate) solutions: u128,
-    pub(crate) nodes: u128,
+    pub(crate) work: u128,
     /// The share to recount.
     pub(crate) recount: Share,
     /// Drawn for its submission.
@@ -76,16 +76,16 @@ impl Library {
             choices.push(Choice { image: queens_solver::Symmetry::IDENTITY, n_subproblems, work });
             sums.push(shares(*count, n_subproblems, random));
         }
-        let plan = Plan::from_choices(*n, *method, &choices).expect("one choice for each cross");
+        let plan = Plan::from_choices(*n, *method, &choices).expect("one choice for each part");
         let solutions = published(*n).expect("known").solutions;
-        let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.nodes)).sum();
+        let nodes = sums.iter().filter_map(|sums| sums.last()).map(|sum| u128::from(sum.work)).sum();
         // Half of them have no recounts, and one in eight recounts everything.
         let shares = [0, 0, 0, 0, 10_000, 100_000, 500_000, 1_000_000];
         let recount = Share::of_ppm(random.pick(&shares).expect("not empty")).expect("a share");
         let seed = u128::from(random.below(u64::MAX));
         let terms = Terms { seed, ..Terms::default() };
         let entry = JobEntry { terms, ..JobEntry::new(number, *n, *method, 0) };
-        Puzzle { plan, sums, solutions, nodes, recount, seed, identity: entry.identified().identity }
+        Puzzle { plan, sums, solutions, work: nodes, recount, seed, identity: entry.identified().identity }
     }
 }
 
@@ -94,11 +94,11 @@ fn shares(count: Count, n_subproblems: u64, random: &mut Random) -> Vec<Count> {
     let mut cuts: Vec<u64> = (1..n_subproblems).map(|_| random.between(0, count.solutions)).collect();
     cuts.sort_unstable();
     cuts.push(count.solutions);
-    let mut nodes = 0;
+    let mut work = 0;
     let mut sums = vec![Count::default()];
     for solutions in cuts.into_iter().take(usize::try_from(n_subproblems).expect("small")) {
-        nodes += random.between(1, 1_000_000);
-        sums.push(Count { solutions, nodes });
+        work += random.between(1, 1_000_000);
+        sums.push(Count { solutions, work });
     }
     sums
 }
@@ -112,31 +112,31 @@ impl Puzzle {
 
     /// Returns the true count of a span of the plan.
     pub(crate) fn count(&self, span: Span) -> Count {
-        let sums = &self.sums[index(span.cross().into())];
+        let sums = &self.sums[index(span.part().into())];
         let (before, after) = (sums[index(span.from())], sums[index(span.to())]);
-        Count { solutions: after.solutions - before.solutions, nodes: after.nodes - before.nodes }
+        Count { solutions: after.solutions - before.solutions, work: after.work - before.work }
     }
 
     pub(crate) fn has(&self, span: Span) -> bool {
-        self.plan.part(span.cross()).is_some_and(|cross| span.to() <= cross.choice().n_subproblems)
+        self.plan.part(span.part()).is_some_and(|part| span.to() <= part.choice().n_subproblems)
     }
 
     /// Returns the estimated work of a span of the plan.
     pub(crate) fn work(&self, span: Span) -> f64 {
-        let choice = self.plan.parts()[index(span.cross().into())].choice();
+        let choice = self.plan.parts()[index(span.part().into())].choice();
         choice.work as f64 * span.n_subproblems() as f64 / choice.n_subproblems as f64
     }
 
     /// Returns a random span of the plan, of at most `longest` subproblems.
     pub(crate) fn random_span(&self, longest: u64, random: &mut Random) -> Span {
         loop {
-            let n_crosses = u64::try_from(self.sums.len()).expect("fits");
-            let cross = u32::try_from(random.below(n_crosses)).expect("fits");
-            let all = self.plan.parts()[index(cross.into())].choice().n_subproblems;
+            let n_parts = u64::try_from(self.sums.len()).expect("fits");
+            let part = u32::try_from(random.below(n_parts)).expect("fits");
+            let all = self.plan.parts()[index(part.into())].choice().n_subproblems;
             if all > 0 {
                 let from = random.below(all);
                 let to = all.min(from + random.between(1, longest));
-                return Span::new(cross, from, to).expect("not empty");
+                return Span::new(part, from, to).expect("not empty");
             }
         }
     }

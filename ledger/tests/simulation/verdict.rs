@@ -17,13 +17,13 @@ impl World<'_> {
             let id = job.entry.id;
             let mut recorded: BTreeMap<u32, (u64, u128, u128)> = BTreeMap::new();
             for record in self.disk.contents.records(id) {
-                let sums = recorded.entry(record.span.cross()).or_default();
+                let sums = recorded.entry(record.span.part()).or_default();
                 sums.0 += record.span.n_subproblems();
                 sums.1 += u128::from(record.count.solutions);
-                sums.2 += u128::from(record.count.nodes);
+                sums.2 += u128::from(record.count.work);
             }
-            let covered = job.coverage.iter().map(|(cross, coverage)| {
-                (*cross, (coverage.recorded.len(), coverage.solutions, coverage.nodes))
+            let covered = job.coverage.iter().map(|(part, coverage)| {
+                (*part, (coverage.recorded.len(), coverage.solutions, coverage.work))
             });
             assert_eq!(covered.collect::<BTreeMap<_, _>>(), recorded, "records and coverage of job {id}");
             if job.entry.phase == Phase::Done {
@@ -43,7 +43,7 @@ impl World<'_> {
         let seed = self.disk.contents.entries[&job].terms.seed;
         for record in self.disk.contents.records(job) {
             let span = record.span;
-            let is_due = is_drawn(seed, share, job, span.cross(), span.from());
+            let is_due = is_drawn(seed, share, job, span.part(), span.from());
             assert!(
                 !is_due || self.disk.contents.is_confirmed(job, span),
                 "{record:?} was not counted again"
@@ -59,19 +59,19 @@ impl World<'_> {
             assert_eq!(audit.n_records, u64::try_from(records.len()).expect("few"), "records of job {id}");
             assert!(audit.phase != Phase::Done || audit.is_complete, "{audit:?}");
             let progress = self.disk.contents.progress(id).unwrap_or_default();
-            assert_eq!((audit.total, audit.nodes), (progress.solutions, progress.nodes), "sums of job {id}");
+            assert_eq!((audit.total, audit.work), (progress.solutions, progress.work), "sums of job {id}");
         }
     }
 
     fn check_total(&self, job: JobId, recorded: &BTreeMap<u32, (u64, u128, u128)>) {
         let puzzle = self.disk.contents.puzzle(&self.puzzles, job);
-        let (mut solutions, mut nodes) = (0, 0);
+        let (mut solutions, mut work) = (0, 0);
         for (number, planned) in (0..).zip(puzzle.plan.parts()) {
             let sums = recorded.get(&number).copied().unwrap_or_default();
-            assert_eq!(sums.0, planned.choice().n_subproblems, "subproblems of cross {number} of job {job}");
+            assert_eq!(sums.0, planned.choice().n_subproblems, "subproblems of part {number} of job {job}");
             solutions += u128::from(planned.weight()) * sums.1;
-            nodes += sums.2;
+            work += sums.2;
         }
-        assert_eq!((solutions, nodes), (puzzle.solutions, puzzle.nodes), "total of job {job}");
+        assert_eq!((solutions, work), (puzzle.solutions, puzzle.work), "total of job {job}");
     }
 }

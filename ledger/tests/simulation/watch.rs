@@ -239,7 +239,7 @@ impl Watch {
         let has_nothing = self.unacknowledged.is_empty() && self.held().is_empty();
         assert!(
             has_nothing || self.is_stopped,
-            "{} is sent home and loses what it holds",
+            "{} is drained and loses what it holds",
             self.identity.worker
         );
         let Some(said) = self.said_goodbye else { return };
@@ -275,7 +275,7 @@ impl Watch {
         assert!(covers, "{delta:?} is not what was counted: {spans:?}");
         let count = Count {
             solutions: chunks.iter().map(|chunk| chunk.1.solutions).sum(),
-            nodes: chunks.iter().map(|chunk| chunk.1.nodes).sum(),
+            work: chunks.iter().map(|chunk| chunk.1.work).sum(),
         };
         let duration = chunks.iter().map(|chunk| chunk.2).sum();
         assert_eq!((delta.count, delta.duration), (count, duration), "the count of {delta:?}");
@@ -312,8 +312,8 @@ fn held_by_lease(held: &[Held]) -> BTreeMap<(LeaseId, JobIdentity), Vec<Span>> {
         let mut merged: Vec<Span> = Vec::new();
         for &span in spans.iter() {
             match merged.last_mut() {
-                Some(last) if last.cross() == span.cross() && last.to() == span.from() => {
-                    *last = Span::new(span.cross(), last.from(), span.to()).expect("not empty");
+                Some(last) if last.part() == span.part() && last.to() == span.from() => {
+                    *last = Span::new(span.part(), last.from(), span.to()).expect("not empty");
                 }
                 last => {
                     let is_apart = last.is_none_or(|last| last.intersection(span).is_none());

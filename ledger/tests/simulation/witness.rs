@@ -66,8 +66,8 @@ impl Witness {
         for (&job, entry) in &durable.entries {
             self.jobs.insert(entry.identity, job);
             self.restored.insert(job);
-            let crosses = durable.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
-            self.recorded.extend(crosses);
+            let parts = durable.coverages(job).map(|(number, recorded)| ((job, number), recorded.clone()));
+            self.recorded.extend(parts);
             if durable.progress(job).is_some() {
                 self.planned.insert(job);
             }
@@ -89,14 +89,14 @@ impl Witness {
     }
 
     pub(crate) fn n_recorded(&self, job: JobId) -> u128 {
-        let crosses = self.recorded.range((job, 0)..=(job, u32::MAX));
-        crosses.map(|(_, recorded)| u128::from(recorded.len())).sum()
+        let parts = self.recorded.range((job, 0)..=(job, u32::MAX));
+        parts.map(|(_, recorded)| u128::from(recorded.len())).sum()
     }
 
     /// Whether a report is valid.
     pub(crate) fn accepts(&self, puzzles: &[Puzzle], report: &Report) -> bool {
         report.deltas.iter().all(|delta| {
-            let fits = |count: Count| count.solutions <= MAX_COUNT && count.nodes <= MAX_COUNT;
+            let fits = |count: Count| count.solutions <= MAX_COUNT && count.work <= MAX_COUNT;
             let is_there = self.job(delta.job).is_none() || puzzle(puzzles, delta.job).has(delta.span);
             is_there && fits(delta.count) && delta.duration <= MAX_DURATION
         })
@@ -196,7 +196,7 @@ impl Witness {
         if self.cancelled.contains(&job) {
             return SpanOutcome::Discarded;
         }
-        let recorded = self.recorded.entry((job, delta.span.cross())).or_default();
+        let recorded = self.recorded.entry((job, delta.span.part())).or_default();
         let range = delta.span.from()..delta.span.to();
         match (is_granted, recorded.contains(&range)) {
             (false, true) => SpanOutcome::Discarded,
@@ -342,7 +342,7 @@ impl Witness {
     }
 
     fn is_recorded(&self, job: JobId, span: Span) -> bool {
-        let recorded = self.recorded.get(&(job, span.cross()));
+        let recorded = self.recorded.get(&(job, span.part()));
         recorded.is_some_and(|recorded| recorded.contains(&(span.from()..span.to())))
     }
 
@@ -354,7 +354,7 @@ impl Witness {
             .filter(|fresh| fresh.0.is_none_or(|of| of == job))
             .map(|fresh| fresh.1)
             .collect();
-        let Some(recorded) = self.recorded.get(&(job, span.cross())) else { return };
+        let Some(recorded) = self.recorded.get(&(job, span.part())) else { return };
         for old in span.without(&fresh) {
             assert!(!recorded.intersects(&(old.from()..old.to())), "{old} is leased after it was recorded");
         }
@@ -368,13 +368,13 @@ impl Witness {
             return assert!(is_unleased, "acknowledged to {worker}, of no job here: {delta:?}");
         };
         let entry = &durable.entries[&job];
-        let durable = durable.recorded(job, delta.span.cross());
+        let durable = durable.recorded(job, delta.span.part());
         let range = delta.span.from()..delta.span.to();
         assert!(
             entry.phase == Phase::Cancelled || durable.intersects(&range) || is_unleased,
             "acknowledged to {worker}, but not durable: {delta:?} of {durable}"
         );
-        let known = self.recorded.get(&(job, delta.span.cross()));
+        let known = self.recorded.get(&(job, delta.span.part()));
         let missing = known.into_iter().flat_map(Intervals::ranges).find(|known| !durable.contains(known));
         assert!(missing.is_none(), "acknowledged to {worker} before {missing:?} of {delta:?} is durable");
     }
@@ -389,15 +389,15 @@ impl Witness {
                 continue;
             }
             for span in &seen.spans {
-                let recorded = self.recorded.get(&(seen.job, span.cross())).unwrap_or(&none);
+                let recorded = self.recorded.get(&(seen.job, span.part())).unwrap_or(&none);
                 let gaps = recorded.gaps(span.from()..span.to()).into_iter();
-                held.extend(gaps.map(|gap| (seen.job, span.cross(), gap.start, gap.end, *id)));
+                held.extend(gaps.map(|gap| (seen.job, span.part(), gap.start, gap.end, *id)));
             }
         }
         held.sort_unstable();
         for pair in held.windows(2) {
             let apart = (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].3 <= pair[1].2;
-            assert!(apart, "held twice (job, cross, from, to, lease): {pair:?}");
+            assert!(apart, "held twice (job, part, from, to, lease): {pair:?}");
         }
     }
 }

@@ -201,7 +201,7 @@ impl Worker {
     pub(crate) fn failures_of_all(&self) -> Vec<Failure> {
         let one = |(lease, job, span): (LeaseId, JobIdentity, Span)| {
             let reason = || "flood".to_owned();
-            let subproblem = move |number| Span::new(span.cross(), number, number + 1).expect("not empty");
+            let subproblem = move |number| Span::new(span.part(), number, number + 1).expect("not empty");
             (span.from()..span.to()).map(move |number| Failure {
                 job,
                 lease,

@@ -13,7 +13,7 @@ pub struct Contribution {
     /// Recorded spans.
     spans: u64,
     /// Work of these spans: nodes for the search, units of pairs for halves.
-    nodes: String,
+    work: String,
     /// Time of the worker's threads for these spans, added up.
     core_seconds: f64,
     /// Share of the work of all contributions, 0 to 1.
@@ -24,14 +24,14 @@ impl Contribution {
     /// Converts all contributions to a job, each with its share of the total work.
     #[must_use]
     pub fn all(contributions: &[crate::Contribution]) -> Vec<Self> {
-        let all = contributions.iter().map(|it| it.nodes).sum::<u128>().max(1) as f64;
+        let all = contributions.iter().map(|it| it.work).sum::<u128>().max(1) as f64;
         let one = |it: &crate::Contribution| Self {
             worker: it.worker.to_string(),
             kernel: it.kernel.to_string(),
             spans: it.n_spans,
-            nodes: it.nodes.to_string(),
+            work: it.work.to_string(),
             core_seconds: it.time.as_secs_f64(),
-            share: it.nodes as f64 / all,
+            share: it.work as f64 / all,
         };
         contributions.iter().map(one).collect()
     }

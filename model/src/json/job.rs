@@ -30,7 +30,7 @@ pub struct Job {
     /// Solutions counted so far; when the job is done, the number of solutions.
     solutions: String,
     /// Work done so far: nodes for the search, units of pairs for halves. The two can't be compared.
-    nodes: String,
+    work: String,
     /// The recorded share of the estimated work, 0 to 1.
     fraction: f64,
     /// Number of subproblems; 0 until the job has a plan.
@@ -109,7 +109,7 @@ pub struct Job {
     parts: u64,
     /// The only parts of the plan that are counted, such as 3..7, whose last is 6; null if all are.
     #[cfg_attr(feature = "schema", schema(required))]
-    crosses: Option<String>,
+    part_range: Option<String>,
     /// The share of the work that is recounted, 0 to 1.
     recount: f64,
     /// The only party that recounts, such as "invitation 3"; null if any may except the one that counted.
@@ -146,7 +146,7 @@ impl Job {
             waits_for: job.waits_for.clone(),
             priority: job.priority.get(),
             solutions: job.progress.solutions.to_string(),
-            nodes: job.progress.nodes.to_string(),
+            work: job.progress.work.to_string(),
             fraction: job.fraction(),
             subproblems: job.progress.n_subproblems.to_string(),
             recorded: job.progress.n_recorded.to_string(),
@@ -177,7 +177,7 @@ impl Job {
             finished_ms: job.finished_ms,
             provisional: job.is_provisional(),
             parts: job.n_parts,
-            crosses: job.terms.crosses.map(|crosses| crosses.to_string()),
+            part_range: job.terms.part_range.map(|part_range| part_range.to_string()),
             recount: job.terms.recount.fraction(),
             recount_by: job.terms.recount_by.map(|arbiter| arbiter.to_string()),
             second_of: job.terms.second_of.map(|job| job.to_string()),
@@ -221,13 +221,13 @@ mod tests {
             json,
             concat!(
                 r#"{"job":"3","identity":null,"n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
-                r#""solutions":"92","nodes":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
+                r#""solutions":"92","work":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
                 r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
                 r#""to_recount":0,"work_to_recount":"0","cases":0,"disputes":null,"unchecked":null,"bound":null,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
                 r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
-                r#""crosses":null,"recount":0.0,"recount_by":null,"second_of":null,"second":null,"pass_mismatch":null,"#,
+                r#""part_range":null,"recount":0.0,"recount_by":null,"second_of":null,"second":null,"pass_mismatch":null,"#,
                 r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )
         );

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Verdict {
     /// The part's number.
-    cross: u32,
+    part: u32,
     /// The first subproblem.
     from: String,
     /// The subproblem after the last.
@@ -20,7 +20,7 @@ pub struct Verdict {
     /// The solutions that two parties counted.
     solutions: String,
     /// The work that they counted.
-    nodes: String,
+    work: String,
     /// The name of one of the two workers.
     worker: String,
     /// Its kernel.
@@ -28,7 +28,7 @@ pub struct Verdict {
     /// The solutions of the count that lost.
     lost_solutions: String,
     /// The work of the count that lost.
-    lost_nodes: String,
+    lost_work: String,
     /// The name of the worker that counted it.
     lost_worker: String,
     /// Its kernel.
@@ -38,17 +38,17 @@ pub struct Verdict {
 impl From<&VerdictStatus> for Verdict {
     fn from(verdict: &VerdictStatus) -> Self {
         Self {
-            cross: verdict.span.cross(),
+            part: verdict.span.part(),
             from: verdict.span.from().to_string(),
             to: verdict.span.to().to_string(),
             number: verdict.number,
             at_ms: verdict.at_ms,
             solutions: verdict.count.solutions.to_string(),
-            nodes: verdict.count.nodes.to_string(),
+            work: verdict.count.work.to_string(),
             worker: verdict.worker.to_string(),
             kernel: verdict.kernel.to_string(),
             lost_solutions: verdict.lost.solutions.to_string(),
-            lost_nodes: verdict.lost.nodes.to_string(),
+            lost_work: verdict.lost.work.to_string(),
             lost_worker: verdict.lost_worker.to_string(),
             lost_kernel: verdict.lost_kernel.to_string(),
         }

@@ -29,7 +29,7 @@ pub struct Worker {
     /// The measured speed of all its threads, with nodes of the search and units of halves added up: 0 if it is idle,
     /// null if not measured.
     #[cfg_attr(feature = "schema", schema(required))]
-    nodes_per_second: Option<f64>,
+    work_per_second: Option<f64>,
     /// The same, split by method.
     #[cfg_attr(feature = "schema", schema(required))]
     speed_by: Option<SpeedBy>,
@@ -70,7 +70,7 @@ struct Counting {
     /// The job's method: search, halves.
     method: &'static str,
     /// The number of the part.
-    cross: u32,
+    part: u32,
     /// The first subproblem that is left.
     from: u64,
     /// The subproblem after the last.
@@ -82,7 +82,7 @@ impl From<&WorkerStatus> for Worker {
         let counting = worker.counting.map(|InHand { job, method, span }| Counting {
             job: job.to_string(),
             method: method.name(),
-            cross: span.cross(),
+            part: span.part(),
             from: span.from(),
             to: span.to(),
         });
@@ -96,7 +96,7 @@ impl From<&WorkerStatus> for Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             seconds_silent: worker.silent.as_secs_f64(),
-            nodes_per_second: worker.speed.map(|speeds| speeds.sum().get()),
+            work_per_second: worker.speed.map(|speeds| speeds.sum().get()),
             speed_by: worker.speed.map(SpeedBy::from),
             leases: worker.n_leases,
             recorded: worker.n_recorded,

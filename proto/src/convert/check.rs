@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_model::{
-    InvalidCrosses, InvalidFraction, InvalidName, InvalidPriority, InvalidReportInterval, InvalidShare,
+    InvalidFraction, InvalidName, InvalidPartRange, InvalidPriority, InvalidReportInterval, InvalidShare,
     InvalidSpeed, InvalidTimeLeft, Name, plain,
 };
 use queens_solver::{EmptySpan, InvalidBoardSize, Method, Span};
@@ -43,7 +43,7 @@ pub enum InvalidMessage {
     Fraction(#[from] InvalidFraction),
     /// Numbers are not a range of parts.
     #[error(transparent)]
-    Crosses(#[from] InvalidCrosses),
+    PartRange(#[from] InvalidPartRange),
     /// A number is not a share of a job's work.
     #[error("the share that is counted again: {0}")]
     Share(#[from] InvalidShare),
@@ -129,7 +129,7 @@ pub(super) fn decimal(what: &'static str, text: &str) -> Result<u128, InvalidMes
 
 impl From<Span> for pb::Span {
     fn from(span: Span) -> Self {
-        Self { cross: span.cross(), from: span.from(), to: span.to() }
+        Self { part: span.part(), from: span.from(), to: span.to() }
     }
 }
 
@@ -137,7 +137,7 @@ impl TryFrom<pb::Span> for Span {
     type Error = InvalidMessage;
 
     fn try_from(span: pb::Span) -> Result<Self, InvalidMessage> {
-        Ok(Self::new(span.cross, span.from, span.to)?)
+        Ok(Self::new(span.part, span.from, span.to)?)
     }
 }
 

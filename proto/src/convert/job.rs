@@ -53,11 +53,11 @@ impl From<JobStatus> for pb::Job {
             n: job.n.get().into(),
             state: pb::JobState::from(job.state).into(),
             solutions: job.progress.solutions.to_string(),
-            nodes: job.progress.nodes.to_string(),
+            work: job.progress.work.to_string(),
             subproblems: job.progress.n_subproblems.to_string(),
             recorded: job.progress.n_recorded.to_string(),
-            work: job.progress.work.to_string(),
-            work_recorded: job.progress.work_recorded.to_string(),
+            estimated_work: job.progress.estimated_work.to_string(),
+            estimated_work_recorded: job.progress.estimated_work_recorded.to_string(),
             active_ms: millis(job.active),
             seconds_left: job.time_left.map(TimeLeft::expected),
             workers: job.n_workers,
@@ -73,8 +73,8 @@ impl From<JobStatus> for pb::Job {
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
             priority: job.priority.get(),
-            failed_spans: job.n_failed,
-            given_up_spans: job.n_given_up,
+            failed: job.n_failed,
+            given_up: job.n_given_up,
             failure: job.failure.unwrap_or_default(),
             plans_before: job.n_plans_before,
             plan_fraction: job.plan_fraction.map(Fraction::get),
@@ -97,11 +97,11 @@ impl TryFrom<pb::Job> for JobStatus {
     fn try_from(job: pb::Job) -> Result<Self, InvalidMessage> {
         let progress = Progress {
             solutions: decimal("the number of solutions", &job.solutions)?,
-            nodes: decimal("the number of nodes", &job.nodes)?,
+            work: decimal("the work", &job.work)?,
             n_subproblems: decimal("the number of subproblems", &job.subproblems)?,
             n_recorded: decimal("the number of recorded subproblems", &job.recorded)?,
-            work: decimal("the estimated work", &job.work)?,
-            work_recorded: decimal("the recorded work", &job.work_recorded)?,
+            estimated_work: decimal("the estimated work", &job.estimated_work)?,
+            estimated_work_recorded: decimal("the recorded work", &job.estimated_work_recorded)?,
         };
         let time_left = time_left(job.seconds_left_low, job.seconds_left, job.seconds_left_high)?;
         let (terms, second) = terms(job.terms.ok_or(InvalidMessage::Missing("a job's terms"))?)?;
@@ -123,8 +123,8 @@ impl TryFrom<pb::Job> for JobStatus {
             started_ms: job.started_ms,
             finished_ms: job.finished_ms,
             priority: Priority::try_from(job.priority)?,
-            n_failed: job.failed_spans,
-            n_given_up: job.given_up_spans,
+            n_failed: job.failed,
+            n_given_up: job.given_up,
             failure: some_line(&job.failure),
             n_plans_before: job.plans_before,
             plan_fraction: job.plan_fraction.map(Fraction::try_from).transpose()?,
@@ -180,7 +180,7 @@ impl From<&Contribution> for pb::Contribution {
             worker: contribution.worker.to_string(),
             kernel: contribution.kernel.to_string(),
             spans: contribution.n_spans,
-            nodes: contribution.nodes.to_string(),
+            work: contribution.work.to_string(),
             time_us: u64::try_from(contribution.time.as_micros()).unwrap_or(u64::MAX),
         }
     }
@@ -194,7 +194,7 @@ impl TryFrom<pb::Contribution> for Contribution {
             worker: Name::of_any(&contribution.worker),
             kernel: Name::of_any(&contribution.kernel),
             n_spans: contribution.spans,
-            nodes: decimal("the number of nodes", &contribution.nodes)?,
+            work: decimal("the number of nodes", &contribution.work)?,
             time: Duration::from_micros(contribution.time_us),
         })
     }

@@ -9,7 +9,7 @@ use crate::pb;
 
 impl From<ProgressHistory> for pb::ProgressHistory {
     fn from(progress_history: ProgressHistory) -> Self {
-        let rate = |rate: Option<Speed>| pb::Rate { nodes_per_second: rate.map(Speed::get) };
+        let rate = |rate: Option<Speed>| pb::Rate { work_per_second: rate.map(Speed::get) };
         let group = |group: PartGroup| pb::PartGroup {
             parts: group.n_parts,
             done: group.n_done,
@@ -31,8 +31,7 @@ impl TryFrom<pb::ProgressHistory> for ProgressHistory {
     fn try_from(progress_history: pb::ProgressHistory) -> Result<Self, InvalidMessage> {
         at_most("rates", progress_history.rates.len())?;
         at_most("groups of parts", progress_history.groups.len())?;
-        let rate =
-            |rate: pb::Rate| rate.nodes_per_second.map(Speed::try_from).transpose().map_err(Into::into);
+        let rate = |rate: pb::Rate| rate.work_per_second.map(Speed::try_from).transpose().map_err(Into::into);
         Ok(Self {
             span: Duration::from_millis(progress_history.span_ms),
             rates: progress_history.rates.into_iter().map(rate).collect::<Result<_, InvalidMessage>>()?,
@@ -76,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_course_comes_as_it_was_sent_unless_it_makes_no_sense() {
-        let rate = |nodes_per_second| pb::Rate { nodes_per_second };
+        let rate = |work_per_second| pb::Rate { work_per_second };
         let sent = pb::ProgressHistory {
             span_ms: 60_000,
             rates: vec![rate(None), rate(Some(2.5))],

@@ -70,10 +70,10 @@ impl From<Hello> for pb::Hello {
             build: hello.build.to_string(),
             kernel: hello.kernel.to_string(),
             threads: hello.n_threads,
-            nodes_per_second: hello.speed.get(),
+            work_per_second: hello.speed.get(),
             held: hello.held.into_iter().map(held).collect(),
             halves_decomposition: hello.halves.decomposition,
-            halves_nodes_per_second: hello.halves.speed.get(),
+            halves_work_per_second: hello.halves.speed.get(),
             machine: hello.machine,
         }
     }
@@ -96,11 +96,11 @@ impl TryFrom<pb::Hello> for Hello {
             build: name("the worker's build", &hello.build)?,
             kernel: name("the worker's kernel", &hello.kernel)?,
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
-            speed: Speed::try_from(hello.nodes_per_second)?,
+            speed: Speed::try_from(hello.work_per_second)?,
             decomposition: hello.decomposition,
             halves: HalvesSkill {
                 decomposition: hello.halves_decomposition,
-                speed: Speed::try_from(hello.halves_nodes_per_second)?,
+                speed: Speed::try_from(hello.halves_work_per_second)?,
             },
             machine: hello.machine,
             held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
@@ -139,7 +139,7 @@ impl From<Delta> for pb::Delta {
             lease: delta.lease.0,
             span: Some(delta.span.into()),
             solutions: delta.count.solutions,
-            nodes: delta.count.nodes,
+            work: delta.count.work,
             duration_us: u64::try_from(delta.duration.as_micros()).unwrap_or(u64::MAX),
             checksum: 0,
         };
@@ -162,7 +162,7 @@ impl TryFrom<pb::Delta> for Delta {
             span: delta.span.ok_or(InvalidMessage::Missing("a delta's span"))?.try_into()?,
             count: Count {
                 solutions: in_range("the number of solutions", delta.solutions, MOST)?,
-                nodes: in_range("the number of nodes", delta.nodes, MOST)?,
+                work: in_range("the number of nodes", delta.work, MOST)?,
             },
             duration: Duration::from_micros(in_range("the duration", delta.duration_us, MOST)?),
         })

@@ -1,23 +1,23 @@
 //! Conversions of a job's terms.
 
-use queens_model::{Arbiter, Crosses, JobId, Party, Priority, Share, Submission, Terms};
+use queens_model::{Arbiter, JobId, PartRange, Party, Priority, Share, Submission, Terms};
 use queens_solver::{BoardSize, Method};
 
 use super::check::{InvalidMessage, method};
 use crate::pb;
 
-impl From<Crosses> for pb::CrossRange {
-    fn from(crosses: Crosses) -> Self {
-        let crosses = crosses.range();
-        Self { from: crosses.start, to: crosses.end }
+impl From<PartRange> for pb::PartRange {
+    fn from(part_range: PartRange) -> Self {
+        let part_range = part_range.range();
+        Self { from: part_range.start, to: part_range.end }
     }
 }
 
-impl TryFrom<pb::CrossRange> for Crosses {
+impl TryFrom<pb::PartRange> for PartRange {
     type Error = InvalidMessage;
 
-    fn try_from(crosses: pb::CrossRange) -> Result<Self, InvalidMessage> {
-        Ok(Self::new(crosses.from, crosses.to)?)
+    fn try_from(part_range: pb::PartRange) -> Result<Self, InvalidMessage> {
+        Ok(Self::new(part_range.from, part_range.to)?)
     }
 }
 
@@ -27,7 +27,7 @@ impl From<Submission> for pb::SubmitRequest {
             n: asked.n.get().into(),
             priority: asked.priority.get(),
             method: pb::Method::from(asked.method).into(),
-            crosses: asked.crosses.map(pb::CrossRange::from),
+            part_range: asked.part_range.map(pb::PartRange::from),
             recount: asked.recount.map(Share::ppm),
             second_pass: asked.second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
             confirmed: asked.confirmed,
@@ -45,7 +45,7 @@ impl TryFrom<pb::SubmitRequest> for Submission {
             n: BoardSize::try_from(asked.n)?,
             method: method(asked.method)?,
             priority: Priority::try_from(asked.priority)?,
-            crosses: asked.crosses.map(Crosses::try_from).transpose()?,
+            part_range: asked.part_range.map(PartRange::try_from).transpose()?,
             recount: asked.recount.map(Share::of_ppm).transpose()?,
             // Only the coordinator can resolve the name of a party.
             recount_by: None,
@@ -72,7 +72,7 @@ pub fn verify_more(asked: &pb::VerifyMoreRequest) -> Result<(Option<Share>, Opti
 #[must_use]
 pub(super) fn told_terms(terms: &Terms, second: Option<JobId>, is_done: bool) -> pb::Terms {
     pb::Terms {
-        crosses: terms.crosses.map(pb::CrossRange::from),
+        part_range: terms.part_range.map(pb::PartRange::from),
         recount: terms.recount.ppm(),
         second_of: terms.second_of.map(|job| job.0),
         second: second.map(|job| job.0),
@@ -95,7 +95,7 @@ pub(super) fn terms(told: pb::Terms) -> Result<(Terms, Option<JobId>), InvalidMe
         expected: "32 hexadecimal digits".to_owned(),
     };
     let terms = Terms {
-        crosses: told.crosses.map(Crosses::try_from).transpose()?,
+        part_range: told.part_range.map(PartRange::try_from).transpose()?,
         recount: Share::of_ppm(told.recount)?,
         recount_by: told.recount_by.map(|number| Arbiter {
             party: Party::from_bytes([0; 16]),

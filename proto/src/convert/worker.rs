@@ -50,7 +50,7 @@ impl From<WorkerStatus> for pb::Worker {
             threads: worker.n_threads,
             connected: worker.connected,
             silent_ms: millis(worker.silent),
-            nodes_per_second: worker.speed.map(|speeds| speeds.sum().get()),
+            work_per_second: worker.speed.map(|speeds| speeds.sum().get()),
             leases: worker.n_leases,
             recorded: worker.n_recorded,
             state: pb::WorkerState::from(worker.state).into(),
@@ -84,7 +84,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             connected: worker.connected,
             silent: Duration::from_millis(worker.silent_ms),
             speed: worker
-                .nodes_per_second
+                .work_per_second
                 .map(|sum| speeds(sum, worker.halves_units_per_second))
                 .transpose()?,
             n_leases: worker.leases,
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(WorkerStatus::try_from(odd), Err(InvalidMessage::Missing("the method")));
         for (sum, halves) in [(1.0, f64::NAN), (1.0, -1.0), (f64::INFINITY, 0.0)] {
             let mut odd = pb::Worker::from(of(1.0, 0.0, Method::Search));
-            (odd.nodes_per_second, odd.halves_units_per_second) = (Some(sum), halves);
+            (odd.work_per_second, odd.halves_units_per_second) = (Some(sum), halves);
             assert!(WorkerStatus::try_from(odd).is_err(), "{sum} {halves}");
         }
     }

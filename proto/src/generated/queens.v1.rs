@@ -47,7 +47,7 @@ pub struct Hello {
     pub threads: u32,
     /// Expected search speed of one thread, in nodes per second; a guess until it is measured.
     #[prost(double, tag = "8")]
-    pub nodes_per_second: f64,
+    pub work_per_second: f64,
     /// Leases from an earlier session that it continues.
     #[prost(message, repeated, tag = "9")]
     pub held: ::prost::alloc::vec::Vec<HeldLease>,
@@ -57,7 +57,7 @@ pub struct Hello {
     pub halves_decomposition: u32,
     /// Expected speed of one thread by halves, in units per second.
     #[prost(double, tag = "11")]
-    pub halves_nodes_per_second: f64,
+    pub halves_work_per_second: f64,
     /// A number that is equal for workers on one machine, and hardly ever equal otherwise; it reveals nothing else.
     #[prost(fixed64, tag = "12")]
     pub machine: u64,
@@ -80,7 +80,7 @@ pub struct HeldLease {
 pub struct Span {
     /// The part's number in the plan, from 0.
     #[prost(uint32, tag = "1")]
-    pub cross: u32,
+    pub part: u32,
     /// The first subproblem, from 0.
     #[prost(uint64, tag = "2")]
     pub from: u64,
@@ -119,11 +119,11 @@ pub struct Delta {
     pub solutions: u64,
     /// Work of the span: nodes for the search, units of pairs for halves; below 2^63.
     #[prost(uint64, tag = "5")]
-    pub nodes: u64,
+    pub work: u64,
     /// Time one thread took for it, in microseconds.
     #[prost(uint64, tag = "6")]
     pub duration_us: u64,
-    /// CRC-32 (of zlib) over job, and over lease, cross, from, to, solutions, nodes and duration, each as 8 bytes, the
+    /// CRC-32 (of zlib) over job, and over lease, part, from, to, solutions, nodes and duration, each as 8 bytes, the
     /// least significant first. A delta that does not match is refused with INVALID_ARGUMENT.
     #[prost(fixed32, tag = "7")]
     pub checksum: u32,
@@ -191,7 +191,7 @@ pub struct Lease {
     /// The spans to count, at most 8192.
     #[prost(message, repeated, tag = "4")]
     pub spans: ::prost::alloc::vec::Vec<LeasedSpan>,
-    /// CRC-32 (of zlib) over job, and over lease, n and method, and cross, from, to and image of each span, each as 8
+    /// CRC-32 (of zlib) over job, and over lease, n and method, and part, from, to and image of each span, each as 8
     /// bytes, the least significant first. A lease that does not match must not be counted.
     #[prost(fixed32, tag = "5")]
     pub checksum: u32,
@@ -205,7 +205,7 @@ pub struct LeasedSpan {
     /// The span.
     #[prost(message, optional, tag = "1")]
     pub span: ::core::option::Option<Span>,
-    /// The image of the cross to count it on, 0 to 7; 0 for halves. It is the sum of 4 for exchanged rows and columns, 2
+    /// The image of the part to count it on, 0 to 7; 0 for halves. It is the sum of 4 for exchanged rows and columns, 2
     /// for rows upside down, and 1 for columns left to right, applied in this order.
     #[prost(uint32, tag = "2")]
     pub image: u32,
@@ -269,7 +269,7 @@ pub struct SubmitRequest {
     pub method: i32,
     /// The only parts of the plan to count; absent for all.
     #[prost(message, optional, tag = "4")]
-    pub crosses: ::core::option::Option<CrossRange>,
+    pub part_range: ::core::option::Option<PartRange>,
     /// The share of the work to recount, in parts per million, 0 to 1000000. If absent, 10000 if recount_by names a party,
     /// or if n is at least 20 and the connected workers do not all share one invitation; otherwise 0.
     #[prost(uint32, optional, tag = "5")]
@@ -287,7 +287,7 @@ pub struct SubmitRequest {
 }
 /// Consecutive parts of a plan; at least one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CrossRange {
+pub struct PartRange {
     /// The first of them, from 0.
     #[prost(uint32, tag = "1")]
     pub from: u32,
@@ -300,7 +300,7 @@ pub struct CrossRange {
 pub struct Terms {
     /// The only parts of the plan that are counted; absent if all are.
     #[prost(message, optional, tag = "1")]
-    pub crosses: ::core::option::Option<CrossRange>,
+    pub part_range: ::core::option::Option<PartRange>,
     /// The share of the work that is recounted, in parts per million, 0 to 1000000.
     #[prost(uint32, tag = "2")]
     pub recount: u32,
@@ -436,7 +436,7 @@ pub struct Job {
     pub solutions: ::prost::alloc::string::String,
     /// Work: nodes for the search, units of pairs for halves. Decimal.
     #[prost(string, tag = "5")]
-    pub nodes: ::prost::alloc::string::String,
+    pub work: ::prost::alloc::string::String,
     /// Number of subproblems; 0 until the job has a plan. Decimal.
     #[prost(string, tag = "6")]
     pub subproblems: ::prost::alloc::string::String,
@@ -445,10 +445,10 @@ pub struct Job {
     pub recorded: ::prost::alloc::string::String,
     /// The estimated work of the job, in the same unit. Decimal.
     #[prost(string, tag = "8")]
-    pub work: ::prost::alloc::string::String,
+    pub estimated_work: ::prost::alloc::string::String,
     /// The estimated work of the recorded subproblems. Decimal.
     #[prost(string, tag = "9")]
-    pub work_recorded: ::prost::alloc::string::String,
+    pub estimated_work_recorded: ::prost::alloc::string::String,
     /// Time for which it has been counted, in milliseconds.
     #[prost(uint64, tag = "10")]
     pub active_ms: u64,
@@ -472,10 +472,10 @@ pub struct Job {
     pub priority: i32,
     /// Spans that workers failed to count and that still must be counted.
     #[prost(uint64, tag = "17")]
-    pub failed_spans: u64,
+    pub failed: u64,
     /// Failed spans that are set aside, because no connected worker may still try them.
     #[prost(uint64, tag = "18")]
-    pub given_up_spans: u64,
+    pub given_up: u64,
     /// The reason that the last failing worker gave, or the inconsistency of a damaged job; empty if there is none.
     #[prost(string, tag = "19")]
     pub failure: ::prost::alloc::string::String,
@@ -599,7 +599,7 @@ pub struct Worker {
     /// The measured speed of all its threads, with nodes of the search and units of halves added up, counted, not
     /// estimated: 0 if it is idle, absent if not measured.
     #[prost(double, optional, tag = "8")]
-    pub nodes_per_second: ::core::option::Option<f64>,
+    pub work_per_second: ::core::option::Option<f64>,
     /// Number of leases it holds.
     #[prost(uint32, tag = "9")]
     pub leases: u32,
@@ -624,7 +624,7 @@ pub struct Worker {
     /// The method of that job; unspecified if it is idle.
     #[prost(enumeration = "Method", tag = "16")]
     pub counting_by: i32,
-    /// The part of nodes_per_second that comes from halves.
+    /// The part of work_per_second that comes from halves.
     #[prost(double, tag = "17")]
     pub halves_units_per_second: f64,
 }
@@ -649,7 +649,7 @@ pub struct Contribution {
     pub spans: u64,
     /// Work of these spans: nodes for the search, units of pairs for halves. Decimal.
     #[prost(string, tag = "4")]
-    pub nodes: ::prost::alloc::string::String,
+    pub work: ::prost::alloc::string::String,
     /// Time of the worker's threads for these spans, added up, in microseconds.
     #[prost(uint64, tag = "5")]
     pub time_us: u64,
@@ -687,7 +687,7 @@ pub struct Verdict {
     #[prost(uint64, tag = "4")]
     pub solutions: u64,
     #[prost(uint64, tag = "5")]
-    pub nodes: u64,
+    pub work: u64,
     /// One of the two names, and its kernel.
     #[prost(string, tag = "6")]
     pub worker: ::prost::alloc::string::String,
@@ -697,7 +697,7 @@ pub struct Verdict {
     #[prost(uint64, tag = "8")]
     pub lost_solutions: u64,
     #[prost(uint64, tag = "9")]
-    pub lost_nodes: u64,
+    pub lost_work: u64,
     /// The name that counted it, and its kernel.
     #[prost(string, tag = "10")]
     pub lost_worker: ::prost::alloc::string::String,
@@ -738,7 +738,7 @@ pub struct ProgressHistory {
 pub struct Rate {
     /// Nodes per second for the search, units for halves; absent if it was not measured.
     #[prost(double, optional, tag = "1")]
-    pub nodes_per_second: ::core::option::Option<f64>,
+    pub work_per_second: ::core::option::Option<f64>,
 }
 /// Consecutive parts of a plan.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -867,7 +867,7 @@ pub struct Event {
 pub enum Method {
     /// No method. Refused where one is required.
     Unspecified = 0,
-    /// Searches below crosses.
+    /// Places queens below the cross of each part.
     Search = 1,
     /// Joins half boards.
     Halves = 2,

@@ -62,7 +62,7 @@ pub(crate) fn count(
             pairs += joined.1;
         }
     }
-    Some(Count { solutions: u64::from(factor) * solutions, nodes: units(middle.n(), pairs) })
+    Some(Count { solutions: u64::from(factor) * solutions, work: units(middle.n(), pairs) })
 }
 
 /// Returns the weighted number of fitting pairs of two groups, and the pairs that are their work

@@ -75,7 +75,7 @@ impl JoinedHalves {
         let joined = self.vectored.count(subproblem, stop);
         Some(joined.map(|joined| Count {
             solutions: u64::from(subproblem.factor) * joined.solutions,
-            nodes: units(middle.n(), joined.pairs),
+            work: units(middle.n(), joined.pairs),
         }))
     }
 

@@ -146,7 +146,7 @@ impl Search<'_> {
                 }
                 at += LANES;
             }
-            self.count.nodes += (end - to.len) as u64;
+            self.count.work += (end - to.len) as u64;
             to.len = end;
             if at >= len {
                 break;
@@ -163,18 +163,18 @@ impl Search<'_> {
         let from = &mut self.states[level];
         let len = from.bury_end(LANES);
         let (mut at, mut kept) = (0, 0);
-        let (mut nodes, mut solutions) = (0_u64, 0_u64);
+        let (mut work, mut solutions) = (0_u64, 0_u64);
         while at < len {
             let child;
             // SAFETY: `at` is less than `len`, and each turn keeps no more states than it takes.
             (child, kept) = unsafe { from.turn::<FIRST>(at, kept, constants) };
             at += LANES;
             let (survives, completions) = child.complete(constants);
-            nodes += u64::from(survives);
+            work += u64::from(survives);
             solutions += u64::from(completions);
         }
         from.len = kept;
-        self.count.nodes += nodes;
+        self.count.work += work;
         self.count.solutions += solutions;
     }
 }

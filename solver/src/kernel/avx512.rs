@@ -136,7 +136,7 @@ impl Search<'_> {
                     end = unsafe { child.append(survives, to, end, &constants) };
                 }
             }
-            self.count.nodes += (end - to.len) as u64;
+            self.count.work += (end - to.len) as u64;
             to.len = end;
             if end <= CAPACITY - STREAMS * LANES {
                 break;
@@ -155,13 +155,13 @@ impl Search<'_> {
         let from = &self.states[level];
         let mut streams = [Stream::dead(); STREAMS];
         let mut at = 0;
-        let (mut nodes, mut solutions) = (0_u64, 0_u64);
+        let (mut work, mut solutions) = (0_u64, 0_u64);
         while at < len {
             for stream in &mut streams {
                 // SAFETY: each earlier stream takes `LANES` states at most, from an `at` below `len`.
                 at = unsafe { stream.refill(from, at, &constants) };
                 let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
-                nodes += u64::from(survives);
+                work += u64::from(survives);
                 solutions += u64::from(completions);
             }
         }
@@ -170,11 +170,11 @@ impl Search<'_> {
                 // SAFETY: dead states begin at `len`.
                 unsafe { stream.refill(from, len, &constants) };
                 let (survives, completions) = stream.next_child::<false>(&constants).complete(&constants);
-                nodes += u64::from(survives);
+                work += u64::from(survives);
                 solutions += u64::from(completions);
             }
         }
-        self.count.nodes += nodes;
+        self.count.work += work;
         self.count.solutions += solutions;
         self.states[level].len = 0;
     }

@@ -109,7 +109,7 @@ impl Search<'_> {
                     end += usize::from(surviving(below, self.columns, child).is_some());
                 }
             }
-            self.count.nodes += (end - to.len) as u64;
+            self.count.work += (end - to.len) as u64;
             to.len = end;
             if at < len {
                 self.expand(number + 1)?;

@@ -65,8 +65,8 @@ fn a_second_pass_counts_other_trees_to_the_same_solutions() {
             let images = [first, second].map(|part| part.choice().image);
             assert!(first.queens().is_empty() || images[0] != images[1], "n = {n}: {first:?}");
             assert_eq!(images[1].index() % 2, 0, "the left-right mirror of another image: {second:?}");
-            n_alike += usize::from(counts[0].nodes == counts[1].nodes);
-            (first_nodes, second_nodes) = (first_nodes + counts[0].nodes, second_nodes + counts[1].nodes);
+            n_alike += usize::from(counts[0].work == counts[1].work);
+            (first_nodes, second_nodes) = (first_nodes + counts[0].work, second_nodes + counts[1].work);
         }
         let n_parts = first.parts().len();
         assert!(n < 12 || n_alike * 20 <= n_parts, "n = {n}: {n_alike} of {n_parts} have as many nodes");
@@ -290,7 +290,7 @@ fn estimated_work_is_near_the_nodes() {
     let (mut estimated, mut nodes) = (0, 0);
     for planned in plan.parts() {
         let free = FreeRows::new(plan.n(), &planned.queens());
-        nodes += u128::from(count(&free, 0, 0, 1).nodes);
+        nodes += u128::from(count(&free, 0, 0, 1).work);
         estimated += planned.choice().work;
     }
     assert_eq!(estimated, plan.work());

@@ -36,7 +36,7 @@ impl Search<'_> {
         for queen in bits(state.free(row.allowed)) {
             let child = state.with(queen).down(row.step);
             if surviving(below, self.columns, child).is_some() {
-                self.count.nodes += u64::from(below.len() >= 2);
+                self.count.work += u64::from(below.len() >= 2);
                 self.go_on(below, child)?;
             }
         }

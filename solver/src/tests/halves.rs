@@ -110,7 +110,7 @@ fn estimated_work_is_near_the_work() {
         for planned in plan.parts() {
             let all = 0..planned.choice().n_subproblems;
             let counted = planned.subproblems().count(all, Kernel::best(), &NEVER).expect("nobody stops it");
-            let (expected, nodes) = (planned.choice().work as f64, counted.nodes as f64);
+            let (expected, nodes) = (planned.choice().work as f64, counted.work as f64);
             (work, estimated) = (work + nodes, estimated + expected);
             squares += (expected - nodes).powi(2) / nodes.max(1.0);
         }
@@ -134,8 +134,7 @@ fn estimated_work_is_near_what_descents_find() {
         // The squares are divided by the work.
         let (mut work, mut differences, mut errors) = (0.0, 0.0, 0.0);
         for part in (0..n_parts).step_by(n_parts / 40) {
-            let found: Vec<f64> =
-                (0..n_each).map(|i| sampler.nodes(part + i * n_parts, N_DESCENTS)).collect();
+            let found: Vec<f64> = (0..n_each).map(|i| sampler.work(part + i * n_parts, N_DESCENTS)).collect();
             let sum: f64 = found.iter().sum();
             let squares: f64 = found.iter().map(|one| (one * n_each as f64 - sum).powi(2)).sum();
             let estimated = plan.parts()[part].choice().work as f64;

@@ -65,7 +65,7 @@ fn count_plainly(rows: &[FreeRow], columns: u32, state: RowState, count: &mut Co
         let all_reached = below.len() > 5 || reached == columns & !child.columns;
         // In the last two rows no queen is a node.
         if squares.iter().all(|&squares| squares != 0) && all_reached {
-            count.nodes += u64::from(below.len() >= 2);
+            count.work += u64::from(below.len() >= 2);
             count_plainly(below, columns, child, count);
         }
     }

@@ -31,7 +31,7 @@ pub struct JobAudit {
     /// Their weighted solutions: the total, once every subproblem is recorded.
     pub total: u128,
     /// Their work.
-    pub nodes: u128,
+    pub work: u128,
 }
 
 impl JobAudit {
@@ -49,7 +49,7 @@ impl JobAudit {
         let JobEntry { n, phase, terms, .. } = &self.job;
         // A pending recount may still correct it.
         let is_final = *phase != Phase::Active || terms.recount == Share::NOTHING;
-        let is_whole = terms.crosses.is_none() && self.is_complete();
+        let is_whole = terms.part_range.is_none() && self.is_complete();
         let total = published(*n).map(|published| published.solutions).filter(|_| is_final && is_whole);
         total.filter(|total| *total != self.total)
     }
@@ -105,12 +105,12 @@ fn check_passes(jobs: &[StoredJob], audits: &[JobAudit]) -> Result<(), Fault> {
             continue;
         };
         let sums = |job: &StoredJob| -> Vec<(u32, u128)> {
-            let sums = job.coverage.iter().map(|(cross, coverage)| (*cross, coverage.solutions));
+            let sums = job.coverage.iter().map(|(part, coverage)| (*part, coverage.solutions));
             sums.filter(|(_, solutions)| *solutions > 0).collect()
         };
         let is_alike = jobs[place].entry.method == second.entry.method;
         if is_alike && sums(&jobs[place]) != sums(second) {
-            let reason = format!("job {id} is done, and has other solutions in some cross than job {first}");
+            let reason = format!("job {id} is done, and has other solutions in some part than job {first}");
             return Err(Fault::Damaged(reason));
         }
         if audits[place].total != audit.total {
@@ -139,31 +139,31 @@ fn audit_job(
 ) -> Result<JobAudit, Fault> {
     let job = &stored.entry;
     let mut audit =
-        JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, nodes: 0 };
+        JobAudit { job: job.clone(), n_records: 0, n_recorded: 0, n_subproblems: None, total: 0, work: 0 };
     if let Some(choices) = &stored.choices {
         let recomputed = check_plan(job, pass, choices, recomputed)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
         for (number, planned) in (0_u32..).zip(recomputed.plan.parts()) {
             let n_subproblems = planned.choice().n_subproblems;
-            let claimed = coverage.next_if(|(cross, _)| *cross == number).map(|(_, coverage)| coverage);
+            let claimed = coverage.next_if(|(part, _)| *part == number).map(|(_, coverage)| coverage);
             let proved = Some((Board::of(job), sources));
             let found = Tally::of(database, job.id, proved, number, n_subproblems)?;
             found
                 .compare(claimed.unwrap_or(&Coverage::default()))
-                .map_err(|reason| Fault::Damaged(format!("job {}, cross {number}: {reason}", job.id)))?;
+                .map_err(|reason| Fault::Damaged(format!("job {}, part {number}: {reason}", job.id)))?;
             audit.n_records += found.n_records;
             audit.n_recorded += u128::from(found.sum.recorded.len());
-            let is_counted = job.terms.crosses.is_none_or(|crosses| crosses.contains(number));
+            let is_counted = job.terms.part_range.is_none_or(|parts| parts.contains(number));
             if !is_counted && found.n_records > 0 {
                 let reason =
-                    format!("job {}: it has records of cross {number}, which it does not count", job.id);
+                    format!("job {}: it has records of part {number}, which it does not count", job.id);
                 return Err(Fault::Damaged(reason));
             }
             let counted = if is_counted { n_subproblems } else { 0 };
             audit.n_subproblems = audit.n_subproblems.map(|sum| sum + u128::from(counted));
             audit.total += u128::from(planned.weight()) * found.sum.solutions;
-            audit.nodes += found.sum.nodes;
+            audit.work += found.sum.work;
         }
         check_second_counts(database, job, choices, sources)?;
         verdicts::check(database, job)?;
@@ -189,12 +189,11 @@ fn check_second_counts(
         read::select(database, table, "WHERE job = ?1", &[sql_integer("job", job.id.0)?.into()], |row| {
             let what = if table.name == VERDICT.name { "verdict" } else { "second count" };
             let place = format!("{what} of job {}", job.id);
-            let (cross, first): (usize, u64) =
-                (integer(row, "cross", &place)?, integer(row, "first", &place)?);
+            let (part, first): (usize, u64) = (integer(row, "part", &place)?, integer(row, "first", &place)?);
             let until: u64 = integer(row, "until", &place)?;
-            let place = format!("{place}, cross {cross}, {first}..{until}");
+            let place = format!("{place}, part {part}, {first}..{until}");
             table.verify(row, Some(Board::of(job)), &place)?;
-            let n_subproblems = choices.get(cross).map_or(0, |choice| choice.n_subproblems);
+            let n_subproblems = choices.get(part).map_or(0, |choice| choice.n_subproblems);
             if until <= first || until > n_subproblems {
                 return Err(Fault::Damaged(format!("{place}: the plan has no such span")));
             }
@@ -223,18 +222,18 @@ fn check_plan(
     }
     let recomputed =
         recomputed(job, pass).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-    let crosses = recomputed.plan.parts();
-    if crosses.len() != choices.len() {
-        let (n, expected, found) = (job.n, crosses.len(), choices.len());
-        let reason = format!("job {id}: the plan for n = {n} has {expected} crosses, not {found}");
+    let parts = recomputed.plan.parts();
+    if parts.len() != choices.len() {
+        let (n, expected, found) = (job.n, parts.len(), choices.len());
+        let reason = format!("job {id}: the plan for n = {n} has {expected} parts, not {found}");
         return Err(Fault::Damaged(reason));
     }
-    match crosses.iter().zip(choices).position(|(planned, choice)| planned.choice() != choice) {
+    match parts.iter().zip(choices).position(|(planned, choice)| planned.choice() != choice) {
         None => Ok(recomputed),
-        Some(cross) => Err(Fault::Damaged(format!(
-            "plan of job {id}, cross {cross}: it should be {}, and is {}",
-            say(crosses[cross].choice()),
-            say(&choices[cross])
+        Some(part) => Err(Fault::Damaged(format!(
+            "plan of job {id}, part {part}: it should be {}, and is {}",
+            say(parts[part].choice()),
+            say(&choices[part])
         ))),
     }
 }

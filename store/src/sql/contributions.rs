@@ -16,7 +16,7 @@ use super::read::{self, JobColumns, cell, integer, sql_integer};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     pub(crate) n_records: u64,
-    pub(crate) nodes: u128,
+    pub(crate) work: u128,
     pub(crate) time_us: u64,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Sum {
 pub(crate) fn by_source(
     database: &dyn Database,
     job: JobId,
-    cross: Option<u32>,
+    part: Option<u32>,
 ) -> Result<Vec<(Source, Sum)>, Fault> {
     // Summed here: a database would first sort all records by source, and SQLite rejects sums over 2^63.
     let Some(JobColumns { row: job_row, .. }) = read::one_job(database, job)? else {
@@ -32,15 +32,15 @@ pub(crate) fn by_source(
     };
     let board = Board::of(&job_row);
     let place = format!("records of job {job}");
-    let (first, last) = cross.map_or((0, u32::MAX), |cross| (cross, cross));
+    let (first, last) = part.map_or((0, u32::MAX), |part| (part, part));
     let mut sums: HashMap<i64, Sum> = HashMap::new();
-    let rest = "WHERE job = ?1 AND cross BETWEEN ?2 AND ?3";
+    let rest = "WHERE job = ?1 AND part BETWEEN ?2 AND ?3";
     let values = [sql_integer("job", job.0)?.into(), first.into(), last.into()];
     read::select(database, &RECORD, rest, &values, |row| -> Result<(), Fault> {
         RECORD.verify(row, Some(board), &place)?;
         let sum = sums.entry(cell(row, "source", &place)?).or_default();
         sum.n_records += 1;
-        sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
+        sum.work += u128::from(integer::<u64>(row, "work", &place)?);
         sum.time_us = sum.time_us.saturating_add(integer(row, "duration_us", &place)?);
         Ok(())
     })?;
@@ -51,26 +51,26 @@ pub(crate) fn by_source(
 pub(crate) fn contributions(
     database: &dyn Database,
     job: JobId,
-    cross: Option<u32>,
+    part: Option<u32>,
 ) -> Result<Vec<Contribution>, Fault> {
     let mut named: BTreeMap<(Name, Name), Sum> = BTreeMap::new();
-    for (Source { name: worker, kernel, .. }, found) in by_source(database, job, cross)? {
+    for (Source { name: worker, kernel, .. }, found) in by_source(database, job, part)? {
         // One worker may have counted with several versions of its program.
         let sum = named.entry((worker, kernel)).or_default();
         sum.n_records += found.n_records;
-        sum.nodes += found.nodes;
+        sum.work += found.work;
         sum.time_us = sum.time_us.saturating_add(found.time_us);
     }
     let contribution = |((worker, kernel), sum): ((Name, Name), Sum)| Contribution {
         worker,
         kernel,
         n_spans: sum.n_records,
-        nodes: sum.nodes,
+        work: sum.work,
         time: Duration::from_micros(sum.time_us),
     };
     let mut contributions: Vec<Contribution> = named.into_iter().map(contribution).collect();
     // The sort is stable: equal contributions stay in the order of their names.
-    contributions.sort_by_key(|it| Reverse(it.nodes));
+    contributions.sort_by_key(|it| Reverse(it.work));
     Ok(contributions)
 }
 
@@ -93,10 +93,10 @@ mod tests {
         })
     }
 
-    fn record(job: u64, (cross, from): (u32, u64), nodes: u64, (worker, build): (&str, &str)) -> Write {
+    fn record(job: u64, (part, from): (u32, u64), work: u64, (worker, build): (&str, &str)) -> Write {
         let record = Record {
-            span: Span::new(cross, from, from + 1).expect("a span"),
-            count: Count { solutions: 0, nodes },
+            span: Span::new(part, from, from + 1).expect("a span"),
+            count: Count { solutions: 0, work },
             duration: Duration::from_millis(1500),
             lease: LeaseId(0),
             source: Arc::new(Source {
@@ -129,10 +129,10 @@ mod tests {
         ];
         store.commit(&writes).expect("commits");
         let all = |contributions: Vec<Contribution>| -> Vec<(String, u64, u128, u128)> {
-            let one = |it: Contribution| (it.worker.to_string(), it.n_spans, it.nodes, it.time.as_millis());
+            let one = |it: Contribution| (it.worker.to_string(), it.n_spans, it.work, it.time.as_millis());
             contributions.into_iter().map(one).collect()
         };
-        let read = |job, cross| all(records.contributions(JobId(job), cross).expect("readable"));
+        let read = |job, part| all(records.contributions(JobId(job), part).expect("readable"));
         let most = u128::from(MAX_COUNT);
         assert_eq!(read(1, None), [("anna".into(), 3, 3 * most - 1, 4500), ("bert".into(), 1, 7, 1500)]);
         assert_eq!(read(1, Some(1)), [("anna".into(), 1, most - 1, 1500), ("bert".into(), 1, 7, 1500)]);

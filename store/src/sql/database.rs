@@ -27,14 +27,14 @@ pub trait Database {
     /// no effect, because a failed transaction has none.
     fn change(&self, sql: &str, parameters: &[Value]) -> Result<(), Fault>;
 
-    /// Writes a row of a table: all columns, and the digest if there is one. See [`Table::put`].
-    fn put(&self, table: Table, row: Vec<Value>) -> Result<(), Fault> {
-        self.change(table.put, &row)
+    /// Writes a row of a table: all columns, and the digest if there is one. See [`Table::put_sql`].
+    fn put(&self, table: &'static Table, row: Vec<Value>) -> Result<(), Fault> {
+        self.change(table.put_sql(), &row)
     }
 
     /// Removes the row with this key, if it exists.
-    fn remove(&self, table: Table, key: Vec<Value>) -> Result<(), Fault> {
-        self.change(&table.remove(), &key)
+    fn remove(&self, table: &'static Table, key: Vec<Value>) -> Result<(), Fault> {
+        self.change(&table.remove_sql(), &key)
     }
 }
 

@@ -25,9 +25,9 @@ use super::fault::Fault;
 use super::table::Table;
 
 /// The table of jobs.
-pub const JOB: Table = Table {
-    name: "job",
-    columns: &[
+pub static JOB: Table = Table::new(
+    "job",
+    &[
         "id",
         "identity",
         "n",
@@ -37,15 +37,15 @@ pub const JOB: Table = Table {
         "active_ms",
         "n_verified",
         "n_disputed",
-        "n_crosses",
+        "n_parts",
         "priority",
         "paused",
         "plan_digest",
         "started_ms",
         "finished_ms",
         "method",
-        "crosses_from",
-        "crosses_to",
+        "parts_from",
+        "parts_to",
         "recount",
         "second_of",
         "seed",
@@ -53,176 +53,60 @@ pub const JOB: Table = Table {
         "recount_by",
         "invitation",
     ],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO job (id, identity, n, decomposition, phase, created_ms, active_ms, n_verified, \
-          n_disputed, n_crosses, priority, paused, plan_digest, started_ms, finished_ms, method, \
-          crosses_from, crosses_to, recount, second_of, seed, exported_ms, recount_by, invitation, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-          ?19, ?20, ?21, ?22, ?23, ?24, ?25) \
-          ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, n = excluded.n, decomposition = excluded.decomposition, \
-          phase = excluded.phase, created_ms = excluded.created_ms, active_ms = \
-          excluded.active_ms, n_verified = excluded.n_verified, n_disputed = \
-          excluded.n_disputed, n_crosses = excluded.n_crosses, priority = excluded.priority, \
-          paused = excluded.paused, plan_digest = excluded.plan_digest, started_ms = \
-          excluded.started_ms, finished_ms = excluded.finished_ms, method = excluded.method, \
-          crosses_from = excluded.crosses_from, crosses_to = excluded.crosses_to, recount = \
-          excluded.recount, second_of = excluded.second_of, seed = excluded.seed, exported_ms = \
-          excluded.exported_ms, recount_by = excluded.recount_by, invitation = \
-          excluded.invitation, digest = excluded.digest",
-};
+    1,
+);
 /// The second copies of job identities. If a job's row is damaged, its other rows can't be verified without them.
-pub const JOB_IDENTITY: Table = Table {
-    name: "job_identity",
-    columns: &["job", "identity"],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO job_identity (job, identity, digest) \
-          VALUES (?1, ?2, ?3) \
-          ON CONFLICT (job) DO UPDATE SET identity = excluded.identity, digest = excluded.digest",
-};
+pub static JOB_IDENTITY: Table = Table::new("job_identity", &["job", "identity"], 1);
 /// The table of plan parts.
-pub const PLAN_CROSS: Table = Table {
-    name: "plan_cross",
-    columns: &["job", "number", "image", "n_subproblems", "work"],
-    n_key: 2,
-    is_of_job: true,
-    put: "INSERT INTO plan_cross (job, number, image, n_subproblems, work, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-          ON CONFLICT (job, number) DO UPDATE SET image = excluded.image, n_subproblems = \
-          excluded.n_subproblems, work = excluded.work, digest = excluded.digest",
-};
+pub static PLAN_PART: Table =
+    Table::of_job("plan_part", &["job", "number", "image", "n_subproblems", "work"], 2);
 /// The sums of each part's records.
-pub const COVERAGE: Table = Table {
-    name: "coverage",
-    columns: &["job", "cross", "n_recorded", "solutions", "nodes", "n_ranges", "fingerprint"],
-    n_key: 2,
-    is_of_job: true,
-    put: "INSERT INTO coverage (job, cross, n_recorded, solutions, nodes, n_ranges, fingerprint, \
-          digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-          ON CONFLICT (job, cross) DO UPDATE SET n_recorded = excluded.n_recorded, solutions = \
-          excluded.solutions, nodes = excluded.nodes, n_ranges = excluded.n_ranges, fingerprint \
-          = excluded.fingerprint, digest = excluded.digest",
-};
+pub static COVERAGE: Table = Table::of_job(
+    "coverage",
+    &["job", "part", "n_recorded", "solutions", "work", "n_ranges", "fingerprint"],
+    2,
+);
 /// The recorded ranges of each part.
-pub const COVERAGE_RANGE: Table = Table {
-    name: "coverage_range",
-    columns: &["job", "cross", "first", "until"],
-    n_key: 3,
-    is_of_job: true,
-    put: "INSERT INTO coverage_range (job, cross, first, until, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5) \
-          ON CONFLICT (job, cross, first) DO UPDATE SET until = excluded.until, digest = \
-          excluded.digest",
-};
+pub static COVERAGE_RANGE: Table = Table::of_job("coverage_range", &["job", "part", "first", "until"], 3);
 /// The table of sources: worker, build, kernel and party.
-pub const SOURCE: Table = Table {
-    name: "source",
-    columns: &["id", "worker", "build", "kernel", "party"],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO source (id, worker, build, kernel, party, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-          ON CONFLICT (id) DO UPDATE SET worker = excluded.worker, build = excluded.build, \
-          kernel = excluded.kernel, party = excluded.party, digest = excluded.digest",
-};
+pub static SOURCE: Table = Table::new("source", &["id", "worker", "build", "kernel", "party"], 1);
 /// The table of records.
-pub const RECORD: Table = Table {
-    name: "record",
-    columns: &["job", "cross", "first", "until", "solutions", "nodes", "duration_us", "lease", "source"],
-    n_key: 3,
-    is_of_job: true,
-    put: "INSERT INTO record (job, cross, first, until, solutions, nodes, duration_us, lease, \
-          source, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
-          ON CONFLICT (job, cross, first) DO UPDATE SET until = excluded.until, solutions = \
-          excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, lease \
-          = excluded.lease, source = excluded.source, digest = excluded.digest",
-};
+pub static RECORD: Table = Table::of_job(
+    "record",
+    &["job", "part", "first", "until", "solutions", "work", "duration_us", "lease", "source"],
+    3,
+);
 /// The table of recounts.
-pub const SECOND_COUNT: Table = Table {
-    name: "second_count",
-    columns: &[
-        "job",
-        "cross",
-        "first",
-        "party",
-        "until",
-        "solutions",
-        "nodes",
-        "duration_us",
-        "source",
-        "at_ms",
-    ],
-    n_key: 4,
-    is_of_job: true,
-    put: "INSERT INTO second_count (job, cross, first, party, until, solutions, nodes, duration_us, \
-          source, at_ms, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
-          ON CONFLICT (job, cross, first, party) DO UPDATE SET until = excluded.until, solutions = \
-          excluded.solutions, nodes = excluded.nodes, duration_us = excluded.duration_us, source \
-          = excluded.source, at_ms = excluded.at_ms, digest = excluded.digest",
-};
+pub static SECOND_COUNT: Table = Table::of_job(
+    "second_count",
+    &["job", "part", "first", "party", "until", "solutions", "work", "duration_us", "source", "at_ms"],
+    4,
+);
 /// The table of verdicts on counts that differ.
-pub const VERDICT: Table = Table {
-    name: "verdict",
-    columns: &[
+pub static VERDICT: Table = Table::of_job(
+    "verdict",
+    &[
         "job",
-        "cross",
+        "part",
         "first",
         "number",
         "until",
         "at_ms",
         "solutions",
-        "nodes",
+        "work",
         "source",
         "lost_solutions",
-        "lost_nodes",
+        "lost_work",
         "lost_source",
     ],
-    n_key: 4,
-    is_of_job: true,
-    put: "INSERT INTO verdict (job, cross, first, number, until, at_ms, solutions, nodes, source, \
-          lost_solutions, lost_nodes, lost_source, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
-          ON CONFLICT (job, cross, first, number) DO UPDATE SET until = excluded.until, at_ms = \
-          excluded.at_ms, solutions = excluded.solutions, nodes = excluded.nodes, source = \
-          excluded.source, lost_solutions = excluded.lost_solutions, lost_nodes = \
-          excluded.lost_nodes, lost_source = excluded.lost_source, digest = excluded.digest",
-};
+    4,
+);
 /// The table of blocked names and parties.
-pub const BLOCKED_WORKER: Table = Table {
-    name: "blocked_worker",
-    columns: &["name", "party", "reason"],
-    n_key: 2,
-    is_of_job: false,
-    put: "INSERT INTO blocked_worker (name, party, reason, digest) \
-          VALUES (?1, ?2, ?3, ?4) \
-          ON CONFLICT (name, party) DO UPDATE SET reason = excluded.reason, digest = excluded.digest",
-};
+pub static BLOCKED_WORKER: Table = Table::new("blocked_worker", &["name", "party", "reason"], 2);
 
-pub(crate) const POINT: Table = Table {
-    name: "point",
-    columns: &["step", "number", "job", "end_ms", "measured_ms", "nodes", "billionths"],
-    n_key: 3,
-    is_of_job: false,
-    put: "INSERT INTO point (step, number, job, end_ms, measured_ms, nodes, billionths, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-          ON CONFLICT (step, number, job) DO UPDATE SET end_ms = excluded.end_ms, measured_ms = \
-          excluded.measured_ms, nodes = excluded.nodes, billionths = excluded.billionths, digest = \
-          excluded.digest",
-};
-pub(crate) const EVENT: Table = Table {
-    name: "event",
-    columns: &["number", "at_ms", "kind", "job", "text"],
-    n_key: 1,
-    is_of_job: false,
-    put: "INSERT INTO event (number, at_ms, kind, job, text, digest) \
-          VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-          ON CONFLICT (number) DO UPDATE SET at_ms = excluded.at_ms, kind = excluded.kind, job = \
-          excluded.job, text = excluded.text, digest = excluded.digest",
-};
+pub(crate) static POINT: Table =
+    Table::new("point", &["step", "number", "job", "end_ms", "measured_ms", "work", "billionths"], 3);
+pub(crate) static EVENT: Table = Table::new("event", &["number", "at_ms", "kind", "job", "text"], 1);
 
 /// The digests of a second pass's rows also cover this text.
 const SECOND: &str = "second";
@@ -302,13 +186,13 @@ impl Table {
 
     /// Writes a row with its digest; replaces the row with the same key.
     pub fn put(
-        &self,
+        &'static self,
         database: &dyn Database,
         board: Option<Board>,
         mut values: Vec<Value>,
     ) -> Result<(), Fault> {
         values.push(Value::Integer(self.digest(board, values.iter().map(ValueRef::from))));
-        database.put(*self, values)
+        database.put(self, values)
     }
 }
 
@@ -412,25 +296,5 @@ mod tests {
             COVERAGE_RANGE.digest(Some(board(2)), range())
         );
         assert_ne!(plan_digest(board(1), &[]), plan_digest(board(2), &[]));
-    }
-
-    #[test]
-    fn a_row_is_written_by_its_columns() {
-        let of_jobs =
-            [JOB, JOB_IDENTITY, PLAN_CROSS, COVERAGE, COVERAGE_RANGE, RECORD, SECOND_COUNT, VERDICT];
-        let tables = of_jobs.into_iter().chain([SOURCE, BLOCKED_WORKER, POINT, EVENT]);
-        for table in tables {
-            let columns = table.columns.iter().chain(&["digest"]);
-            let set = columns.clone().skip(table.n_key).map(|column| format!("{column} = excluded.{column}"));
-            let expected = format!(
-                "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) DO UPDATE SET {}",
-                table.name,
-                table.all(),
-                (1..=columns.count()).map(|i| format!("?{i}")).collect::<Vec<_>>().join(", "),
-                table.columns[..table.n_key].join(", "),
-                set.collect::<Vec<_>>().join(", "),
-            );
-            assert_eq!(table.put, expected);
-        }
     }
 }

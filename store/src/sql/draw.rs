@@ -24,7 +24,7 @@ type Key = (u32, u64);
 /// than one draw reads.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
-    cross: Option<(JobId, u32)>,
+    part: Option<(JobId, u32)>,
     parties: BTreeSet<Party>,
 }
 
@@ -46,10 +46,10 @@ impl<'a> Reader<'a> {
         let (Ok(from), Ok(to)) = (i64::try_from(span.from()), i64::try_from(span.to())) else {
             return Ok(None);
         };
-        let values = [self.job()?, span.cross().into(), from.into(), to.into()];
-        let rest = "WHERE job = ?1 AND cross = ?2 AND first = ?3 AND until = ?4";
+        let values = [self.job()?, span.part().into(), from.into(), to.into()];
+        let rest = "WHERE job = ?1 AND part = ?2 AND first = ?3 AND until = ?4";
         let Some(record) = self.records(rest, &values)?.pop() else { return Ok(None) };
-        let key = (span.cross(), span.from());
+        let key = (span.part(), span.from());
         let again = self.second_counts(key, key)?.remove(&key).unwrap_or_default();
         let verdicts = self.verdicts(key, key)?.remove(&key).unwrap_or_default();
         Ok(Some(Recorded { record, again, verdicts }))
@@ -57,14 +57,14 @@ impl<'a> Reader<'a> {
 
     /// Reads the records that a draw asks for.
     pub(crate) fn draw(&mut self, draw: &Draw, before: &mut Before) -> Result<Drawn, Fault> {
-        let after = draw.after.map_or(Ok((-1, -1)), |(cross, first)| {
-            sql_integer("subproblem", first).map(|first| (i64::from(cross), first))
+        let after = draw.after.map_or(Ok((-1, -1)), |(part, first)| {
+            sql_integer("subproblem", first).map(|first| (i64::from(part), first))
         })?;
         let sql =
-            format!("WHERE job = ?1 AND (cross, first) > (?2, ?3) ORDER BY cross, first LIMIT {MOST_SEEN}");
+            format!("WHERE job = ?1 AND (part, first) > (?2, ?3) ORDER BY part, first LIMIT {MOST_SEEN}");
         let records = self.records(&sql, &[self.job()?, after.0.into(), after.1.into()])?;
         let n_seen = records.len();
-        let key = |record: &Record| (record.span.cross(), record.span.from());
+        let key = |record: &Record| (record.span.part(), record.span.from());
         let (Some(first), Some(last)) = (records.first().map(key), records.last().map(key)) else {
             return Ok(Drawn::default());
         };
@@ -94,19 +94,19 @@ impl<'a> Reader<'a> {
         &mut self,
         before: &'b mut Before,
         job: JobId,
-        cross: u32,
+        part: u32,
     ) -> Result<&'b BTreeSet<Party>, Fault> {
-        if before.cross != Some((job, cross)) {
-            let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND cross = ?2";
+        if before.part != Some((job, part)) {
+            let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND part = ?2";
             let mut sources: Vec<i64> = Vec::new();
-            let values = [sql_integer("job", job.0)?.into(), cross.into()];
+            let values = [sql_integer("job", job.0)?.into(), part.into()];
             for_each(self.database, sql, &values, |row| -> Result<(), Fault> {
                 sources.push(cell(row, "source", &"record")?);
                 Ok(())
             })?;
             let party = |source| Ok::<_, Fault>(self.source(source)?.party);
             let parties = sources.into_iter().map(party).collect::<Result<_, _>>()?;
-            *before = Before { cross: Some((job, cross)), parties };
+            *before = Before { part: Some((job, part)), parties };
         }
         Ok(&before.parties)
     }
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
             RECORD.verify(row, board, &place)?;
             let span = span(row, &place)?;
             let place = format!("{place}, {span}");
-            let count = count(row, ["solutions", "nodes"], &place)?;
+            let count = count(row, ["solutions", "work"], &place)?;
             let duration = Duration::from_micros(integer(row, "duration_us", &place)?);
             let lease = LeaseId(integer(row, "lease", &place)?);
             let record = move |[source]: [Arc<Source>; 1]| Record { span, count, duration, lease, source };
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
             SECOND_COUNT.verify(row, board, &place)?;
             let span = span(row, &place)?;
             let place = format!("{place}, {span}");
-            let count = count(row, ["solutions", "nodes"], &place)?;
+            let count = count(row, ["solutions", "work"], &place)?;
             let duration = Duration::from_micros(integer(row, "duration_us", &place)?);
             let at_ms = integer(row, "at_ms", &place)?;
             let second =
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
 
     /// Reads at most `most` verdicts of the job in the order of their spans, after the first `offset`.
     pub(crate) fn all_verdicts(&mut self, offset: usize, most: usize) -> Result<Vec<Verdict>, Fault> {
-        let rest = "WHERE job = ?1 ORDER BY cross, first, number LIMIT ?2 OFFSET ?3";
+        let rest = "WHERE job = ?1 ORDER BY part, first, number LIMIT ?2 OFFSET ?3";
         let [most, offset] = [most, offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         self.some_verdicts(rest, &[self.job()?, most.into(), offset.into()])
     }
@@ -166,8 +166,8 @@ impl<'a> Reader<'a> {
             let span = span(row, &place)?;
             let place = format!("{place}, {span}");
             let (number, at_ms) = (integer(row, "number", &place)?, integer(row, "at_ms", &place)?);
-            let agreed = count(row, ["solutions", "nodes"], &place)?;
-            let lost = count(row, ["lost_solutions", "lost_nodes"], &place)?;
+            let agreed = count(row, ["solutions", "work"], &place)?;
+            let lost = count(row, ["lost_solutions", "lost_work"], &place)?;
             let verdict = move |[source, lost_source]: [Arc<Source>; 2]| Verdict {
                 span,
                 number,
@@ -233,21 +233,21 @@ fn by_key<T>(found: Vec<T>, span: impl Fn(&T) -> Span) -> BTreeMap<Key, Vec<T>> 
     let mut sorted: BTreeMap<Key, Vec<T>> = BTreeMap::new();
     for one in found {
         let span = span(&one);
-        sorted.entry((span.cross(), span.from())).or_default().push(one);
+        sorted.entry((span.part(), span.from())).or_default().push(one);
     }
     sorted
 }
 
 /// Selects a job's rows about spans between two first subproblems.
 const BETWEEN: &str =
-    "WHERE job = ?1 AND (cross, first) >= (?2, ?3) AND (cross, first) <= (?4, ?5) ORDER BY cross, first";
+    "WHERE job = ?1 AND (part, first) >= (?2, ?3) AND (part, first) <= (?4, ?5) ORDER BY part, first";
 
 fn span(row: &Row<'_>, place: &dyn Display) -> Result<Span, Fault> {
     let (first, until): (u64, u64) = (integer(row, "first", place)?, integer(row, "until", place)?);
-    let cross = integer(row, "cross", place)?;
-    Span::new(cross, first, until).map_err(|_| Fault::Damaged(format!("{place}: {first}..{until} is empty")))
+    let part = integer(row, "part", place)?;
+    Span::new(part, first, until).map_err(|_| Fault::Damaged(format!("{place}: {first}..{until} is empty")))
 }
 
-fn count(row: &Row<'_>, [solutions, nodes]: [&str; 2], place: &dyn Display) -> Result<Count, Fault> {
-    Ok(Count { solutions: integer(row, solutions, place)?, nodes: integer(row, nodes, place)? })
+fn count(row: &Row<'_>, [solutions, work]: [&str; 2], place: &dyn Display) -> Result<Count, Fault> {
+    Ok(Count { solutions: integer(row, solutions, place)?, work: integer(row, work, place)? })
 }

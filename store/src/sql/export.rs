@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use queens_certificate::{Header, Key, PartyDigest, Pass, Writer};
 use queens_ledger::store::{Phase, StoredJob};
-use queens_model::{Crosses, JobId, Name};
+use queens_model::{JobId, Name, PartRange};
 use queens_solver::{Plan, half_turn, published, quarter_turn};
 
 use super::audit::other_decomposition;
@@ -112,7 +112,7 @@ fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, Expor
     let none = || ExportError::Unwritable(io::Error::other("there is no pass"));
     let DoneJob { stored, plan } = passes.first().ok_or_else(none)?;
     let job = &stored.entry;
-    let n_crosses = u32::try_from(plan.parts().len()).map_err(io::Error::other)?;
+    let n_parts = u32::try_from(plan.parts().len()).map_err(io::Error::other)?;
     let never = AtomicBool::new(false);
     let (half_turn, quarter_turn) = match published(job.n) {
         Some(known) => (known.half_turn, known.quarter_turn),
@@ -131,8 +131,8 @@ fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, Expor
     Ok(Header {
         has_parties: true,
         n: job.n,
-        crosses: job.terms.crosses.map_or(0..n_crosses, Crosses::range),
-        n_crosses,
+        crosses: job.terms.part_range.map_or(0..n_parts, PartRange::range),
+        n_crosses: n_parts,
         created_ms: job.created_ms,
         finished_ms: passes.iter().filter_map(|pass| pass.stored.entry.finished_ms).max().unwrap_or(0),
         passes: passes.iter().map(pass).collect(),

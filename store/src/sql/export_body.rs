@@ -99,17 +99,17 @@ impl Body<'_> {
     /// Writes the pass and returns its total.
     pub(crate) fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<Total, Unwritten> {
         let DoneJob { stored, plan } = self.pass;
-        let crosses = stored.entry.terms.crosses;
+        let parts = stored.entry.terms.part_range;
         let mut total = Total::default();
         let mut coverage = stored.coverage.iter().peekable();
         for (number, planned) in (0_u32..).zip(plan.parts()) {
             let nothing = Coverage::default();
-            let found = coverage.next_if(|(cross, _)| *cross == number);
-            if crosses.is_some_and(|crosses| !crosses.contains(number)) {
+            let found = coverage.next_if(|(part, _)| *part == number);
+            if parts.is_some_and(|parts| !parts.contains(number)) {
                 continue;
             }
             let claimed = found.map_or(&nothing, |(_, coverage)| coverage);
-            let Coverage { solutions, nodes, .. } = *claimed;
+            let Coverage { solutions, work, .. } = *claimed;
             let (choice, weight) = (planned.choice(), planned.weight());
             let sum = CrossSum {
                 pass: self.number,
@@ -118,13 +118,13 @@ impl Body<'_> {
                 n_subproblems: choice.n_subproblems,
                 weight,
                 solutions,
-                nodes,
+                work,
                 // The digests of the job's rows cover its identity, so they belong to no other job.
                 identity: Some(self.board().identity),
             };
             writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
             let found = self.records(writer, number)?;
-            let place = format!("job {}, cross {number}", stored.entry.id);
+            let place = format!("job {}, part {number}", stored.entry.id);
             found.compare(claimed).map_err(|reason| Fault::Damaged(format!("{place}: {reason}")))?;
             if found.sum.recorded.len() != choice.n_subproblems {
                 return Err(
@@ -133,27 +133,27 @@ impl Body<'_> {
             }
             total.n_records += found.n_records;
             total.solutions += u128::from(weight) * solutions;
-            total.nodes += nodes;
+            total.work += work;
         }
         Ok(total)
     }
 
     /// Writes the records of a part and returns their sums.
-    fn records<W: Write>(&self, writer: &mut Writer<W>, cross: u32) -> Result<Tally, Unwritten> {
-        let mut again = self.opinions(&SECOND_COUNT, "party", cross)?;
-        let mut verdicts = self.opinions(&VERDICT, "number", cross)?;
+    fn records<W: Write>(&self, writer: &mut Writer<W>, part: u32) -> Result<Tally, Unwritten> {
+        let mut again = self.opinions(&SECOND_COUNT, "party", part)?;
+        let mut verdicts = self.opinions(&VERDICT, "number", part)?;
         let mut tally = Tally::default();
-        let place = self.place(&RECORD, cross);
-        let rest = "WHERE job = ?1 AND cross = ?2 ORDER BY first";
-        let values = [self.job()?.into(), cross.into()];
+        let place = self.place(&RECORD, part);
+        let rest = "WHERE job = ?1 AND part = ?2 ORDER BY first";
+        let values = [self.job()?.into(), part.into()];
         read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Unwritten> {
             RECORD.verify(row, Some(self.board()), &place)?;
-            let (counted, party) = self.counted(row, cross, &place)?;
+            let (counted, party) = self.counted(row, part, &place)?;
             let span = counted.span;
             tally.n_records += 1;
             tally.sum.recorded.insert(span.from()..span.to());
             tally.sum.solutions += u128::from(counted.count.solutions);
-            tally.sum.nodes += u128::from(counted.count.nodes);
+            tally.sum.work += u128::from(counted.count.work);
             writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
             // A recount may be of a record that has grown since, or by the party whose count replaced the record.
             let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
@@ -171,17 +171,17 @@ impl Body<'_> {
     }
 
     /// Reads all rows of a table about records of a part, in the order of their spans and of `order`.
-    fn opinions(&self, table: &Table, order: &str, cross: u32) -> Result<Opinions, Fault> {
-        let rest = format!("WHERE job = ?1 AND cross = ?2 ORDER BY first, {order}");
-        let place = self.place(table, cross);
+    fn opinions(&self, table: &Table, order: &str, part: u32) -> Result<Opinions, Fault> {
+        let rest = format!("WHERE job = ?1 AND part = ?2 ORDER BY first, {order}");
+        let place = self.place(table, part);
         let mut opinions = Opinions::new();
-        let values = [self.job()?.into(), cross.into()];
+        let values = [self.job()?.into(), part.into()];
         read::select(self.database, table, &rest, &values, |row| -> Result<(), Fault> {
             table.verify(row, Some(self.board()), &place)?;
             let opinion = if table.name == VERDICT.name {
-                self.verdict(row, cross, &place)?
+                self.verdict(row, part, &place)?
             } else {
-                let (counted, party) = self.counted(row, cross, &place)?;
+                let (counted, party) = self.counted(row, part, &place)?;
                 let entry = Entry::Again { counted, at_ms: integer(row, "at_ms", &place)? };
                 Opinion { entry, span: counted.span, party }
             };
@@ -191,18 +191,18 @@ impl Body<'_> {
         Ok(opinions)
     }
 
-    fn verdict(&self, row: &Row<'_>, cross: u32, place: &str) -> Result<Opinion, Fault> {
+    fn verdict(&self, row: &Row<'_>, part: u32, place: &str) -> Result<Opinion, Fault> {
         let (counter, _) = self.counters.get(row, "source", place)?;
         let (loser, party) = self.counters.get(row, "lost_source", place)?;
-        let span = span(row, cross, place)?;
+        let span = span(row, part, place)?;
         let verdict = Verdict {
             pass: self.number,
             span,
             number: integer(row, "number", &place)?,
             at_ms: integer(row, "at_ms", &place)?,
-            agreed: count(row, ["solutions", "nodes"], place)?,
+            agreed: count(row, ["solutions", "work"], place)?,
             counter,
-            lost: count(row, ["lost_solutions", "lost_nodes"], place)?,
+            lost: count(row, ["lost_solutions", "lost_work"], place)?,
             loser,
         };
         Ok(Opinion { entry: Entry::Verdict(verdict), span, party })
@@ -211,14 +211,14 @@ impl Body<'_> {
     fn counted(
         &self,
         row: &Row<'_>,
-        cross: u32,
+        part: u32,
         place: &str,
     ) -> Result<(Counted, Option<PartyDigest>), Fault> {
         let (counter, party) = self.counters.get(row, "source", place)?;
         let counted = Counted {
             pass: self.number,
-            span: span(row, cross, place)?,
-            count: count(row, ["solutions", "nodes"], place)?,
+            span: span(row, part, place)?,
+            count: count(row, ["solutions", "work"], place)?,
             duration_us: integer(row, "duration_us", &place)?,
             counter,
         };
@@ -233,16 +233,16 @@ impl Body<'_> {
         Board::of(&self.pass.stored.entry)
     }
 
-    fn place(&self, table: &Table, cross: u32) -> String {
-        format!("{table}, job {}, cross {cross}", self.pass.stored.entry.id)
+    fn place(&self, table: &Table, part: u32) -> String {
+        format!("{table}, job {}, part {part}", self.pass.stored.entry.id)
     }
 }
 
-fn span(row: &Row<'_>, cross: u32, place: &str) -> Result<Span, Fault> {
+fn span(row: &Row<'_>, part: u32, place: &str) -> Result<Span, Fault> {
     let (first, until): (u64, u64) = (integer(row, "first", &place)?, integer(row, "until", &place)?);
-    Span::new(cross, first, until).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
+    Span::new(part, first, until).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
 }
 
-fn count(row: &Row<'_>, [solutions, nodes]: [&str; 2], place: &str) -> Result<Count, Fault> {
-    Ok(Count { solutions: integer(row, solutions, &place)?, nodes: integer(row, nodes, &place)? })
+fn count(row: &Row<'_>, [solutions, work]: [&str; 2], place: &str) -> Result<Count, Fault> {
+    Ok(Count { solutions: integer(row, solutions, &place)?, work: integer(row, work, &place)? })
 }

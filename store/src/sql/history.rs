@@ -68,13 +68,13 @@ fn point(row: &Row<'_>) -> Result<Point, Fault> {
         number: u64::from(integer::<u32>(row, "number", &place)?),
         end_ms: integer(row, "end_ms", &place)?,
         measured_ms: integer(row, "measured_ms", &place)?,
-        nodes: integer(row, "nodes", &place)?,
+        work: integer(row, "work", &place)?,
         billionths: integer(row, "billionths", &place)?,
     })
 }
 
 fn put_point(database: &dyn Database, point: &Point) -> Result<(), Fault> {
-    let Point { subject, level, number, end_ms, measured_ms, nodes, billionths } = *point;
+    let Point { subject, level, number, end_ms, measured_ms, work, billionths } = *point;
     let amount = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let values = vec![
         amount(LEVELS[level].step_seconds),
@@ -82,7 +82,7 @@ fn put_point(database: &dyn Database, point: &Point) -> Result<(), Fault> {
         amount(subject.number()),
         amount(end_ms),
         amount(measured_ms),
-        amount(nodes),
+        amount(work),
         billionths.into(),
     ];
     POINT.put(database, None, values)

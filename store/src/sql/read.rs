@@ -8,14 +8,14 @@ use std::time::Duration;
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
 use queens_model::{
-    Arbiter, Crosses, InvalidName, InvalidParty, JobId, JobIdentity, Name, Party, Priority, Share, Terms,
+    Arbiter, InvalidName, InvalidParty, JobId, JobIdentity, Name, PartRange, Party, Priority, Share, Terms,
 };
 use queens_solver::{BoardSize, Choice, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
 use super::database::{Database, Row, first, for_each};
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
     SOURCE, VERDICT, plan_digest,
 };
 use super::fault::Fault;
@@ -162,7 +162,7 @@ fn job_rows(database: &dyn Database) -> Result<Vec<JobColumns>, Fault> {
 
 /// Checks that all rows of the other tables belong to existing jobs.
 fn check_tables(database: &dyn Database, jobs: &BTreeSet<JobId>) -> Result<(), Fault> {
-    [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
+    [&PLAN_PART, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT]
         .into_iter()
         .try_for_each(|table| check_owners(database, table, jobs).map_err(|fault| fault.at(table)))
 }
@@ -193,12 +193,12 @@ fn job(row: &Row<'_>) -> Result<JobColumns, Fault> {
     let place = format!("job {id}");
     JOB.verify(row, None, &place)?;
     let job = job_row(row, id, &place)?;
-    let (n_crosses, digest): (Option<i64>, Option<i64>) =
-        (cell(row, "n_crosses", &place)?, cell(row, "plan_digest", &place)?);
-    if n_crosses.is_some() != digest.is_some() {
+    let (n_parts, digest): (Option<i64>, Option<i64>) =
+        (cell(row, "n_parts", &place)?, cell(row, "plan_digest", &place)?);
+    if n_parts.is_some() != digest.is_some() {
         return Err(Fault::Damaged(format!("{place} has half a plan")));
     }
-    Ok(JobColumns { row: job, plan: n_crosses.zip(digest) })
+    Ok(JobColumns { row: job, plan: n_parts.zip(digest) })
 }
 
 fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
@@ -238,10 +238,10 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
             |bound| u32::try_from(bound).map_err(|_| wrong(format!("{column} {bound} is out of range")));
         bound.map(in_range).transpose()
     };
-    let crosses = match (bound("crosses_from")?, bound("crosses_to")?) {
+    let part_range = match (bound("parts_from")?, bound("parts_to")?) {
         (None, None) => None,
-        (Some(from), Some(to)) => Some(Crosses::new(from, to).map_err(|error| wrong(error.to_string()))?),
-        _ => return Err(wrong("it has half a range of crosses".to_owned())),
+        (Some(from), Some(to)) => Some(PartRange::new(from, to).map_err(|error| wrong(error.to_string()))?),
+        _ => return Err(wrong("it has half a range of parts".to_owned())),
     };
     let second_of: Option<i64> = cell(row, "second_of", &place)?;
     let second_of = second_of.map(u64::try_from).transpose();
@@ -249,7 +249,7 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
     let is_seed = seed.len() == 32 && seed.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let number = u128::from_str_radix(&seed, 16).ok().filter(|_| is_seed);
     Ok(Terms {
-        crosses,
+        part_range,
         recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
         recount_by: arbiter(row, place)?,
         second_of: second_of.map_err(|_| wrong("second_of is out of range".to_owned()))?.map(JobId),
@@ -290,13 +290,13 @@ fn has_second_counts(database: &dyn Database, job: JobId) -> Result<bool, Fault>
 /// Checks that the choices are those of the job's plan.
 fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> Result<(), Fault> {
     let place = format!("job {}", job.id);
-    let n_crosses = plan.map_or(0, |(n_crosses, _)| n_crosses);
-    if usize::try_from(n_crosses) != Ok(choices.len()) {
-        let expected = plan.map_or("no plan".to_owned(), |_| format!("{n_crosses} crosses"));
+    let n_parts = plan.map_or(0, |(n_parts, _)| n_parts);
+    if usize::try_from(n_parts) != Ok(choices.len()) {
+        let expected = plan.map_or("no plan".to_owned(), |_| format!("{n_parts} parts"));
         return Err(Fault::Damaged(format!("{place} has {expected}, but {} are there", choices.len())));
     }
     if plan.is_some_and(|(_, digest)| digest != plan_digest(Board::of(job), choices)) {
-        return Err(Fault::Damaged(format!("{place}: the digest of its plan is not that of its crosses")));
+        return Err(Fault::Damaged(format!("{place}: the digest of its plan is not that of its parts")));
     }
     Ok(())
 }
@@ -304,13 +304,13 @@ fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> R
 fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
     let mut choices = Vec::new();
     let rest = "WHERE job = ?1 ORDER BY number";
-    select(database, &PLAN_CROSS, rest, &[sql_integer("job", job.0)?.into()], |row| {
-        let place = format!("plan of job {job}, cross {}", choices.len());
+    select(database, &PLAN_PART, rest, &[sql_integer("job", job.0)?.into()], |row| {
+        let place = format!("plan of job {job}, part {}", choices.len());
         let number: i64 = cell(row, "number", &place)?;
         if usize::try_from(number) != Ok(choices.len()) {
             return Err(Fault::Damaged(format!("{place} is missing, {number} comes next")));
         }
-        PLAN_CROSS.verify(row, Some(board), &place)?;
+        PLAN_PART.verify(row, Some(board), &place)?;
         choices.push(choice(row, &place)?);
         Ok(())
     })?;
@@ -336,17 +336,17 @@ fn coverage(
 ) -> Result<Vec<(u32, Coverage)>, Fault> {
     let mut ranges = ranges(database, job, board)?.into_iter().peekable();
     let mut coverage = Vec::new();
-    let rest = "WHERE job = ?1 ORDER BY cross";
+    let rest = "WHERE job = ?1 ORDER BY part";
     select(database, &COVERAGE, rest, &[sql_integer("job", job.0)?.into()], |row| {
         let place = format!("coverage of job {job}");
-        let cross: u32 = integer(row, "cross", &place)?;
-        let place = format!("{place}, cross {cross}");
+        let part: u32 = integer(row, "part", &place)?;
+        let place = format!("{place}, part {part}");
         COVERAGE.verify(row, Some(board), &place)?;
-        let Some(choice) = usize::try_from(cross).ok().and_then(|cross| choices.get(cross)) else {
-            return Err(Fault::Damaged(format!("{place}: the plan has {} crosses", choices.len())));
+        let Some(choice) = usize::try_from(part).ok().and_then(|part| choices.get(part)) else {
+            return Err(Fault::Damaged(format!("{place}: the plan has {} parts", choices.len())));
         };
         let recorded =
-            ranges.next_if(|(of, _)| *of == cross).map(|(_, recorded)| recorded).unwrap_or_default();
+            ranges.next_if(|(of, _)| *of == part).map(|(_, recorded)| recorded).unwrap_or_default();
         let extent = Extent {
             n_ranges: integer(row, "n_ranges", &place)?,
             n_numbers: integer(row, "n_recorded", &place)?,
@@ -366,32 +366,32 @@ fn coverage(
                 last.start, last.end
             )));
         }
-        let (solutions, nodes) = (parsed(row, "solutions", &place)?, parsed(row, "nodes", &place)?);
-        coverage.push((cross, Coverage { recorded, solutions, nodes }));
+        let (solutions, work) = (parsed(row, "solutions", &place)?, parsed(row, "work", &place)?);
+        coverage.push((part, Coverage { recorded, solutions, work }));
         Ok(())
     })?;
     match ranges.next() {
         None => Ok(coverage),
-        Some((cross, _)) => {
-            Err(Fault::Damaged(format!("coverage of job {job}, cross {cross} has ranges, but no sums")))
+        Some((part, _)) => {
+            Err(Fault::Damaged(format!("coverage of job {job}, part {part} has ranges, but no sums")))
         }
     }
 }
 
 /// Reads the recorded ranges of each part that has any, in order.
 fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32, Intervals)>, Fault> {
-    let mut crosses: Vec<(u32, Intervals)> = Vec::new();
-    let rest = "WHERE job = ?1 ORDER BY cross, first";
+    let mut part_range: Vec<(u32, Intervals)> = Vec::new();
+    let rest = "WHERE job = ?1 ORDER BY part, first";
     select(database, &COVERAGE_RANGE, rest, &[sql_integer("job", job.0)?.into()], |row| {
         let place = format_args!("recorded ranges of job {job}");
-        let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
-        let place = format_args!("recorded ranges of job {job}, cross {cross}, from {first}");
+        let (part, first): (u32, u64) = (integer(row, "part", &place)?, integer(row, "first", &place)?);
+        let place = format_args!("recorded ranges of job {job}, part {part}, from {first}");
         COVERAGE_RANGE.verify(row, Some(board), &place)?;
         let until: u64 = integer(row, "until", &place)?;
-        if crosses.last().is_none_or(|(last, _)| *last != cross) {
-            crosses.push((cross, Intervals::default()));
+        if part_range.last().is_none_or(|(last, _)| *last != part) {
+            part_range.push((part, Intervals::default()));
         }
-        let Some((_, recorded)) = crosses.last_mut() else { return Ok(()) };
+        let Some((_, recorded)) = part_range.last_mut() else { return Ok(()) };
         let before = recorded.ranges().next_back();
         if until <= first || before.is_some_and(|before| before.end >= first) {
             return Err(Fault::Damaged(format!("{place}: it is empty, or meets the one before it")));
@@ -399,7 +399,7 @@ fn ranges(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<(u32,
         recorded.insert(first..until);
         Ok(())
     })?;
-    Ok(crosses)
+    Ok(part_range)
 }
 
 /// Checks that all rows of a table belong to existing jobs.

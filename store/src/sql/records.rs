@@ -27,8 +27,8 @@ pub struct SqlRecords<V> {
 }
 
 impl<V: Views> Records for SqlRecords<V> {
-    fn contributions(&self, job: JobId, cross: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
-        let read = self.views.view().and_then(|view| contributions(&*view, job, cross));
+    fn contributions(&self, job: JobId, part: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
+        let read = self.views.view().and_then(|view| contributions(&*view, job, part));
         read.map_err(|fault| fault.of(self.views.place()))
     }
 

@@ -22,8 +22,8 @@ pub struct Tables {
 impl Tables {
     /// Loads the data that a coordinator continues with. A contradictory job is set aside with the reason.
     pub fn load(database: &dyn Database) -> Result<Stored, Fault> {
-        let blocked = read::blocked(database).map_err(|fault| fault.at(BLOCKED_WORKER))?;
-        let jobs = read::jobs_and_damage(database).map_err(|fault| fault.at(JOB))?;
+        let blocked = read::blocked(database).map_err(|fault| fault.at(&BLOCKED_WORKER))?;
+        let jobs = read::jobs_and_damage(database).map_err(|fault| fault.at(&JOB))?;
         Ok(Stored { blocked, jobs })
     }
 

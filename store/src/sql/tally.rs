@@ -23,14 +23,14 @@ impl Tally {
         database: &dyn Database,
         job: JobId,
         proved: Option<(Board, &BTreeSet<i64>)>,
-        cross: u32,
+        part: u32,
         n_subproblems: u64,
     ) -> Result<Self, Fault> {
         let mut tally = Self::default();
         let mut end = 0;
-        let values = [sql_integer("job", job.0)?.into(), cross.into()];
-        read::select(database, &RECORD, "WHERE job = ?1 AND cross = ?2 ORDER BY first", &values, |row| {
-            let place = format_args!("record of job {job}, cross {cross}");
+        let values = [sql_integer("job", job.0)?.into(), part.into()];
+        read::select(database, &RECORD, "WHERE job = ?1 AND part = ?2 ORDER BY first", &values, |row| {
+            let place = format_args!("record of job {job}, part {part}");
             let first: u64 = integer(row, "first", &place)?;
             let until: u64 = integer(row, "until", &place)?;
             if let Some((board, sources)) = proved {
@@ -58,7 +58,7 @@ impl Tally {
             tally.n_records += 1;
             tally.sum.recorded.insert(first..until);
             tally.sum.solutions += u128::from(integer::<u64>(row, "solutions", &place)?);
-            tally.sum.nodes += u128::from(integer::<u64>(row, "nodes", &place)?);
+            tally.sum.work += u128::from(integer::<u64>(row, "work", &place)?);
             Ok(())
         })?;
         Ok(tally)
@@ -66,7 +66,7 @@ impl Tally {
 
     /// Checks that the claimed coverage is the sum of the records.
     pub(crate) fn compare(&self, claimed: &Coverage) -> Result<(), String> {
-        let Coverage { recorded, solutions, nodes } = &self.sum;
+        let Coverage { recorded, solutions, work } = &self.sum;
         if *recorded != claimed.recorded {
             return Err(format!(
                 "subproblems without a record: '{}', records not in the coverage: '{}'",
@@ -74,7 +74,7 @@ impl Tally {
                 recorded.without(&claimed.recorded)
             ));
         }
-        let sums = [("solutions", *solutions, claimed.solutions), ("nodes", *nodes, claimed.nodes)];
+        let sums = [("solutions", *solutions, claimed.solutions), ("work", *work, claimed.work)];
         match sums.into_iter().find(|(_, found, claimed)| found != claimed) {
             None => Ok(()),
             Some((what, found, claimed)) => {

@@ -9,8 +9,8 @@ use super::fault::Fault;
 use super::read::{integer, sql_integer};
 
 /// The last verdict on each span, `v`, with its record, `r`, if that exists.
-const LAST: &str = "FROM verdict v LEFT JOIN record r USING (job, cross, first) WHERE v.job = ?1 AND v.number = \
-                    (SELECT max(number) FROM verdict w WHERE w.job = v.job AND w.cross = v.cross AND w.first = v.first)";
+const LAST: &str = "FROM verdict v LEFT JOIN record r USING (job, part, first) WHERE v.job = ?1 AND v.number = \
+                    (SELECT max(number) FROM verdict w WHERE w.job = v.job AND w.part = v.part AND w.first = v.first)";
 
 /// Checks the verdicts and recounts of a job. Each verdict's span is a record's, and the record has the count of the
 /// last verdict. Verdicts on a span are numbered without gaps. Only recorded spans have recounts. A finished job is
@@ -20,18 +20,18 @@ pub(crate) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault
     let last = [
         ("r.until IS NULL OR r.until <> v.until", "is on a span that no record has"),
         (
-            "r.solutions <> v.solutions OR r.nodes <> v.nodes",
+            "r.solutions <> v.solutions OR r.work <> v.nodes",
             "was not followed: the record says something else",
         ),
     ];
     for (condition, problem) in last {
-        let sql = format!("SELECT v.cross, v.first, v.until {LAST} AND ({condition}) LIMIT 1");
+        let sql = format!("SELECT v.part, v.first, v.until {LAST} AND ({condition}) LIMIT 1");
         refuse(database, id.0, &sql, |span| format!("verdict of job {id}, {span}: it {problem}"))?;
     }
-    let sql = "SELECT s.cross, s.first, s.until FROM second_count s LEFT JOIN record r USING (job, cross, first) \
+    let sql = "SELECT s.part, s.first, s.until FROM second_count s LEFT JOIN record r USING (job, part, first) \
                WHERE s.job = ?1 AND (r.until IS NULL OR r.until < s.until) LIMIT 1";
     refuse(database, id.0, sql, |span| format!("second count of job {id}, {span}: no record has it"))?;
-    let sql = "SELECT cross, first, max(until) AS until FROM verdict WHERE job = ?1 GROUP BY cross, first HAVING max(number) <> \
+    let sql = "SELECT part, first, max(until) AS until FROM verdict WHERE job = ?1 GROUP BY part, first HAVING max(number) <> \
                count(*) - 1 LIMIT 1";
     refuse(database, id.0, sql, |span| format!("verdicts of job {id}, {span}: one is missing"))?;
     if job.phase == Phase::Done { check_settled(database, job) } else { Ok(()) }
@@ -45,11 +45,11 @@ pub(crate) fn check_settled(database: &dyn Database, job: &JobEntry) -> Result<(
     if job.terms.exported_ms.is_some() {
         return Ok(());
     }
-    let sql = "SELECT s.cross, s.first, s.until FROM second_count s JOIN record r USING (job, cross, first, until) \
-               WHERE s.job = ?1 AND (s.solutions <> r.solutions OR s.nodes <> r.nodes) AND NOT EXISTS \
-               (SELECT 1 FROM verdict v JOIN source l ON l.id = v.lost_source WHERE v.job = s.job AND v.cross = s.cross \
-               AND v.first = s.first AND l.party = s.party AND v.lost_solutions = s.solutions AND v.lost_nodes = \
-               s.nodes) LIMIT 1";
+    let sql = "SELECT s.part, s.first, s.until FROM second_count s JOIN record r USING (job, part, first, until) \
+               WHERE s.job = ?1 AND (s.solutions <> r.solutions OR s.work <> r.work) AND NOT EXISTS \
+               (SELECT 1 FROM verdict v JOIN source l ON l.id = v.lost_source WHERE v.job = s.job AND v.part = s.part \
+               AND v.first = s.first AND l.party = s.party AND v.lost_solutions = s.solutions AND v.lost_work = \
+               s.work) LIMIT 1";
     refuse(database, id.0, sql, |span| {
         format!("job {id} is done, but of {span} there are different counts, and nothing is decided")
     })
@@ -62,19 +62,19 @@ fn check_drawn(database: &dyn Database, job: &JobEntry) -> Result<(), Fault> {
     if share == Share::NOTHING {
         return Ok(());
     }
-    let sql = "SELECT r.cross, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
-               EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.cross = r.cross AND s.first = r.first AND \
-               s.until = r.until AND s.solutions = r.solutions AND s.nodes = r.nodes AND s.party <> w.party AND (?2 IN ('', s.party, w.party)))";
+    let sql = "SELECT r.part, r.first, r.until FROM record r JOIN source w ON w.id = r.source WHERE r.job = ?1 AND NOT \
+               EXISTS (SELECT 1 FROM second_count s WHERE s.job = r.job AND s.part = r.part AND s.first = r.first AND \
+               s.until = r.until AND s.solutions = r.solutions AND s.work = r.work AND s.party <> w.party AND (?2 IN ('', s.party, w.party)))";
     let values = [sql_integer("job", id.0)?.into(), by.clone().unwrap_or_default().into()];
     for_each(database, sql, &values, |row| {
         let place = format_args!("record of job {id}");
-        let (cross, first): (u32, u64) = (integer(row, "cross", &place)?, integer(row, "first", &place)?);
-        if is_drawn(seed, share, id, cross, first) {
+        let (part, first): (u32, u64) = (integer(row, "part", &place)?, integer(row, "first", &place)?);
+        if is_drawn(seed, share, id, part, first) {
             let until: u64 = integer(row, "until", &place)?;
             let whose =
                 if by.is_some() { "the party that was named for that has not" } else { "no other party has" };
             return Err(Fault::Damaged(format!(
-                "job {id} is done, but cross {cross}, {first}..{until} was drawn to be counted again, and {whose} \
+                "job {id} is done, but part {part}, {first}..{until} was drawn to be counted again, and {whose} \
                  confirmed it"
             )));
         }
@@ -92,7 +92,7 @@ fn refuse(
     let place = "a span";
     let span = first(database, sql, &[sql_integer("job", job)?.into()], |row| {
         let number = |column| integer::<u64>(row, column, &place);
-        Ok(format!("cross {}, {}..{}", number("cross")?, number("first")?, number("until")?))
+        Ok(format!("part {}, {}..{}", number("part")?, number("first")?, number("until")?))
     })?;
     match span {
         None => Ok(()),
@@ -102,14 +102,14 @@ fn refuse(
 
 /// Removes records of a part that are older than the last verdict on their span, and differ from it. Verdicts after a
 /// lost one are removed first.
-pub(crate) fn drop_losers(database: &dyn Database, job: i64, cross: u32) -> Result<(), Fault> {
-    let sql = "DELETE FROM verdict AS v WHERE job = ?1 AND cross = ?2 AND number > (SELECT count(*) FROM verdict w WHERE \
-               w.job = v.job AND w.cross = v.cross AND w.first = v.first AND w.number < v.number)";
-    let values = [job.into(), cross.into()];
+pub(crate) fn drop_losers(database: &dyn Database, job: i64, part: u32) -> Result<(), Fault> {
+    let sql = "DELETE FROM verdict AS v WHERE job = ?1 AND part = ?2 AND number > (SELECT count(*) FROM verdict w WHERE \
+               w.job = v.job AND w.part = v.part AND w.first = v.first AND w.number < v.number)";
+    let values = [job.into(), part.into()];
     database.change(sql, &values)?;
     let sql = format!(
-        "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first IN (SELECT v.first {LAST} AND v.cross = ?2 AND \
-         (r.solutions <> v.solutions OR r.nodes <> v.nodes))"
+        "DELETE FROM record WHERE job = ?1 AND part = ?2 AND first IN (SELECT v.first {LAST} AND v.part = ?2 AND \
+         (r.solutions <> v.solutions OR r.work <> v.work))"
     );
     database.change(&sql, &values)
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use queens_ledger::store::{Block, CoverageChange, JobEntry, Record, SecondCount, Source, Verdict, Write};
-use queens_model::{Crosses, JobId, Name};
+use queens_model::{JobId, Name, PartRange};
 use queens_solver::Choice;
 use rusqlite::types::Value;
 
 use super::database::{Database, first};
 use super::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
     SOURCE, VERDICT, plan_digest,
 };
 use super::fault::Fault;
@@ -36,7 +36,7 @@ struct KnownJob {
 pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -> Result<(), Fault> {
     match write {
         Write::Blocked { block, blocked, reason } => {
-            self::blocked(database, block, *blocked, reason).map_err(|fault| fault.at(BLOCKED_WORKER))
+            self::blocked(database, block, *blocked, reason).map_err(|fault| fault.at(&BLOCKED_WORKER))
         }
         Write::Job(row) => {
             job(database, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
@@ -46,9 +46,9 @@ pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -
         }
         Write::Record { job, record: counted } => record(database, known, *job, counted)
             .map_err(|fault| fault.at(format_args!("record of job {job}, {}", counted.span))),
-        Write::Coverage { job, cross, change } => board(database, known, *job)
-            .and_then(|board| put_coverage(database, board, *job, *cross, change))
-            .map_err(|fault| fault.at(format_args!("coverage of job {job}, cross {cross}"))),
+        Write::Coverage { job, part, change } => board(database, known, *job)
+            .and_then(|board| put_coverage(database, board, *job, *part, change))
+            .map_err(|fault| fault.at(format_args!("coverage of job {job}, part {part}"))),
         Write::SecondCount { job, count } => second_count(database, known, *job, count)
             .map_err(|fault| fault.at(format_args!("second count of job {job}, {}", count.span))),
         Write::Verdict { job, verdict } => self::verdict(database, known, *job, verdict)
@@ -63,7 +63,7 @@ fn blocked(database: &dyn Database, block: &Block, blocked: bool, reason: &str) 
         let values = key.into_iter().chain([reason.to_owned().into()]).collect();
         return BLOCKED_WORKER.put(database, None, values);
     }
-    database.remove(BLOCKED_WORKER, key)
+    database.remove(&BLOCKED_WORKER, key)
 }
 
 fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
@@ -103,7 +103,7 @@ pub(crate) fn put_job(
     row: &JobEntry,
     plan: Option<(i64, i64)>,
 ) -> Result<(), Fault> {
-    let crosses = row.terms.crosses.map(Crosses::range);
+    let part_range = row.terms.part_range.map(PartRange::range);
     let second_of = row.terms.second_of.map(|job| sql_integer("job", job.0)).transpose()?;
     let values = vec![
         sql_integer("job", row.id.0)?.into(),
@@ -115,15 +115,15 @@ pub(crate) fn put_job(
         sql_integer("milliseconds", row.active.as_millis())?.into(),
         sql_integer("number of verified records", row.n_verified)?.into(),
         sql_integer("number of disputed records", row.n_disputed)?.into(),
-        plan.map(|(n_crosses, _)| n_crosses).into(),
+        plan.map(|(n_parts, _)| n_parts).into(),
         row.priority.get().into(),
         row.paused.into(),
         plan.map(|(_, digest)| digest).into(),
         time("time when it was first counted", row.started_ms)?,
         time("time when it was over", row.finished_ms)?,
         row.method.name().to_owned().into(),
-        crosses.as_ref().map(|crosses| crosses.start).into(),
-        crosses.map(|crosses| crosses.end).into(),
+        part_range.as_ref().map(|part_range| part_range.start).into(),
+        part_range.map(|part_range| part_range.end).into(),
         row.terms.recount.ppm().into(),
         second_of.into(),
         seed_text(row.terms.seed).into(),
@@ -137,8 +137,8 @@ pub(crate) fn put_job(
 fn plan(database: &dyn Database, known: &mut Known, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
     let JobColumns { row, .. } = read::one_job(database, id)?.ok_or_else(|| no_job(id))?;
     let board = Board::of(&row);
-    let n_crosses = sql_integer("number of crosses", choices.len())?;
-    let plan = Some((n_crosses, plan_digest(board, choices)));
+    let n_parts = sql_integer("number of parts", choices.len())?;
+    let plan = Some((n_parts, plan_digest(board, choices)));
     put_job(database, &row, plan)?;
     known.jobs.insert(id, KnownJob { board, plan });
     let job = sql_integer("job", id.0)?;
@@ -151,11 +151,11 @@ fn plan(database: &dyn Database, known: &mut Known, id: JobId, choices: &[Choice
             n_subproblems.into(),
             choice.work.to_string().into(),
         ];
-        PLAN_CROSS.put(database, Some(board), values)?;
+        PLAN_PART.put(database, Some(board), values)?;
     }
-    let delete = "DELETE FROM plan_cross WHERE job = ?1 AND number >= ?2";
-    let problem = || format!("job {id} has records of crosses past the {n_crosses} of its plan");
-    related(database.change(delete, &[job.into(), n_crosses.into()]), problem)
+    let delete = "DELETE FROM plan_part WHERE job = ?1 AND number >= ?2";
+    let problem = || format!("job {id} has records of parts past the {n_parts} of its plan");
+    related(database.change(delete, &[job.into(), n_parts.into()]), problem)
 }
 
 /// Updates the coverage of a part.
@@ -163,28 +163,28 @@ pub(crate) fn put_coverage(
     database: &dyn Database,
     board: Board,
     id: JobId,
-    cross: u32,
+    part: u32,
     change: &CoverageChange,
 ) -> Result<(), Fault> {
     let job = sql_integer("job", id.0)?;
     let values = vec![
         job.into(),
-        cross.into(),
+        part.into(),
         sql_integer("number of subproblems", change.extent.n_numbers)?.into(),
         change.solutions.to_string().into(),
-        change.nodes.to_string().into(),
+        change.work.to_string().into(),
         sql_integer("number of ranges", change.extent.n_ranges)?.into(),
         change.extent.fingerprint.cast_signed().into(),
     ];
-    put_related(&COVERAGE, database, board, values, || no_cross(id, cross))?;
+    put_related(&COVERAGE, database, board, values, || no_part(id, part))?;
     for &(first, until) in &change.ranges {
         let first = sql_integer("subproblem", first)?;
         if let Some(until) = until {
             let until = sql_integer("subproblem", until)?;
-            let values = vec![job.into(), cross.into(), first.into(), until.into()];
-            put_related(&COVERAGE_RANGE, database, board, values, || no_cross(id, cross))?;
+            let values = vec![job.into(), part.into(), first.into(), until.into()];
+            put_related(&COVERAGE_RANGE, database, board, values, || no_part(id, part))?;
         } else {
-            database.remove(COVERAGE_RANGE, vec![job.into(), cross.into(), first.into()])?;
+            database.remove(&COVERAGE_RANGE, vec![job.into(), part.into(), first.into()])?;
         }
     }
     Ok(())
@@ -196,16 +196,16 @@ fn record(database: &dyn Database, known: &mut Known, job: JobId, record: &Recor
     let span = record.span;
     let values = vec![
         sql_integer("job", job.0)?.into(),
-        span.cross().into(),
+        span.part().into(),
         sql_integer("subproblem", span.from())?.into(),
         sql_integer("subproblem", span.to())?.into(),
         sql_integer("number of solutions", record.count.solutions)?.into(),
-        sql_integer("number of nodes", record.count.nodes)?.into(),
+        sql_integer("number of nodes", record.count.work)?.into(),
         sql_integer("microseconds", record.duration.as_micros())?.into(),
         sql_integer("lease", record.lease.0)?.into(),
         source.into(),
     ];
-    put_related(&RECORD, database, board, values, || no_cross(job, span.cross()))
+    put_related(&RECORD, database, board, values, || no_part(job, span.part()))
 }
 
 fn second_count(
@@ -219,17 +219,17 @@ fn second_count(
     let span = counted.span;
     let values = vec![
         sql_integer("job", job.0)?.into(),
-        span.cross().into(),
+        span.part().into(),
         sql_integer("subproblem", span.from())?.into(),
         counted.source.party.to_string().into(),
         sql_integer("subproblem", span.to())?.into(),
         sql_integer("number of solutions", counted.count.solutions)?.into(),
-        sql_integer("number of nodes", counted.count.nodes)?.into(),
+        sql_integer("number of nodes", counted.count.work)?.into(),
         sql_integer("microseconds", counted.duration.as_micros())?.into(),
         source.into(),
         sql_integer("time of a second count", counted.at_ms)?.into(),
     ];
-    put_related(&SECOND_COUNT, database, board, values, || no_cross(job, span.cross()))
+    put_related(&SECOND_COUNT, database, board, values, || no_part(job, span.part()))
 }
 
 fn verdict(database: &dyn Database, known: &mut Known, job: JobId, verdict: &Verdict) -> Result<(), Fault> {
@@ -238,19 +238,19 @@ fn verdict(database: &dyn Database, known: &mut Known, job: JobId, verdict: &Ver
     let span = verdict.span;
     let values = vec![
         sql_integer("job", job.0)?.into(),
-        span.cross().into(),
+        span.part().into(),
         sql_integer("subproblem", span.from())?.into(),
         verdict.number.into(),
         sql_integer("subproblem", span.to())?.into(),
         sql_integer("time of a verdict", verdict.at_ms)?.into(),
         sql_integer("number of solutions", verdict.count.solutions)?.into(),
-        sql_integer("number of nodes", verdict.count.nodes)?.into(),
+        sql_integer("number of nodes", verdict.count.work)?.into(),
         sources[0].into(),
         sql_integer("number of solutions", verdict.lost.solutions)?.into(),
-        sql_integer("number of nodes", verdict.lost.nodes)?.into(),
+        sql_integer("number of nodes", verdict.lost.work)?.into(),
         sources[1].into(),
     ];
-    put_related(&VERDICT, database, board, values, || no_cross(job, span.cross()))
+    put_related(&VERDICT, database, board, values, || no_part(job, span.part()))
 }
 
 fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {
@@ -302,12 +302,12 @@ fn no_job(job: JobId) -> Fault {
     Fault::Damaged(format!("there is no job {job}"))
 }
 
-fn no_cross(job: JobId, cross: u32) -> String {
-    format!("job {job} has no cross {cross}")
+fn no_part(job: JobId, part: u32) -> String {
+    format!("job {job} has no part {part}")
 }
 
 fn put_related(
-    table: &Table,
+    table: &'static Table,
     database: &dyn Database,
     board: Board,
     values: Vec<Value>,

@@ -17,7 +17,7 @@ pub struct CountedBy {
     /// The number of its records.
     pub n_records: u64,
     /// Their work.
-    pub nodes: u128,
+    pub work: u128,
     /// The time of its threads, summed.
     pub core_time: Duration,
 }
@@ -33,11 +33,11 @@ pub fn counted_by(dir: &Path, job: JobId) -> Result<Vec<CountedBy>, StoreError> 
     let counted = |(source, sum): (Source, Sum)| CountedBy {
         source,
         n_records: sum.n_records,
-        nodes: sum.nodes,
+        work: sum.work,
         core_time: Duration::from_micros(sum.time_us),
     };
     let mut all: Vec<CountedBy> =
         read.map_err(|fault| fault.of_opening(dir))?.into_iter().map(counted).collect();
-    all.sort_by(|a, b| (b.nodes, &a.source.name).cmp(&(a.nodes, &b.source.name)));
+    all.sort_by(|a, b| (b.work, &a.source.name).cmp(&(a.work, &b.source.name)));
     Ok(all)
 }

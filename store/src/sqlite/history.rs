@@ -17,6 +17,9 @@ use crate::history::{Change, History, NotKept, Past};
 use crate::sql::fault::Fault;
 use crate::sql::history::{read_past, write_change};
 
+/// SQL that creates the tables of the history.
+pub const HISTORY_TABLES: &str = include_str!("history.sql");
+
 /// The name of the history database in a data directory.
 pub const HISTORY: &str = "history.db";
 
@@ -118,7 +121,7 @@ impl History for HistoryFile {
                 "history is damaged: what could be read is kept. No count depends on it"
             );
             if let Err(error) = self.remove() {
-                warn!(file, %error, "what is damaged can't be removed");
+                warn!(file, %error, "the damaged history can't be removed");
             }
             return Past { is_stored: false, ..past };
         }
@@ -149,7 +152,7 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if n_tables == 0 {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(include_str!("history.sql"))?;
+        transaction.execute_batch(HISTORY_TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
         return Ok(transaction.commit()?);
@@ -202,7 +205,7 @@ mod tests {
             number,
             end_ms: 900,
             measured_ms: 800,
-            nodes: 1 << 60,
+            work: 1 << 60,
             billionths: 999_999_999,
         };
         let event = |number| Event {

@@ -9,7 +9,7 @@ CREATE TABLE point (
     job         INTEGER NOT NULL,    -- from 2^62 on: the fleet's by search, by halves, and milliseconds of its workers
     end_ms      INTEGER NOT NULL,    -- last measurement, in milliseconds after the start of the step
     measured_ms INTEGER NOT NULL,    -- measured milliseconds; in the rest, nobody counted or nobody measured
-    nodes       INTEGER NOT NULL,    -- work recorded in that time: nodes, or units of halves
+    work        INTEGER NOT NULL,    -- work recorded in that time: nodes by search, units by halves
     billionths  INTEGER NOT NULL,    -- recorded share of the job's work at the end
     digest      INTEGER NOT NULL,
     PRIMARY KEY (step, number, job)

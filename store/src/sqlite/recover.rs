@@ -23,13 +23,13 @@ pub enum RecoverError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The new directory is not empty.
-    #[error("'{}' is not empty: what is recovered needs a directory of its own", .0.display())]
+    #[error("'{}' is not empty: recovery needs a new directory", .0.display())]
     Occupied(PathBuf),
     /// The new directory would lie inside the damaged one.
     #[error("'{}' is in the damaged directory, in which nothing is written: name another one", .0.display())]
     Inside(PathBuf),
     /// No row is valid.
-    #[error("nothing in {0} proves itself: it is no database of this program; only a backup helps")]
+    #[error("nothing in {0} can be proved: it is not a database of this program; only a backup helps")]
     Nothing(StoreName),
     /// The new directory can't be written.
     #[error("failed to write '{}': {reason}", path.display())]

@@ -13,7 +13,7 @@ use crate::clock::unix_ms;
 use crate::seed;
 use crate::sql::audit::{RecomputedPlan, other_decomposition, pass};
 use crate::sql::digest::{
-    BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT, SOURCE, VERDICT,
+    BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT, SOURCE, VERDICT,
 };
 use crate::sql::fault::Fault;
 use crate::sql::read::{self, integer, sql_integer};
@@ -211,21 +211,21 @@ impl<'a> Salvage<'a> {
         }
         let recomputed = RecomputedPlan::of(row.n, row.method, self.pass(&row)?)
             .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-        let choices: Vec<Choice> = recomputed.plan.parts().iter().map(|cross| *cross.choice()).collect();
+        let choices: Vec<Choice> = recomputed.plan.parts().iter().map(|part| *part.choice()).collect();
         self.drop_foreign(id, &choices)?;
         write::put_job(self.connection, &row, None)?;
         let plan = Write::Plan { job: id, choices: choices.clone() };
         write::apply(self.connection, &mut Known::default(), &plan)?;
         let mut n_subproblems = 0;
-        for (cross, choice) in (0_u32..).zip(&choices) {
-            let is_counted = row.terms.crosses.is_none_or(|crosses| crosses.contains(cross));
+        for (part, choice) in (0_u32..).zip(&choices) {
+            let is_counted = row.terms.part_range.is_none_or(|parts| parts.contains(part));
             let n_counted = if is_counted { choice.n_subproblems } else { 0 };
-            self.drop_overlaps(id, cross, n_counted)?;
-            self.drop_unfounded(id, cross)?;
-            let found = Tally::of(self.connection, id, None, cross, choice.n_subproblems)?;
+            self.drop_overlaps(id, part, n_counted)?;
+            self.drop_unfounded(id, part)?;
+            let found = Tally::of(self.connection, id, None, part, choice.n_subproblems)?;
             if found.n_records > 0 {
                 let change = found.sum.change(found.sum.recorded.ranges().map(|range| range.start));
-                write::put_coverage(self.connection, board, id, cross, &change)?;
+                write::put_coverage(self.connection, board, id, part, &change)?;
             }
             job.n_records += found.n_records;
             job.n_recorded += u128::from(found.sum.recorded.len());
@@ -254,7 +254,7 @@ impl<'a> Salvage<'a> {
 
     /// Returns whether the job has rows in other tables.
     fn has_parts(&self, job: JobId) -> Result<bool, Fault> {
-        let sql = "SELECT EXISTS (SELECT job FROM plan_cross WHERE job = ?1 UNION ALL SELECT job FROM record WHERE job = ?1
+        let sql = "SELECT EXISTS (SELECT job FROM plan_part WHERE job = ?1 UNION ALL SELECT job FROM record WHERE job = ?1
                    UNION ALL SELECT job FROM second_count WHERE job = ?1 UNION ALL SELECT job FROM verdict WHERE job = ?1)";
         Ok(self.connection.query_row(sql, [sql_integer("job", job.0)?], |row| row.get(0))?)
     }
@@ -262,32 +262,32 @@ impl<'a> Salvage<'a> {
     /// Removes the stored plan, and the records of parts that the new plan lacks or has with another image.
     fn drop_foreign(&self, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
-        let drop_cross = "DELETE FROM record WHERE job = ?1 AND cross = ?2";
+        let drop_part = "DELETE FROM record WHERE job = ?1 AND part = ?2";
         let mut foreign = Vec::new();
-        read::select(self.connection, &PLAN_CROSS, "WHERE job = ?1", &[job.into()], |row| {
+        read::select(self.connection, &PLAN_PART, "WHERE job = ?1", &[job.into()], |row| {
             let number: usize = integer(row, "number", &"a plan")?;
             let image = read::choice(row, "a plan")?.image;
             if choices.get(number).is_some_and(|choice| choice.image != image) {
-                foreign.push(sql_integer("cross", number)?);
+                foreign.push(sql_integer("part", number)?);
             }
             Ok::<_, Fault>(())
         })?;
-        let mut drop = self.connection.prepare_cached(drop_cross)?;
+        let mut drop = self.connection.prepare_cached(drop_part)?;
         foreign.into_iter().try_for_each(|number| drop.execute((job, number)).map(|_| ()))?;
-        let n_crosses = sql_integer("number of crosses", choices.len())?;
+        let n_parts = sql_integer("number of parts", choices.len())?;
         for table in [&RECORD, &SECOND_COUNT, &VERDICT] {
-            let sql = format!("DELETE FROM {} WHERE job = ?1 AND (cross < 0 OR cross >= ?2)", table.name);
-            self.connection.execute(&sql, (job, n_crosses))?;
+            let sql = format!("DELETE FROM {} WHERE job = ?1 AND (part < 0 OR part >= ?2)", table.name);
+            self.connection.execute(&sql, (job, n_parts))?;
         }
-        self.connection.execute("DELETE FROM plan_cross WHERE job = ?1", [job])?;
+        self.connection.execute("DELETE FROM plan_part WHERE job = ?1", [job])?;
         Ok(())
     }
 
     /// Removes records of a part that lie outside of it or overlap an earlier one: copies of pages may differ in age.
-    fn drop_overlaps(&self, id: JobId, cross: u32, n_subproblems: u64) -> Result<(), Fault> {
+    fn drop_overlaps(&self, id: JobId, part: u32, n_subproblems: u64) -> Result<(), Fault> {
         let job = sql_integer("job", id.0)?;
         let (mut end, mut dropped) = (0, Vec::new());
-        let (rest, values) = ("WHERE job = ?1 AND cross = ?2 ORDER BY first", [job.into(), cross.into()]);
+        let (rest, values) = ("WHERE job = ?1 AND part = ?2 ORDER BY first", [job.into(), part.into()]);
         read::select(self.connection, &RECORD, rest, &values, |row| -> Result<(), Fault> {
             let place = "a record";
             let first: u64 = integer(row, "first", &place)?;
@@ -299,28 +299,28 @@ impl<'a> Salvage<'a> {
             }
             Ok(())
         })?;
-        let sql = "DELETE FROM record WHERE job = ?1 AND cross = ?2 AND first = ?3";
+        let sql = "DELETE FROM record WHERE job = ?1 AND part = ?2 AND first = ?3";
         let mut drop = self.connection.prepare_cached(sql)?;
-        Ok(dropped.into_iter().try_for_each(|first| drop.execute((job, cross, first)).map(|_| ()))?)
+        Ok(dropped.into_iter().try_for_each(|first| drop.execute((job, part, first)).map(|_| ()))?)
     }
 
     /// Removes records of a part that have lost a dispute since, and recounts and verdicts without a record.
-    fn drop_unfounded(&self, id: JobId, cross: u32) -> Result<(), Fault> {
-        verdicts::drop_losers(self.connection, sql_integer("job", id.0)?, cross)?;
+    fn drop_unfounded(&self, id: JobId, part: u32) -> Result<(), Fault> {
+        verdicts::drop_losers(self.connection, sql_integer("job", id.0)?, part)?;
         for table in [&SECOND_COUNT, &VERDICT] {
             let sql = format!(
-                "DELETE FROM {0} WHERE job = ?1 AND cross = ?2 AND NOT EXISTS (SELECT 1 FROM record WHERE job = ?1 \
-                 AND cross = ?2 AND record.first = {0}.first AND record.until = {0}.until)",
+                "DELETE FROM {0} WHERE job = ?1 AND part = ?2 AND NOT EXISTS (SELECT 1 FROM record WHERE job = ?1 \
+                 AND part = ?2 AND record.first = {0}.first AND record.until = {0}.until)",
                 table.name
             );
-            self.connection.prepare_cached(&sql)?.execute((sql_integer("job", id.0)?, cross))?;
+            self.connection.prepare_cached(&sql)?.execute((sql_integer("job", id.0)?, part))?;
         }
         Ok(())
     }
 }
 
 /// The tables with rows of jobs to keep. Coverage is summed again.
-const PARTS: [&Table; 4] = [&PLAN_CROSS, &RECORD, &SECOND_COUNT, &VERDICT];
+const PARTS: [&Table; 4] = [&PLAN_PART, &RECORD, &SECOND_COUNT, &VERDICT];
 
 /// The columns of the job table with the method, and with the first pass of a second one.
 const METHOD: usize = 15;

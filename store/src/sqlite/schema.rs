@@ -7,6 +7,9 @@ use crate::sql::fault::Fault;
 /// The application id, which distinguishes our databases from others. `file queens.db` shows it.
 pub(super) const APPLICATION_ID: u32 = u32::from_be_bytes(*b"NQns");
 
+/// SQL that creates the tables of a store.
+pub const TABLES: &str = include_str!("schema.sql");
+
 /// The version of the tables in `schema.sql`, the only one that this program uses. The first was 1.
 pub(super) const VERSION: i32 = 1;
 
@@ -39,7 +42,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), Fault> {
 /// Creates the tables in an empty database.
 pub(super) fn make(connection: &mut Connection) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(include_str!("schema.sql"))?;
+    transaction.execute_batch(TABLES)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)

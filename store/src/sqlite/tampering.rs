@@ -11,7 +11,7 @@ use super::tests::{audit_sample, count_eight, sample};
 use super::{SqliteStore, audit, recover};
 use crate::sql::database::Row;
 use crate::sql::digest::{
-    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_CROSS, RECORD, SECOND_COUNT,
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
     SOURCE, VERDICT, plan_digest,
 };
 use crate::sql::fault::Fault;
@@ -45,15 +45,15 @@ fn seal_sample(connection: &Connection) {
         && let (Ok(method), Ok(identity)) = (method.parse(), identity.parse())
     {
         let board = Board { identity, n, method, decomposition, is_second: false };
-        let mut statement = connection.prepare("SELECT * FROM plan_cross ORDER BY number").expect("SQL");
+        let mut statement = connection.prepare("SELECT * FROM plan_part ORDER BY number").expect("SQL");
         let mut rows = statement.query([]).expect("readable");
         let mut choices = Vec::new();
         while let Some(row) = rows.next().expect("readable") {
-            choices.extend(read::choice(&Row::Sqlite(row), "a cross").ok());
+            choices.extend(read::choice(&Row::Sqlite(row), "a part").ok());
         }
         let digest = plan_digest(board, &choices);
         connection.execute("UPDATE job SET plan_digest = ?1 WHERE id = 3", [digest]).expect("writes");
-        for table in [&PLAN_CROSS, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT] {
+        for table in [&PLAN_PART, &COVERAGE, &COVERAGE_RANGE, &RECORD, &SECOND_COUNT, &VERDICT] {
             _ = seal(connection, table, Some((JobId(3), board)));
         }
     }
@@ -93,7 +93,7 @@ fn reason(error: StoreError) -> String {
 const TABLES: [&Table; 10] = [
     &JOB_IDENTITY,
     &JOB,
-    &PLAN_CROSS,
+    &PLAN_PART,
     &COVERAGE,
     &COVERAGE_RANGE,
     &SOURCE,
@@ -152,20 +152,20 @@ fn rows_can_not_take_the_place_of_others() {
         assert_eq!(tampered(sql, false).1, expected);
     }
     check(
-        "UPDATE coverage SET cross = 2 - cross + 10; UPDATE coverage SET cross = cross - 10",
-        "coverage of job 3, cross 0: its digest is not that of its content",
+        "UPDATE coverage SET part = 2 - part + 10; UPDATE coverage SET part = part - 10",
+        "coverage of job 3, part 0: its digest is not that of its content",
     );
     check(
-        "UPDATE coverage_range SET cross = 1 WHERE cross = 0",
-        "recorded ranges of job 3, cross 1, from 0: its digest is not that of its content",
+        "UPDATE coverage_range SET part = 1 WHERE part = 0",
+        "recorded ranges of job 3, part 1, from 0: its digest is not that of its content",
     );
     check(
-        "UPDATE record SET cross = 1 WHERE cross = 0",
-        "job 3, cross 0: subproblems without a record: '0..40', records not in the coverage: ''",
+        "UPDATE record SET part = 1 WHERE part = 0",
+        "job 3, part 0: subproblems without a record: '0..40', records not in the coverage: ''",
     );
     check(
-        "UPDATE record SET cross = 0 WHERE first = 60",
-        "record of job 3, cross 0, 60..100: its digest is not that of its content",
+        "UPDATE record SET part = 0 WHERE first = 60",
+        "record of job 3, part 0, 60..100: its digest is not that of its content",
     );
     // The job gets another board and a valid digest: the digests of its rows are then wrong.
     let dir = sample();
@@ -173,7 +173,7 @@ fn rows_can_not_take_the_place_of_others() {
     connection.execute_batch("UPDATE job SET decomposition = decomposition + 1").expect("writes");
     seal(&connection, &JOB, None).expect("writes");
     drop(connection);
-    let expected = "plan of job 3, cross 0: its digest is not that of its content";
+    let expected = "plan of job 3, part 0: its digest is not that of its content";
     assert_eq!(reason(audit_sample(dir.path()).expect_err("refused")), expected);
 }
 
@@ -205,51 +205,48 @@ fn loading_finds_what_cannot_be() {
         "UPDATE job SET decomposition = 4294967296 WHERE id = 3",
         "job 3: decomposition 4294967296 is out of range",
     );
-    check("UPDATE job SET n_crosses = NULL WHERE id = 3", "job 3 has half a plan");
-    check("UPDATE job SET n_crosses = 7 WHERE id = 3", "job 3 has 7 crosses, but 6 are there");
-    check("DELETE FROM plan_cross WHERE number = 4", "plan of job 3, cross 4 is missing, 5 comes next");
-    check("UPDATE plan_cross SET image = 8 WHERE number = 4", "plan of job 3, cross 4: there is no image 8");
+    check("UPDATE job SET n_parts = NULL WHERE id = 3", "job 3 has half a plan");
+    check("UPDATE job SET n_parts = 7 WHERE id = 3", "job 3 has 7 parts, but 6 are there");
+    check("DELETE FROM plan_part WHERE number = 4", "plan of job 3, part 4 is missing, 5 comes next");
+    check("UPDATE plan_part SET image = 8 WHERE number = 4", "plan of job 3, part 4: there is no image 8");
     check(
-        "UPDATE plan_cross SET n_subproblems = -1",
-        "plan of job 3, cross 0: n_subproblems -1 is out of range",
+        "UPDATE plan_part SET n_subproblems = -1",
+        "plan of job 3, part 0: n_subproblems -1 is out of range",
     );
     check(
-        "UPDATE plan_cross SET work = '1e9'",
-        "plan of job 3, cross 0: work '1e9': invalid digit found in string",
+        "UPDATE plan_part SET work = '1e9'",
+        "plan of job 3, part 0: work '1e9': invalid digit found in string",
     );
-    check(
-        "UPDATE coverage SET cross = 6 WHERE cross = 2",
-        "coverage of job 3, cross 6: the plan has 6 crosses",
-    );
+    check("UPDATE coverage SET part = 6 WHERE part = 2", "coverage of job 3, part 6: the plan has 6 parts");
     check(
         "UPDATE coverage_range SET until = 30 WHERE first = 30",
-        "recorded ranges of job 3, cross 2, from 30: it is empty, or meets the one before it",
+        "recorded ranges of job 3, part 2, from 30: it is empty, or meets the one before it",
     );
     check(
         "UPDATE coverage_range SET until = 60 WHERE first = 30",
-        "recorded ranges of job 3, cross 2, from 60: it is empty, or meets the one before it",
+        "recorded ranges of job 3, part 2, from 60: it is empty, or meets the one before it",
     );
     check(
         "UPDATE coverage_range SET until = 39 WHERE first = 30",
-        "coverage of job 3, cross 2: it should be 50 subproblems in 2 ranges, but 49 in 2 are there, or others",
+        "coverage of job 3, part 2: it should be 50 subproblems in 2 ranges, but 49 in 2 are there, or others",
     );
     check(
         "UPDATE coverage_range SET until = 41 WHERE first = 30;
          UPDATE coverage_range SET until = 99 WHERE first = 60",
-        "coverage of job 3, cross 2: it should be 50 subproblems in 2 ranges, but 50 in 2 are there, or others",
+        "coverage of job 3, part 2: it should be 50 subproblems in 2 ranges, but 50 in 2 are there, or others",
     );
-    check("DELETE FROM coverage WHERE cross = 2", "coverage of job 3, cross 2 has ranges, but no sums");
+    check("DELETE FROM coverage WHERE part = 2", "coverage of job 3, part 2 has ranges, but no sums");
     check(
-        "INSERT INTO record SELECT 9, cross, first, until, 0, 0, 0, 0, 1, 0 FROM record LIMIT 1",
+        "INSERT INTO record SELECT 9, part, first, until, 0, 0, 0, 0, 1, 0 FROM record LIMIT 1",
         "table record has rows of job 9, which is not there",
     );
     check(
         "UPDATE coverage SET solutions = '-1'",
-        "coverage of job 3, cross 0: solutions '-1': invalid digit found in string",
+        "coverage of job 3, part 0: solutions '-1': invalid digit found in string",
     );
     check(
-        "UPDATE coverage SET nodes = ''",
-        "coverage of job 3, cross 0: nodes '': cannot parse integer from empty string",
+        "UPDATE coverage SET work = ''",
+        "coverage of job 3, part 0: nodes '': cannot parse integer from empty string",
     );
 }
 
@@ -262,48 +259,48 @@ fn auditing_finds_what_does_not_add_up() {
     check("SELECT 1", "fine");
     check(
         "UPDATE record SET until = 21 WHERE first = 0",
-        "record of job 3, cross 0: 20..40 overlaps the record before it, which ends at 21",
+        "record of job 3, part 0: 20..40 overlaps the record before it, which ends at 21",
     );
     check(
         "UPDATE record SET until = 101 WHERE first = 60",
-        "record of job 3, cross 2: 60..101 goes past its 100 subproblems",
+        "record of job 3, part 2: 60..101 goes past its 100 subproblems",
     );
     check(
         "UPDATE record SET first = 19 WHERE first = 20",
-        "record of job 3, cross 0: 19..40 overlaps the record before it, which ends at 20",
+        "record of job 3, part 0: 19..40 overlaps the record before it, which ends at 20",
     );
     check("UPDATE record SET until = 20 WHERE first = 20", "CHECK constraint failed in record");
     check(
         "UPDATE record SET first = 21 WHERE first = 20",
-        "job 3, cross 0: subproblems without a record: '20..21', records not in the coverage: ''",
+        "job 3, part 0: subproblems without a record: '20..21', records not in the coverage: ''",
     );
     check(
-        "DELETE FROM record WHERE cross = 2",
-        "job 3, cross 2: subproblems without a record: '30..40 60..100', records not in the coverage: ''",
+        "DELETE FROM record WHERE part = 2",
+        "job 3, part 2: subproblems without a record: '30..40 60..100', records not in the coverage: ''",
     );
     check(
-        "DELETE FROM coverage WHERE cross = 2; DELETE FROM coverage_range WHERE cross = 2",
-        "job 3, cross 2: subproblems without a record: '', records not in the coverage: '30..40 60..100'",
+        "DELETE FROM coverage WHERE part = 2; DELETE FROM coverage_range WHERE part = 2",
+        "job 3, part 2: subproblems without a record: '', records not in the coverage: '30..40 60..100'",
     );
     check(
         "UPDATE record SET solutions = solutions + 1 WHERE first = 60",
-        "job 3, cross 2: its records have 16 solutions, its coverage has 15",
+        "job 3, part 2: its records have 16 solutions, its coverage has 15",
     );
     check(
-        "UPDATE record SET nodes = nodes - 1 WHERE first = 60",
-        "job 3, cross 2: its records have 149 nodes, its coverage has 150",
+        "UPDATE record SET work = work - 1 WHERE first = 60",
+        "job 3, part 2: its records have 149 work, its coverage has 150",
     );
     check(
-        "UPDATE coverage SET solutions = '12' WHERE cross = 0",
-        "job 3, cross 0: its records have 11 solutions, its coverage has 12",
+        "UPDATE coverage SET solutions = '12' WHERE part = 0",
+        "job 3, part 0: its records have 11 solutions, its coverage has 12",
     );
     check(
         "INSERT INTO coverage VALUES (3, 5, 0, '1', '0', 0, 0, 0)",
-        "job 3, cross 5: its records have 0 solutions, its coverage has 1",
+        "job 3, part 5: its records have 0 solutions, its coverage has 1",
     );
     check(
-        "UPDATE record SET cross = 6 WHERE first = 60",
-        "a row of table record belongs to a missing row of table plan_cross",
+        "UPDATE record SET part = 6 WHERE first = 60",
+        "a row of table record belongs to a missing row of table plan_part",
     );
     check(
         "UPDATE record SET source = 9 WHERE first = 60",
@@ -321,8 +318,8 @@ fn auditing_finds_what_does_not_add_up() {
         ),
     );
     check(
-        "UPDATE plan_cross SET n_subproblems = 101 WHERE number = 4",
-        "plan of job 3, cross 4: it should be image 0, 100 subproblems, work 1, and is image 0, 101 subproblems, work 1",
+        "UPDATE plan_part SET n_subproblems = 101 WHERE number = 4",
+        "plan of job 3, part 4: it should be image 0, 100 subproblems, work 1, and is image 0, 101 subproblems, work 1",
     );
 }
 
@@ -341,8 +338,8 @@ fn an_audit_knows_the_plans_of_boards() {
         assert!(refused.contains(expected), "{refused}");
         SqliteStore::open(dir.path()).expect("opens").load().expect("digests fit");
     }
-    check("UPDATE plan_cross SET work = '77' WHERE number = 4", "cross 4: it should be");
-    check("UPDATE plan_cross SET image = 1 - image WHERE number = 4", "cross 4: it should be");
+    check("UPDATE plan_part SET work = '77' WHERE number = 4", "part 4: it should be");
+    check("UPDATE plan_part SET image = 1 - image WHERE number = 4", "part 4: it should be");
 }
 
 /// A wrong total is no damage, but the audit reports it.
@@ -352,8 +349,8 @@ fn an_audit_knows_the_totals_of_boards() {
     count_eight(dir.path(), 0);
     assert_eq!(audit(dir.path()).expect("sound")[0].contradicted(), None);
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
-    let wrong = "UPDATE record SET solutions = solutions + 1 WHERE cross = 0;
-                 UPDATE coverage SET solutions = solutions + 1 WHERE cross = 0";
+    let wrong = "UPDATE record SET solutions = solutions + 1 WHERE part = 0;
+                 UPDATE coverage SET solutions = solutions + 1 WHERE part = 0";
     connection.execute_batch(wrong).expect("writes");
     seal_sample(&connection);
     drop(connection);

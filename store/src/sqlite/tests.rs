@@ -75,12 +75,12 @@ fn verdict(job: u64, span: (u32, u64, u64), [count, lost]: [Count; 2]) -> Write 
     Write::Verdict { job: JobId(job), verdict }
 }
 
-pub(super) fn coverage(job: u64, cross: u32, recorded: &str, sum: Count) -> Write {
-    let (solutions, nodes) = (sum.solutions.into(), sum.nodes.into());
+pub(super) fn coverage(job: u64, part: u32, recorded: &str, sum: Count) -> Write {
+    let (solutions, work) = (sum.solutions.into(), sum.work.into());
     let recorded = recorded.parse().expect("ranges");
-    let coverage = Coverage { recorded, solutions, nodes };
+    let coverage = Coverage { recorded, solutions, work };
     let change = coverage.change(coverage.recorded.ranges().map(|range| range.start));
-    Write::Coverage { job: JobId(job), cross, change }
+    Write::Coverage { job: JobId(job), part, change }
 }
 
 /// The artificial plan of job 3.
@@ -92,7 +92,7 @@ pub(super) fn choices() -> Vec<Choice> {
 /// Creates a directory with an unfinished job 3 (n = 6), to which tests add other jobs.
 pub(super) fn sample() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let count = |solutions, nodes| Count { solutions, nodes };
+    let count = |solutions, work| Count { solutions, work };
     let writes = [
         job(3, 6, Phase::Active),
         Write::Plan { job: JobId(3), choices: choices() },
@@ -117,7 +117,7 @@ pub(super) fn sample() -> TempDir {
 
 /// Audits such a directory.
 pub(super) fn audit_sample(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as crosses");
+    let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as parts");
     audit_against(dir, &|_, _| Some(RecomputedPlan { plan: plan.clone() }))
 }
 

@@ -28,15 +28,15 @@ const MOST_MIB: u64 = 512;
 
 /// Returns the counted work of job 1, in nodes, at the next change.
 fn news(guarded: &Guarded, operator: &Invited) -> (Instant, f64) {
-    let nodes = || {
+    let work = || {
         let status = guarded.queens(Some(operator), ["status", "1", "--output", "json"]);
         // Under attack, a call may need a retry.
         let answer = status.status.success().then(|| status.answer())?;
-        answer["nodes"].as_str()?.parse::<f64>().ok()
+        answer["work"].as_str()?.parse::<f64>().ok()
     };
-    let before = wait_until("an answer", nodes);
+    let before = wait_until("an answer", work);
     wait_at_most(Duration::from_secs(60), "progress", || {
-        let now = nodes().filter(|now| *now > before)?;
+        let now = work().filter(|now| *now > before)?;
         Some((Instant::now(), now))
     })
 }

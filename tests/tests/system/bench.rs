@@ -33,7 +33,7 @@ fn bench(n: u8, args: &[&str]) -> Value {
     let answer = json(&[&["bench", "--n", &n_text], args].concat());
     let board = BoardSize::new(n).expect("a board size");
     assert_eq!(answer["n"], n);
-    assert_eq!(answer["crosses"], crosses_in_counting_order(board).len());
+    assert_eq!(answer["parts"], crosses_in_counting_order(board).len());
     assert_eq!(answer["agrees"], true);
     assert!(number(&answer, "core_seconds") <= number(&answer, "projected_core_seconds"), "{answer}");
     let solutions: f64 = answer["solutions"].as_str().and_then(|text| text.parse().ok()).expect("decimal");
@@ -53,7 +53,7 @@ fn whole_boards_are_compared_with_the_published_counts() {
         let published = published(BoardSize::new(n).expect("a board size")).expect("it is small");
         assert_eq!(answer["solutions"], published.solutions.to_string());
         assert_eq!(answer["checked_against"], format!("the published count {}", published.solutions));
-        assert_eq!(answer["sample"], answer["crosses"]);
+        assert_eq!(answer["sample"], answer["parts"]);
         assert_eq!(answer["projected_core_seconds"], answer["core_seconds"]);
     }
 }
@@ -76,7 +76,7 @@ fn samples_are_the_same_each_time_with_every_kernel_and_are_recounted() {
             })
             .collect();
         for answer in &answers {
-            for field in ["solutions", "nodes"] {
+            for field in ["solutions", "work"] {
                 assert_eq!(answer[field], answers[0][field], "n = {n}, {field}");
             }
         }
@@ -90,7 +90,7 @@ fn a_bench_reads_well() {
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     let [what, counts, verdict, board] = lines[..] else { panic!("four lines: {outcome:?}") };
     let kernel = Kernel::best();
-    assert_eq!(what, format!("n = 12, 342 of 342 crosses, {kernel} kernel on 1 thread"));
+    assert_eq!(what, format!("n = 12, 342 of 342 parts, {kernel} kernel on 1 thread"));
     assert!(counts.starts_with("14200 weighted solutions, "), "{counts}");
     assert!(counts.contains(" ns per solution, ") && counts.ends_with(" ns per node"), "{counts}");
     assert_eq!(verdict, "agrees with the published count 14200");
@@ -163,7 +163,7 @@ fn the_largest_board_is_estimated_within_seconds_by_any_kernel() {
         let answer = estimate(32, &["--kernel", kernel.name(), "--method", "search"]);
         assert_eq!(answer["kernel"], kernel.name());
         assert_eq!(answer["published"], Value::Null);
-        assert!((1e23..1e24).contains(&number(&answer, "nodes")), "{answer}");
+        assert!((1e23..1e24).contains(&number(&answer, "work")), "{answer}");
     }
 }
 
@@ -172,12 +172,12 @@ fn an_estimate_reads_well() {
     let outcome = run(queens(["estimate", "20", "--cores", "10000", "--kernel", "portable"]));
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().collect();
-    let [core_time, wall_time, nodes, sample] = lines[..] else { panic!("four lines: {outcome:?}") };
+    let [core_time, wall_time, work, sample] = lines[..] else { panic!("four lines: {outcome:?}") };
     assert!(core_time.starts_with("Q(20): "), "{core_time}");
     assert!(core_time.ends_with(") by search with the portable kernel of this machine"), "{core_time}");
     assert!(wall_time.starts_with("10,000 cores: ") && wall_time.contains(" seconds ("), "{wall_time}");
-    assert!(nodes.ends_with("(published: 39029188884)"), "{nodes}");
-    assert!(sample.contains(" of 6078 crosses"), "{sample}");
+    assert!(work.ends_with("(published: 39029188884)"), "{work}");
+    assert!(sample.contains(" of 6078 parts"), "{sample}");
     let smallest = run(queens(["estimate", "1"])).stdout;
     assert!(smallest.contains("; 1 solution (published: 1)"), "{smallest}");
 }

@@ -197,7 +197,7 @@ fn completions_of_given_queens_are_counted() {
         let outcome = run(queens(["count", &n.to_string(), "--given", given, "--output", "json"]));
         let mut answer = outcome.answer();
         let fields = answer.as_object_mut().expect("an object");
-        for field in ["nodes", "seconds", "threads", "kernel"] {
+        for field in ["work", "seconds", "threads", "kernel"] {
             assert!(fields.remove(field).is_some(), "{outcome:?}");
         }
         let solutions = fields.remove("solutions").expect("counted");
@@ -326,7 +326,7 @@ fn wrong_usage_names_what_is_wrong() {
         (&["render", "8", "-o", "x.png", "--caption", "a"], &["caption", "SVG"]),
         (&["render", "8", "-o", "x.svg", "--caption", "a\nb"], &["--caption", "200 visible characters"]),
         (&["submit", "28..24"], &["'28..24'", "the smaller first", "24..28"]),
-        (&["submit", "16..17", "--crosses", "0..3"], &["--crosses", "16 to 17", "each by itself"]),
+        (&["submit", "16..17", "--parts", "0..3"], &["--parts", "16 to 17", "each by itself"]),
         (&["submit", "26..28"], &["n = 26 to 28", "core-years", "--yes"]),
         (&["jobs", "--state", "running,tired"], &["'tired'", "planning, queued, running, paused, done"]),
         (&["render", "8", "--all", "--fundamental"], &["--all", "--fundamental"]),

@@ -164,7 +164,7 @@ fn a_board_that_was_counted_twice_has_one_certificate() {
     );
     let passes = answer["parts"][0]["passes"].as_array().expect("passes");
     assert_eq!(passes.len(), 2);
-    assert_ne!(passes[0]["nodes"], passes[1]["nodes"]);
+    assert_ne!(passes[0]["work"], passes[1]["work"]);
     compare_with_python(&site.path().join("certificate"));
 }
 
@@ -181,10 +181,10 @@ fn what_was_counted_again_is_in_the_certificate() {
 fn sites_merge_what_each_has_counted() {
     let sites = [temp(), temp(), temp()];
     let all = certified(&sites[0], &[]);
-    let n_crosses = check(&all, &["--seconds", "0"]).answer()["crosses"].as_u64().expect("a number");
-    let (first, second) = ("0..100".to_owned(), format!("100..{n_crosses}"));
-    let first = certified(&sites[1], &["--crosses", &first]);
-    let second = certified(&sites[2], &["--crosses", &second]);
+    let n_parts = check(&all, &["--seconds", "0"]).answer()["crosses"].as_u64().expect("a number");
+    let (first, second) = ("0..100".to_owned(), format!("100..{n_parts}"));
+    let first = certified(&sites[1], &["--parts", &first]);
+    let second = certified(&sites[2], &["--parts", &second]);
     let part = check(&first, &["--share", "100"]).answer();
     assert_eq!((&part["is_whole"], &part["crosses_until"]), (&false.into(), &100.into()));
     let merge = |files: &[&Path], out: &Path| {
@@ -203,7 +203,7 @@ fn sites_merge_what_each_has_counted() {
     let overlap = merge(&[&all, &first], &other);
     assert!(overlap.complaint(1).contains("overlap: crosses"), "{overlap:?}");
     let far = temp();
-    let third = certified(&far, &["--crosses", "101..103"]);
+    let third = certified(&far, &["--parts", "101..103"]);
     let gap = merge(&[&first, &third], &other);
     assert!(gap.complaint(1).contains("a gap: crosses 100..101 are in no part"), "{gap:?}");
     assert!(!other.exists());
@@ -226,10 +226,10 @@ fn compare_with_python(file: &Path) {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let mut lines = Vec::new();
     for (number, pass) in (1..).zip(answer["parts"][0]["passes"].as_array().expect("passes")) {
-        let [solutions, nodes] = ["solutions", "nodes"].map(|field| text(&pass[field]));
+        let [solutions, work] = ["solutions", "work"].map(|field| text(&pass[field]));
         let (method, version) = (text(&pass["method"]), &pass["decomposition"]);
         lines.push(format!(
-            "pass {number} by {method} {version}: {} records, {solutions} solutions, {nodes} nodes",
+            "pass {number} by {method} {version}: {} records, {solutions} solutions, {work} nodes",
             pass["records"]
         ));
         lines.extend(pass["identity"].as_str().map(|identity| format!("pass {number} is job {identity}")));
@@ -256,7 +256,7 @@ fn the_certificate_in_the_repository_holds() {
     assert!(answer["sample"]["recounted"].as_u64().is_some_and(|n| n > 100), "{answer}");
     assert_eq!((&part["tells_parties"], &part["passes"][0]["identity"]), (&false.into(), &Value::Null));
     let text = run(queens(["check", path(&of_16()), "--seconds", "0"])).stdout;
-    for said in ["may be one person's", "may be of another job", "no part is on the word of one name"] {
+    for said in ["may belong to one person", "may be of another job", "no part is on the word of one name"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     // A share above zero draws at least one.

@@ -194,7 +194,7 @@ fn a_worker_that_leaves_without_a_connection_says_what_it_takes_along() {
     wait_until("records", || (coordinator.status(&job)["recorded"] != "0").then_some(()));
     coordinator.kill();
     let log = end(worker);
-    assert!(log.contains("what it counted since the last acknowledged report is lost"), "{log}");
+    assert!(log.contains("counts since the last acknowledged report are lost"), "{log}");
 }
 
 #[test]

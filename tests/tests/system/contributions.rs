@@ -8,8 +8,8 @@ use queens_tests::process::{Running, clean, wait_until};
 use queens_tests::{TempDir, binary};
 use serde_json::{Value, json};
 
-fn nodes(of: &Value) -> u128 {
-    of["nodes"].as_str().and_then(|nodes| nodes.parse().ok()).expect("a number of nodes")
+fn work(of: &Value) -> u128 {
+    of["work"].as_str().and_then(|work| work.parse().ok()).expect("a number of nodes")
 }
 
 #[test]
@@ -28,8 +28,8 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
     let status = coordinator.status(&job);
     let told = wait_until("what was kept before to be old", || {
         let told = told();
-        let all: u128 = told.as_array().expect("an array").iter().map(nodes).sum();
-        (all == nodes(&status)).then_some(told)
+        let all: u128 = told.as_array().expect("an array").iter().map(work).sum();
+        (all == work(&status)).then_some(told)
     });
     let told = told.as_array().expect("an array");
     let mut workers: Vec<&str> = told.iter().filter_map(|one| one["worker"].as_str()).collect();
@@ -46,9 +46,9 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
     let site = coordinator.http();
     let by_http = http::get(&site, &format!("/api/v1/jobs/{job}/contributions")).json();
     assert_eq!((&by_http["contributions"], &by_http["total"]), (&json!(told), &json!(2)));
-    let cross = http::get(&site, &format!("/api/v1/jobs/{job}/crosses/0")).json();
-    let counted_by = cross["counted_by"].as_array().expect("an array");
-    assert_eq!(counted_by.iter().map(nodes).sum::<u128>(), nodes(&cross), "{cross}");
+    let part = http::get(&site, &format!("/api/v1/jobs/{job}/parts/0")).json();
+    let counted_by = part["counted_by"].as_array().expect("an array");
+    assert_eq!(counted_by.iter().map(work).sum::<u128>(), work(&part), "{part}");
     assert_eq!(http::get(&site, "/api/v1/jobs/99/contributions").status, 404);
     let unknown = coordinator.queens(["contributions", "99"]);
     assert_eq!(unknown.complaint(1), "error: there is no job 99");
@@ -74,7 +74,7 @@ fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
     let counted_by = answer["counted_by"].as_array().expect("an array");
     let names: Vec<&Value> = counted_by.iter().map(|by| &by["worker"]).collect();
     assert_eq!(names, ["counter"]);
-    assert_eq!((&counted_by[0]["kernel"], nodes(&counted_by[0])), (&json!("portable"), nodes(&answer)));
+    assert_eq!((&counted_by[0]["kernel"], work(&counted_by[0])), (&json!("portable"), work(&answer)));
     let text = coordinator.queens(["count", "13"]).stdout;
     let last = text.lines().last().expect("three lines");
     assert!(last.ends_with(" s by counter (portable kernel)"), "{text}");

@@ -31,7 +31,7 @@ fn check_json(n: BoardSize, threads: usize) -> String {
     let mut answer = outcome.answer();
     let seconds = take(&mut answer, "seconds").as_f64().expect("a number");
     assert!((0.0..=outcome.elapsed.as_secs_f64()).contains(&seconds), "{outcome:?}");
-    let nodes = take(&mut answer, "nodes").as_str().expect("text").to_owned();
+    let work = take(&mut answer, "work").as_str().expect("text").to_owned();
     let published = published(n).expect("it is small");
     let expected = json!({
         "n": n.get(),
@@ -42,11 +42,11 @@ fn check_json(n: BoardSize, threads: usize) -> String {
         "kernel": Kernel::best().name(),
         "published": published.solutions.to_string(),
         "agrees": true,
-        "counted_now": nodes,
+        "counted_now": work,
     });
     assert!(take(&mut answer, "begun").as_str().is_some_and(|begun| begun.ends_with(" UTC")));
     assert_eq!(answer, expected);
-    nodes
+    work
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn answers_agree_with_the_published_counts_on_any_number_of_threads() {
     for n in BoardSize::range(0, 16) {
         let [one, two] = [1, 2].map(|threads| check_json(n, threads));
         assert_eq!(one, two, "nodes of n = {n} on one and two threads");
-        let nodes: u64 = one.parse().expect("decimal");
-        assert!(n.get() < 8 || nodes > nodes_before, "nodes of n = {n}");
-        nodes_before = nodes;
+        let work: u64 = one.parse().expect("decimal");
+        assert!(n.get() < 8 || work > nodes_before, "nodes of n = {n}");
+        nodes_before = work;
     }
 }
 
@@ -67,10 +67,10 @@ fn check_text(n: u8, expected: &str) {
     let outcome = count(n, &[]);
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().collect();
-    let [counts, published, nodes] = lines[..] else { panic!("three lines: {outcome:?}") };
+    let [counts, published, work] = lines[..] else { panic!("three lines: {outcome:?}") };
     assert_eq!(counts, expected);
     assert_eq!(published, "agrees with the published count");
-    assert!(nodes.contains(" nodes in ") || nodes.starts_with("1 node in "), "{nodes}");
+    assert!(work.contains(" nodes in ") || work.starts_with("1 node in "), "{work}");
 }
 
 #[test]

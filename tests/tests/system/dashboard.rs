@@ -123,7 +123,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     browser.wait_for("#workers", "first");
     browser.wait_for("#workers", "second");
     browser.wait_for("#workers", "portable");
-    browser.wait_for("#workers", "job 2, cross");
+    browser.wait_for("#workers", "job 2, part");
     keep(&browser, "workers");
     second.kill();
     browser.wait_until("it to go", "!document.querySelector('#workers').innerText.includes('second')");
@@ -148,7 +148,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
         true
     );
     browser.keys("#heat button[tabindex='0']", "\u{e007}");
-    browser.wait_for("#crosses", "cross ");
+    browser.wait_for("#parts", "part ");
     browser.wait_until("the curve", "document.querySelector('#chart .curve') !== null");
     keep(&browser, "job");
 
@@ -169,11 +169,11 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
         let worker = http::get(&site, "/api/v1/workers").json()["workers"][0]["counting"].clone();
         worker.is_object().then_some(worker)
     });
-    browser.go(&format!("/jobs/2/crosses/{}", counting["cross"]));
+    browser.go(&format!("/jobs/2/parts/{}", counting["part"]));
     browser.wait_for("#title", "of job 2: 22 queens");
     browser.wait_for("#weight", "it represents");
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");
-    keep(&browser, "cross");
+    keep(&browser, "part");
 
     // The browser reports only the errors that the test caused on the connection, and the confirmed dialogs.
     let expected = [
@@ -221,10 +221,10 @@ fn the_parts_of_halves_are_shown() {
     browser.wait_for("#unit", "can't be compared with the nodes of a search");
     browser.wait_until("the map", "document.querySelectorAll('#heat button').length > 6");
     browser.keys("#heat button[tabindex='0']", "\u{e007}");
-    browser.wait_for("#crosses", "part ");
-    browser.wait_for("#crosses", "upper half: ");
+    browser.wait_for("#parts", "part ");
+    browser.wait_for("#parts", "upper half: ");
     keep(&browser, "halves");
-    browser.go("/jobs/1/crosses/0?subproblem=1");
+    browser.go("/jobs/1/parts/0?subproblem=1");
     browser.wait_for("#title", "Part 0 of job 1: 13 queens");
     browser.wait_for("#columns", "(subproblem 1)");
     browser.wait_until("the board", "document.querySelector('#board').naturalWidth > 300");

@@ -71,7 +71,7 @@ fn a_directory_of_another_decomposition_is_refused() {
             "1, '00000000000000000000000000000002', 6, 999, '{phase}', 1795334184281, 22, 0, 0, 0, 0, 0, 4652117920338086427, NULL, NULL, \
              'search', NULL, NULL, 0, NULL, '00000000000000000000000000000001', NULL, NULL, NULL, {digest}"
         );
-        let tables = ["record", "coverage", "coverage_range", "plan_cross", "job", "job_identity"];
+        let tables = ["record", "coverage", "coverage_range", "plan_part", "job", "job_identity"];
         let drops = tables.map(|table| format!("DELETE FROM {table};")).concat();
         tamper(
             dir.path(),
@@ -300,12 +300,12 @@ fn a_changed_plan_is_refused() {
     running_of(17, dir.path()).kill();
     tamper(
         dir.path(),
-        "UPDATE plan_cross SET n_subproblems = 0 WHERE number NOT IN (SELECT cross FROM record)",
+        "UPDATE plan_part SET n_subproblems = 0 WHERE number NOT IN (SELECT part FROM record)",
     );
-    check_refusal(17, dir.path(), &["plan of job 1, cross", "its digest is not that of its content"]);
+    check_refusal(17, dir.path(), &["plan of job 1, part", "its digest is not that of its content"]);
     let mut check = clean(Command::new(binary("queens-coordinator")));
     check.args(["check", "--data-dir"]).arg(dir.path());
-    assert!(run(check).complaint(1).contains("plan of job 1, cross"));
+    assert!(run(check).complaint(1).contains("plan of job 1, part"));
 }
 
 #[test]
@@ -320,11 +320,11 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
 
     let [first, second] = [first, second].map(|outcome| outcome.answer());
     // The result is the same, although the second run counted nothing.
-    for field in ["solutions", "fundamental", "nodes", "kernel", "published", "agrees", "begun", "counted_by"]
+    for field in ["solutions", "fundamental", "work", "kernel", "published", "agrees", "begun", "counted_by"]
     {
         assert_eq!(first[field], second[field], "{field}");
     }
-    assert_eq!((&first["counted_now"], &first["threads"]), (&first["nodes"], &Value::from(1)));
+    assert_eq!((&first["counted_now"], &first["threads"]), (&first["work"], &Value::from(1)));
     assert_eq!((&second["counted_now"], &second["threads"]), (&Value::from("0"), &Value::from(0)));
     let [seconds, seconds_again] =
         [&first, &second].map(|answer| answer["seconds"].as_f64().expect("a number"));
@@ -336,7 +336,7 @@ fn a_done_directory_answers_at_once_and_counts_nothing() {
     let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
     assert!(audit.is_complete());
     assert_eq!(Value::from(audit.total.to_string()), first["solutions"]);
-    assert_eq!(Value::from(audit.nodes.to_string()), first["nodes"]);
+    assert_eq!(Value::from(audit.work.to_string()), first["work"]);
 }
 
 #[test]
@@ -363,5 +363,5 @@ fn a_done_directory_is_told_by_its_records_not_by_todays_flags() {
     let answer = run(count(12, dir.path(), &[])).answer();
     assert_eq!((&answer["kernel"], &answer["counted_now"]), (&"portable".into(), &"0".into()), "{answer}");
     assert_eq!(answer["counted_by"][0]["worker"], "local", "{answer}");
-    assert_eq!(answer["counted_by"][0]["nodes"], answer["nodes"], "{answer}");
+    assert_eq!(answer["counted_by"][0]["work"], answer["work"], "{answer}");
 }

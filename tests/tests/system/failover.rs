@@ -214,14 +214,14 @@ fn logging_worker(urls: &str, name: &str, dir: &Path) -> Service {
 /// Strikes a target with a fault.
 fn strike(
     chance: &mut Chance,
-    nodes: &mut [Node; 2],
+    work: &mut [Node; 2],
     workers: &mut [Service; 2],
     urls: &str,
     dir: &Path,
     postgres: &mut Postgres,
 ) -> String {
     let [number, other] = [(); 2].map(|()| usize::try_from(chance.within(0..=1)).expect("small"));
-    let (node, lasts) = (&mut nodes[number], Duration::from_millis(chance.within(500..=12_000)));
+    let (node, lasts) = (&mut work[number], Duration::from_millis(chance.within(500..=12_000)));
     let swallowed = |proxy: &Proxy| {
         proxy.swallow(true);
         thread::sleep(lasts);
@@ -279,12 +279,12 @@ fn any_faults_end_with_the_right_count() {
     let mut chance = Chance::seeded();
     _ = postgres.database("shared");
     let dir = TempDir::new().expect("a temporary directory");
-    let mut nodes =
+    let mut work =
         ["one", "other"].map(|name| Node::start(&dir.path().join(name), &postgres, "shared", None));
-    let urls = nodes.each_ref().map(|node| node.to_workers.url()).join(",");
+    let urls = work.each_ref().map(|node| node.to_workers.url()).join(",");
     let mut workers = ["anna", "bert"].map(|name| logging_worker(&urls, name, dir.path()));
     let submitted = wait_until("a coordinator to lead", || {
-        let answer = nodes[0].queens(&["submit", "19", "--yes"]);
+        let answer = work[0].queens(&["submit", "19", "--yes"]);
         answer.status.success().then_some(answer.stdout)
     });
     let is_done =
@@ -293,11 +293,11 @@ fn any_faults_end_with_the_right_count() {
     for number in 1..=MOST_FAULTS {
         let struck = Instant::now();
         while recorded(&postgres) <= before && !is_done(&postgres) {
-            let mut services = nodes.iter_mut().map(|node| &mut node.service).chain(&mut workers);
+            let mut services = work.iter_mut().map(|node| &mut node.service).chain(&mut workers);
             let has_ended = services.any(|service| !service.is_running());
             if has_ended || struck.elapsed() > LIMIT * 2 {
                 let what = if has_ended { "one has ended by itself" } else { "nothing is recorded any more" };
-                let services = nodes.iter().map(|node| &node.service).chain(&workers);
+                let services = work.iter().map(|node| &node.service).chain(&workers);
                 let logs: Vec<String> = services.map(Service::log).collect();
                 panic!("{what}; coordinators, then workers:\n{}", logs.join("\n\n"));
             }
@@ -307,14 +307,14 @@ fn any_faults_end_with_the_right_count() {
             break;
         }
         before = recorded(&postgres);
-        let what = strike(&mut chance, &mut nodes, &mut workers, &urls, dir.path(), &mut postgres);
+        let what = strike(&mut chance, &mut work, &mut workers, &urls, dir.path(), &mut postgres);
         say(&format!("fault {number}: {what}; {before} subproblems were recorded"));
         assert!(recorded(&postgres) >= before, "what was recorded is gone");
     }
     wait_at_most(Duration::from_secs(900), "all to be counted", || is_done(&postgres).then_some(()));
     let proof = proved(&postgres.address_of("shared"));
     assert!(proof.contains(": 4968057848 solutions"), "{submitted}: {proof}");
-    for node in &mut nodes {
+    for node in &mut work {
         let log = node.service.log();
         assert!(!log.contains("panicked") && !log.contains("damaged"), "{log}");
     }

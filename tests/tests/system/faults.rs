@@ -205,7 +205,7 @@ fn a_stopped_coordinator_goes_on() {
         scene.check_unfinished();
         if pause < LONG {
             wait_until("the log to say so", || {
-                scene.coordinator().log().contains("this process stood still").then_some(())
+                scene.coordinator().log().contains("this process was suspended").then_some(())
             });
             assert!(!scene.coordinator().log().contains("nothing was heard of the worker"));
         }

@@ -24,7 +24,7 @@ async fn idle(url: String, n_threads: u32) {
         build: "0".to_owned(),
         kernel: "none".to_owned(),
         threads: n_threads,
-        nodes_per_second: 1.0,
+        work_per_second: 1.0,
         ..pb::Hello::default()
     };
     let message = |message| pb::WorkerMessage { message: Some(message) };
@@ -69,7 +69,7 @@ fn check(n_threads: u32) {
     let solutions = published(BoardSize::new(N).expect("a board size")).expect("published").solutions;
     assert_eq!(status["solutions"], solutions.to_string());
     let log = coordinator.log();
-    assert!(log.contains("worker took too long for what it held"), "{log}");
+    assert!(log.contains("worker exceeded the deadline of its leases"), "{log}");
     queens_tests::say(&format!("{n_threads} threads: named by status: {named}, by doctor: {found}"));
 }
 

@@ -56,7 +56,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     for path in ["/nope", "/api", "/api/v1/jobs/7", "/api/v1/jobs/x", "/assets/", "/api/v1/jobs/7/cells"] {
         refused(&site.get(path), 404);
     }
-    for path in ["/jobs/7", "/jobs/x", "/jobs/7/crosses/1"] {
+    for path in ["/jobs/7", "/jobs/x", "/jobs/7/parts/1"] {
         let missing = site.get(path);
         assert_eq!(missing.status, 404, "{missing:?}");
         assert!(missing.body.contains("No such job") && missing.body.starts_with("<!doctype html>"));
@@ -96,7 +96,7 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     refused(&site.post("/api/v1/jobs/7/pause", "{}"), 404);
     refused(&site.post("/api/v1/jobs/7/pause", "[]"), 400);
     refused(&site.post("/api/v1/workers/block", r#"["a"]"#), 400);
-    for path in ["/api/v1/jobs/%ff", "/api/v1/jobs/1/crosses/%C3%28/board.svg", "/jobs/%80", "/%f8"] {
+    for path in ["/api/v1/jobs/%ff", "/api/v1/jobs/1/parts/%C3%28/board.svg", "/jobs/%80", "/%f8"] {
         let reason = refused(&site.get(path), 400);
         assert!(reason.contains("not UTF-8"), "{reason}");
     }
@@ -144,7 +144,7 @@ fn other_sites_pages_can_do_nothing() {
         (vec![], 415),
         (vec![JSON, ("Origin", "http://evil.example")], 403),
         (vec![JSON, ("Origin", "null")], 403),
-        (vec![JSON, ("Sec-Fetch-Site", "cross-site")], 403),
+        (vec![JSON, ("Sec-Fetch-Site", "part-site")], 403),
         (vec![JSON, ("Sec-Fetch-Site", "same-site")], 403),
         (vec![JSON, ("Host", "rebound.example:80"), ("Origin", "http://rebound.example:80")], 421),
     ] {
@@ -201,8 +201,8 @@ fn answers_are_as_the_document_says() {
         ("board/6?from=3&limit=4", "Search"),
         ("jobs/2/cells", "Cells"),
         ("jobs/2/contributions", "Contributions"),
-        ("jobs/2/crosses?limit=3", "Crosses"),
-        ("jobs/2/crosses/7?subproblem=1", "Explanation"),
+        ("jobs/2/parts?limit=3", "PartList"),
+        ("jobs/2/parts/7?subproblem=1", "Explanation"),
         ("events?job=2", "Events"),
         ("workers?sort=speed", "Workers"),
     ] {
@@ -216,24 +216,24 @@ fn answers_are_as_the_document_says() {
     let none = site.get("/api/v1/jobs/3/cells").json();
     check(&document, &none, "Cells");
     assert_eq!(none["cells"], json!([]));
-    let crosses = site.get("/api/v1/jobs/2/crosses?limit=1").json();
+    let parts = site.get("/api/v1/jobs/2/parts?limit=1").json();
     let cells = site.get("/api/v1/jobs/2/cells").json();
     let in_cells: u64 =
-        cells["cells"].as_array().expect("cells").iter().filter_map(|cell| cell["crosses"].as_u64()).sum();
-    assert_eq!(crosses["total"], in_cells, "each cross is in one cell");
-    let board = site.get("/api/v1/jobs/2/crosses/7/board.svg?subproblem=1");
+        cells["cells"].as_array().expect("cells").iter().filter_map(|cell| cell["parts"].as_u64()).sum();
+    assert_eq!(parts["total"], in_cells, "each part is in one cell");
+    let board = site.get("/api/v1/jobs/2/parts/7/board.svg?subproblem=1");
     assert_eq!(board.header("content-type"), Some("image/svg+xml"));
-    let explained = site.get("/api/v1/jobs/2/crosses/7?subproblem=1").json();
+    let explained = site.get("/api/v1/jobs/2/parts/7?subproblem=1").json();
     let n_queens: usize =
         ["counted", "prefix"].iter().filter_map(|part| explained[part].as_array()).map(Vec::len).sum();
     assert_eq!(board.body.matches("href=\"#queen\"").count(), n_queens);
-    refused(&site.get("/api/v1/jobs/2/crosses/99999"), 404);
+    refused(&site.get("/api/v1/jobs/2/parts/99999"), 404);
     for board in ["13", "0", "x", "6?from=-1"] {
         refused(&site.get(&format!("/api/v1/board/{board}")), 400);
     }
-    refused(&site.get("/api/v1/jobs/2/crosses/7?subproblem=99999999"), 404);
+    refused(&site.get("/api/v1/jobs/2/parts/7?subproblem=99999999"), 404);
     for (path, methods) in document["paths"].as_object().expect("paths") {
-        let path = path.replace("{job}", "1").replace("{cross}", "0");
+        let path = path.replace("{job}", "1").replace("{part}", "0");
         let answer = site.request("OPTIONS", &path, &[], "");
         let allowed: BTreeSet<String> =
             answer.header("allow").expect("methods").split(',').map(str::to_lowercase).collect();

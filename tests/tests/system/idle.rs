@@ -28,7 +28,7 @@ async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessa
         build: "0".to_owned(),
         kernel: "none".to_owned(),
         threads: 1,
-        nodes_per_second: 1e6,
+        work_per_second: 1e6,
         held: Vec::new(),
         ..pb::Hello::default()
     };

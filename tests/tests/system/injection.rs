@@ -54,12 +54,12 @@ fn job() -> pb::Job {
         n: 8,
         state: pb::JobState::Failed.into(),
         solutions: "0".to_owned(),
-        nodes: "0".to_owned(),
+        work: "0".to_owned(),
         subproblems: "9".to_owned(),
         recorded: "0".to_owned(),
-        work: "9".to_owned(),
-        work_recorded: "0".to_owned(),
-        failed_spans: 1,
+        estimated_work: "9".to_owned(),
+        estimated_work_recorded: "0".to_owned(),
+        failed: 1,
         failure: ODD.to_owned(),
         method: pb::Method::Search.into(),
         terms: Some(pb::Terms::default()),
@@ -172,8 +172,8 @@ impl Jobs for Liar {
         &self,
         _: Request<pb::GetRequest>,
     ) -> Result<Response<pb::ListContributionsResponse>, Status> {
-        let (worker, kernel, nodes) = (ODD.to_owned(), ODD.to_owned(), "1".to_owned());
-        let contribution = pb::Contribution { worker, kernel, spans: 1, nodes, time_us: 1 };
+        let (worker, kernel, work) = (ODD.to_owned(), ODD.to_owned(), "1".to_owned());
+        let contribution = pb::Contribution { worker, kernel, spans: 1, work, time_us: 1 };
         self.answer(pb::ListContributionsResponse { contributions: vec![contribution] })
     }
 
@@ -193,7 +193,7 @@ impl Jobs for Liar {
         &self,
         _: Request<pb::GetProgressHistoryRequest>,
     ) -> Result<Response<pb::ProgressHistory>, Status> {
-        let rate = |nodes_per_second| pb::Rate { nodes_per_second: Some(nodes_per_second) };
+        let rate = |work_per_second| pb::Rate { work_per_second: Some(work_per_second) };
         let rates = vec![rate(f64::MAX), rate(0.0)];
         let group = pb::PartGroup { parts: u32::MAX, done: u32::MAX, begun: 0, fraction: 1.0 };
         let groups = vec![group; 4096];
@@ -205,7 +205,7 @@ impl Jobs for Liar {
         _: Request<pb::ListVerdictsRequest>,
     ) -> Result<Response<pb::ListVerdictsResponse>, Status> {
         let odd = || ODD.to_owned();
-        let span = Some(pb::Span { cross: 1, from: 0, to: 1 });
+        let span = Some(pb::Span { part: 1, from: 0, to: 1 });
         let (worker, kernel, lost_worker, lost_kernel) = (odd(), odd(), odd(), odd());
         let verdict =
             pb::Verdict { span, worker, kernel, lost_worker, lost_kernel, ..pb::Verdict::default() };

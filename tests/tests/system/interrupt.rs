@@ -87,7 +87,7 @@ fn check_goes_on(dir: &Path) {
     let [audit] = &audits[..] else { panic!("one job: {audits:?}") };
     assert!(audit.is_complete());
     assert_eq!(Value::from(audit.total.to_string()), answer["solutions"]);
-    assert_eq!(Value::from(audit.nodes.to_string()), answer["nodes"]);
+    assert_eq!(Value::from(audit.work.to_string()), answer["work"]);
 }
 
 #[track_caller]

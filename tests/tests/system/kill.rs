@@ -133,5 +133,5 @@ fn twenty_kills_neither_lose_nor_repeat_anything() {
     let job = after.job.expect("it is done");
     assert!(job.is_complete());
     assert_eq!(Value::from(job.total.to_string()), answer["solutions"]);
-    assert_eq!(Value::from(job.nodes.to_string()), answer["nodes"]);
+    assert_eq!(Value::from(job.work.to_string()), answer["work"]);
 }

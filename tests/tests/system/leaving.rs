@@ -81,7 +81,7 @@ async fn pretend(
         build: "0".to_owned(),
         kernel: "none".to_owned(),
         threads: 1,
-        nodes_per_second: 1e6,
+        work_per_second: 1e6,
         ..pb::Hello::default()
     };
     let message = pb::WorkerMessage { message: Some(Message::Hello(hello)) };

@@ -196,14 +196,14 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     browser.go("/workers?sort=colour");
     browser.wait_for("#refused", "colour");
     browser.go("/workers");
-    browser.wait_for("#workers", "job 3, cross");
+    browser.wait_for("#workers", "job 3, part");
     keep(&browser, "list-of-workers");
 
     // A worker's own page.
     browser.click("#workers a");
     browser.wait_for("#title", "anna");
     browser.wait_for("#all", "ready");
-    browser.wait_for("#all", "job 3, cross");
+    browser.wait_for("#all", "job 3, part");
     browser.wait_for("#jobs", "of the recorded work");
     browser.wait_for("#events", "anna joined");
     browser.click("button[aria-label='Block anna']");

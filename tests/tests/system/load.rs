@@ -328,14 +328,14 @@ fn check_records(data_dir: &Path, acknowledged: &[Span]) {
     assert_eq!(jobs.len(), 1);
     let mut recorded: BTreeMap<i64, Intervals> = BTreeMap::new();
     for record in records(data_dir).expect("readable") {
-        let (_, cross, first, until) = record.span;
+        let (_, part, first, until) = record.span;
         assert_eq!((record.count.0, record.count.1), (until - first, 3 * (until - first)), "{record:?}");
-        recorded.entry(cross).or_default().insert(first.unsigned_abs()..until.unsigned_abs());
+        recorded.entry(part).or_default().insert(first.unsigned_abs()..until.unsigned_abs());
     }
     assert!(!acknowledged.is_empty());
     for span in acknowledged {
-        let cross = recorded.get(&span.cross().into()).expect("acknowledged, so it is recorded");
-        assert!(cross.contains(&(span.from()..span.to())), "{span} was acknowledged and is not recorded");
+        let part = recorded.get(&span.part().into()).expect("acknowledged, so it is recorded");
+        assert!(part.contains(&(span.from()..span.to())), "{span} was acknowledged and is not recorded");
     }
 }
 

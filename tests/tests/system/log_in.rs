@@ -88,7 +88,7 @@ fn requests() -> Vec<(String, String)> {
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
     });
-    let pages = ["/", "/workers", "/board", "/audit", "/login", "/jobs/{job}", "/jobs/{job}/crosses/{cross}"];
+    let pages = ["/", "/workers", "/board", "/audit", "/login", "/jobs/{job}", "/jobs/{job}/parts/{part}"];
     described.chain(pages.map(|path| ("GET".to_owned(), path.to_owned()))).collect()
 }
 
@@ -101,7 +101,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
     let requests = requests();
     assert!(requests.len() >= 36, "{}", requests.len());
     for (method, template) in requests {
-        let path = template.replace("{job}", "0").replace("{cross}", "0");
+        let path = template.replace("{job}", "0").replace("{part}", "0");
         let ask = |token: Option<&str>| {
             let bearer = token.map(|token| format!("Bearer {token}"));
             let mut headers = vec![("Content-Type", "application/json")];
@@ -129,7 +129,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
 fn who_is_not_logged_in_sees_the_page_for_that_and_nothing_else() {
     let site = Site::start();
     let html = [("Accept", "text/html,application/xhtml+xml")];
-    for path in ["/", "/workers", "/jobs/1", "/jobs/1/crosses/0"] {
+    for path in ["/", "/workers", "/jobs/1", "/jobs/1/parts/0"] {
         let answer = site.ask("GET", path, None, &html, "");
         assert_eq!((answer.status, answer.header("location")), (303, Some("/login")), "{path}");
     }

@@ -111,7 +111,7 @@ async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
         build: "0".to_owned(),
         kernel: "portable".to_owned(),
         threads: 1,
-        nodes_per_second: 1e6,
+        work_per_second: 1e6,
         ..pb::Hello::default()
     };
     let hello = pb::WorkerMessage { message: Some(Message::Hello(hello)) };
@@ -210,18 +210,18 @@ fn speeds_are_told_by_each_method() {
         Some(workers[0].clone()).filter(|worker| worker["speed_by"]["halves"].as_f64() > Some(0.0))
     });
     assert_eq!(told["speed_by"]["search"], 0.0, "{told}");
-    assert_eq!(told["speed_by"]["halves"], told["nodes_per_second"], "{told}");
+    assert_eq!(told["speed_by"]["halves"], told["work_per_second"], "{told}");
     let in_hand = &told["counting"];
     assert_eq!((&in_hand["job"], &in_hand["method"]), (&job.into(), &"halves".into()), "{told}");
     let listed = coordinator.queens(["workers"]).stdout;
-    assert!(listed.contains(" M units/s") && !listed.to_lowercase().contains("nodes"), "{listed}");
+    assert!(listed.contains(" M units/s") && !listed.to_lowercase().contains("work"), "{listed}");
     let numbers = http::get(&coordinator.http(), "/metrics").body;
     let number = |name: &str| {
         let sample = numbers.lines().find_map(|line| line.strip_prefix(name)).expect(name);
         sample.trim().parse::<f64>().expect("a number")
     };
-    assert_eq!(number(r#"queens_nodes_total{method="search"}"#), 0.0);
-    assert!(number(r#"queens_nodes_total{method="halves"}"#) > 0.0);
+    assert_eq!(number(r#"queens_work_total{method="search"}"#), 0.0);
+    assert!(number(r#"queens_work_total{method="halves"}"#) > 0.0);
 }
 
 /// A subproblem of half boards shows the columns of each half, in two colours on its picture, and its queens next to
@@ -232,7 +232,7 @@ fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
     let scratch = TempDir::new().expect("a temporary directory");
     let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
     let job = coordinator.queens(["submit", "25", "--method", "halves", "--yes"]).stdout;
-    let path = |what: &str| format!("/api/v1/jobs/{}/crosses/3{what}", job.trim());
+    let path = |what: &str| format!("/api/v1/jobs/{}/parts/3{what}", job.trim());
     let told = wait_at_most(Duration::from_secs(60), "the plan", || {
         let answer = http::get(&coordinator.http(), &path("?subproblem=29"));
         (answer.status == 200).then(|| answer.json())

@@ -72,12 +72,12 @@ fn coordinator_and_worker_tell_their_numbers() {
     assert!(sample(&text, r#"queens_reports_total{outcome="accepted"}"#) > 0.0);
     assert!(sample(&text, "queens_report_seconds_count") > 0.0);
     assert!(sample(&text, "queens_commit_seconds_count") > 0.0);
-    let nodes = sample(&text, r#"queens_nodes_total{method="search"}"#);
-    assert_eq!(nodes, sample(&text, r#"queens_job_nodes{job="1",n="14",method="search"}"#));
+    let work = sample(&text, r#"queens_work_total{method="search"}"#);
+    assert_eq!(work, sample(&text, r#"queens_job_work{job="1",n="14",method="search"}"#));
     let Answer { status, body: of_worker, .. } = get(&cluster.worker_http, "/metrics");
     assert_eq!(status, 200);
     // With one worker and no fault, its counted work is the recorded work.
-    assert_eq!(sample(&of_worker, r#"queens_worker_nodes_total{method="search"}"#), nodes);
+    assert_eq!(sample(&of_worker, r#"queens_worker_work_total{method="search"}"#), work);
     assert_eq!(sample(&of_worker, "queens_worker_connected"), 1.0);
     let health = get(&cluster.worker_http, "/healthz");
     assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));

@@ -109,7 +109,7 @@ fn hello() -> pb::Hello {
         build: "0".to_owned(),
         kernel: "none".to_owned(),
         threads: 1,
-        nodes_per_second: 1e6,
+        work_per_second: 1e6,
         held: Vec::new(),
         ..pb::Hello::default()
     }
@@ -154,10 +154,10 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     let number = fixture.coordinator.submit(14);
     wait_until("the plan", || (fixture.coordinator.status(&number)["state"] == "queued").then_some(()));
     let job = identity(&fixture.scratch.path().join("data"), &number).expect("it is there");
-    let delta = |job: &[u8], cross, from, to, solutions| {
-        let span = Some(pb::Span { cross, from, to });
+    let delta = |job: &[u8], part, from, to, solutions| {
+        let span = Some(pb::Span { part, from, to });
         let delta =
-            pb::Delta { job: job.to_vec(), lease, span, solutions, nodes: 1, duration_us: 1, checksum: 0 };
+            pb::Delta { job: job.to_vec(), lease, span, solutions, work: 1, duration_us: 1, checksum: 0 };
         let delta = pb::Delta { checksum: checksum::of_delta(&delta), ..delta };
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
         vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
@@ -169,7 +169,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
     check_refused(&fixture, other, Code::FailedPrecondition, "decomposition version 99");
     let nobody = vec![Message::Hello(pb::Hello { threads: 0, ..hello.clone() })];
     check_refused(&fixture, nobody, Code::FailedPrecondition, "no threads");
-    let nan = vec![Message::Hello(pb::Hello { nodes_per_second: f64::NAN, ..hello.clone() })];
+    let nan = vec![Message::Hello(pb::Hello { work_per_second: f64::NAN, ..hello.clone() })];
     check_refused(&fixture, nan, Code::InvalidArgument, "NaN nodes per second are no speed");
     for odd in ["\u{7}", "", "a\u{202e}b", "a\u{200b}b", "a\u{2028}b", " a", "a ", &"a".repeat(101)]
         .map(str::to_owned)

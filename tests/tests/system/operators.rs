@@ -101,7 +101,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
     let other = coordinator.queens(["count", "12", "--output", "json"]).answer();
     assert_eq!(other["solutions"], solutions(12).as_str());
     let after = coordinator.status(&job);
-    for what in ["state", "recorded", "nodes", "seconds", "workers"] {
+    for what in ["state", "recorded", "work", "seconds", "workers"] {
         assert_eq!(after[what], before[what], "{after}");
     }
     check_says(&coordinator.queens(["resume", &job]), "job 1 is");
@@ -171,11 +171,11 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
     let drained = logging_worker(&coordinator, "drained", &log);
     let job = coordinator.submit(17);
     wait_for_records(&coordinator, &job, 10);
-    check_says(&coordinator.queens(["workers", "drain", "drained"]), "1 worker named 'drained': sent home");
+    check_says(&coordinator.queens(["workers", "drain", "drained"]), "1 worker named 'drained': draining");
     let outcome = drained.wait();
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let log = fs::read_to_string(&log).expect("a log");
-    assert!(log.contains("sent home by the coordinator") && !log.contains("WARN"), "{log}");
+    assert!(log.contains("drained by the coordinator") && !log.contains("WARN"), "{log}");
     wait_until("its goodbye", || worker(&coordinator, "drained").is_none().then_some(()));
     let status = coordinator.status(&job);
     assert_eq!((&status["state"], &status["workers"]), (&Value::from("queued"), &Value::from(0)), "{status}");
@@ -245,7 +245,7 @@ async fn failing_worker(url: String, id: u64) {
         build: "0".to_owned(),
         kernel: "none".to_owned(),
         threads: 1,
-        nodes_per_second: 1e6,
+        work_per_second: 1e6,
         held: Vec::new(),
         ..pb::Hello::default()
     };
@@ -343,8 +343,8 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     // A directory may be given in place of a backup.
     let given = restored.to_str().expect("UTF-8");
     check_says(&maintain(&["check", given], Path::new("nowhere")), &format!("{} solutions", solutions(17)));
-    tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE cross = 7");
-    assert!(maintain(&["check"], &restored).complaint(1).contains("cross 7"));
+    tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE part = 7");
+    assert!(maintain(&["check"], &restored).complaint(1).contains("part 7"));
 }
 
 /// A later coordinator at the address may have another job with the same number.

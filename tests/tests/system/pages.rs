@@ -51,7 +51,7 @@ const PAGES: [(&str, &str, &str); 10] = [
          && document.querySelector('#picture').naturalWidth > 0 && document.querySelector('#contributions td') !== null \
          && document.querySelector('#agrees').innerText !== ''",
     ),
-    ("cross", "/jobs/2/crosses/0", "document.querySelector('#board').naturalWidth > 0"),
+    ("part", "/jobs/2/parts/0", "document.querySelector('#board').naturalWidth > 0"),
     ("decisions", "/audit", "document.querySelector('#connection').innerText === 'live'"),
     ("login", "/login", "document.querySelector('input[name=token]') !== null"),
     ("board", "/board?n=6", "Number(document.querySelector('#tried').innerText) > 0"),
@@ -106,7 +106,7 @@ fn axe() -> PathBuf {
 /// JavaScript for the serious and critical violations of axe-core's rules, with their elements.
 const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
     .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
+    .flatMap(({ id, work }) => work.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
 
 #[test]
 fn the_pages_keep_nobody_out() {

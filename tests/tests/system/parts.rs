@@ -17,12 +17,12 @@ fn two_parts_of_a_board_add_up_to_it() {
     let n = BoardSize::new(12).expect("a board size");
     let n_parts = parts_in_counting_order(n, Method::Search).len();
     let (first, second) = (format!("0..{}", n_parts / 3), format!("{}..{n_parts}", n_parts / 3));
-    let submit = |crosses: &str| {
-        let args = ["submit", "12", "--method", "search", "--crosses", crosses, "--output", "json"];
+    let submit = |parts: &str| {
+        let args = ["submit", "12", "--method", "search", "--parts", parts, "--output", "json"];
         coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
     };
     let jobs = [submit(&first), submit(&second)];
-    let refused = coordinator.queens(["submit", "12", "--method", "search", "--crosses", "7..100000"]);
+    let refused = coordinator.queens(["submit", "12", "--method", "search", "--parts", "7..100000"]);
     assert!(refused.stderr.contains("there are no 7..100000"), "{refused:?}");
     let coordinator = coordinator.kill_and_restart();
     let _worker = coordinator.worker("anna");
@@ -34,12 +34,12 @@ fn two_parts_of_a_board_add_up_to_it() {
     let solutions =
         done.iter().map(|job| job["solutions"].as_str().expect("text").parse::<u128>().expect("a number"));
     assert_eq!(solutions.sum::<u128>(), published(n).expect("published").solutions);
-    for (job, crosses) in done.iter().zip([&first, &second]) {
-        let found = (&job["crosses"], &job["agrees"], &job["published"], &job["fundamental"]);
+    for (job, parts) in done.iter().zip([&first, &second]) {
+        let found = (&job["parts"], &job["agrees"], &job["published"], &job["fundamental"]);
         let null = &serde_json::Value::Null;
-        assert_eq!(found, (&crosses.as_str().into(), null, null, null));
+        assert_eq!(found, (&parts.as_str().into(), null, null, null));
         let shown = coordinator.queens(["status", job["job"].as_str().expect("text")]).stdout;
-        assert!(shown.contains(&format!("crosses {crosses} of {n_parts}")), "{shown}");
+        assert!(shown.contains(&format!("parts {parts} of {n_parts}")), "{shown}");
         assert!(!shown.contains("published"), "{shown}");
     }
     coordinator.stop();

@@ -167,7 +167,7 @@ fn hello(number: u64, name: &str) -> pb::WorkerMessage {
         build: "0".to_owned(),
         kernel: "none".to_owned(),
         threads: 1,
-        nodes_per_second: 1e9,
+        work_per_second: 1e9,
         ..pb::Hello::default()
     };
     pb::WorkerMessage { message: Some(pb::worker_message::Message::Hello(hello)) }

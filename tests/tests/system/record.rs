@@ -28,12 +28,12 @@ const MOST_BYTES: f64 = 10e9;
 
 /// Returns a record of N as a fast thread makes it in the longest lease.
 fn record(number: usize, source: &Arc<Source>, per_cross: usize, subproblems: u64) -> Record {
-    let (cross, place) = (number / per_cross, number % per_cross);
+    let (part, place) = (number / per_cross, number % per_cross);
     let from = place as u64 * subproblems;
-    let span = Span::new(u32::try_from(cross).expect("few"), from, from + subproblems).expect("not empty");
+    let span = Span::new(u32::try_from(part).expect("few"), from, from + subproblems).expect("not empty");
     Record {
         span,
-        count: Count { solutions: 5_000_000_000 + number as u64, nodes: 120_000_000_000 + number as u64 },
+        count: Count { solutions: 5_000_000_000 + number as u64, work: 120_000_000_000 + number as u64 },
         duration: Duration::from_micros(119_000_000 + number as u64),
         lease: LeaseId((3 << 32) + number as u64),
         source: source.clone(),
@@ -47,7 +47,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
     let job = JobId(1);
     let row =
         JobEntry { phase: Phase::Active, ..JobEntry::new(job, plan.n(), Method::Search, 1_800_000_000_000) };
-    let choices = plan.parts().iter().map(|cross| *cross.choice()).collect();
+    let choices = plan.parts().iter().map(|part| *part.choice()).collect();
     store.commit(&[Write::Job(row), Write::Plan { job, choices }]).expect("written");
     let size = |dir: &TempDir| fs::metadata(dir.path().join(DATABASE)).expect("a file").len();
     let empty = size(&dir);
@@ -74,7 +74,7 @@ fn bytes_a_record(plan: &Plan) -> f64 {
                     if !ends {
                         let (span, _) = record.span.split_at(record.span.from() + 1);
                         record.span = span.expect("one");
-                        record.count = Count { solutions: 1_000_000, nodes: 100_000_000 };
+                        record.count = Count { solutions: 1_000_000, work: 100_000_000 };
                         record.duration = Duration::from_millis(100);
                     }
                     Write::Record { job, record }
@@ -101,7 +101,7 @@ fn the_record_of_27_queens_fits_a_small_disk() {
         let total = n_records * bytes;
         say(&format!(
             "Q({N}): {work:.2e} nodes at {:.0e} a second and thread are {:.0} thread-years, {:.1} million leases of \
-             {LEASE_SECONDS} s on {} crosses; with {bytes:.0} bytes a record, the record takes {:.2} GB ({kernel})",
+             {LEASE_SECONDS} s on {} parts; with {bytes:.0} bytes a record, the record takes {:.2} GB ({kernel})",
             f64::from(kernel.typical_speed()),
             thread_seconds / (365.25 * 86_400.0),
             thread_seconds / LEASE_SECONDS / 1e6,

@@ -68,7 +68,7 @@ fn nothing_is_restored_that_is_not_proved() {
     assert!(!nobody_there.status.success() && !path("nothing").exists(), "{nobody_there:?}");
     let on_server = restore(&[text(&backup), "--store", "postgres://queens@127.0.0.1:1/queens"]);
     assert!(on_server.complaint(1).contains("--store names a database"), "{}", on_server.stderr);
-    tamper(&data_dir, "UPDATE plan_cross SET work = work + 1 WHERE number = 2");
+    tamper(&data_dir, "UPDATE plan_part SET work = work + 1 WHERE number = 2");
     let damaged = restore(&[text(&data_dir), "--data-dir", text(&path("damaged"))]);
     assert!(damaged.complaint(1).contains("plan of job 1"), "{}", damaged.stderr);
     assert!(!path("damaged").join("queens.db").exists());

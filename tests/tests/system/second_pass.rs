@@ -45,7 +45,7 @@ fn boards_are_counted_twice_before_they_are_done() {
         assert_eq!([&first["solutions"], &second["solutions"]], [&solutions; 2]);
         assert_eq!((&first["second"], &second["second_of"]), (&second["job"], &first["job"]));
         assert_eq!((&second["method"], &first["provisional"]), (&method.into(), &false.into()));
-        assert_ne!(first["nodes"], second["nodes"]);
+        assert_ne!(first["work"], second["work"]);
     }
     let shown = coordinator.queens(["status", "1"]).stdout;
     assert!(shown.contains("second pass   job 2"), "{shown}");

@@ -234,7 +234,8 @@ fn what_is_one_person_s_stays_so_whoever_writes() {
     });
     assert_eq!(with_key.len(), 1, "{with_key:?}");
     jobs();
-    let version = postgres.sql("many", "UPDATE queens.book SET version = 2; SELECT 1").expect("writes");
+    let version =
+        postgres.sql("many", "UPDATE queens.invitation_store SET version = 2; SELECT 1").expect("writes");
     let refused = open(&place).invitations().expect_err("a newer program's").to_string();
     assert!(refused.contains("of version 2, and this program knows 1"), "{version} {refused}");
 }

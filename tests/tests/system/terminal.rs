@@ -216,7 +216,7 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     terminal.press("Enter");
     terminal.wait_for("who counted");
     terminal.wait_for("events of job 1");
-    for text in ["alpha", "crosses: ", " done █, ", "speed of job 1 over", "100.0 %"] {
+    for text in ["alpha", "parts: ", " done █, ", "speed of job 1 over", "100.0 %"] {
         terminal.wait_for(text);
     }
     for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {

@@ -34,7 +34,7 @@ fn lease(spans: &[Span]) -> ToWorker {
 /// Counts the next chunk of the current lease.
 fn count(queue: &mut LeaseQueue) {
     assert!(queue.begin(LEASE).is_some());
-    queue.finish(LEASE, Count { solutions: 1, nodes: 1 }, SECOND);
+    queue.finish(LEASE, Count { solutions: 1, work: 1 }, SECOND);
 }
 
 #[track_caller]

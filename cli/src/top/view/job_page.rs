@@ -83,7 +83,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette)
         let news = screen.job.as_ref().filter(|news| news.id == page.job);
         curve::draw(frame, areas.curve, (job.id, job.method), news, palette);
         let progress_history = news.map(|news| &news.progress_history);
-        parts::draw(frame, areas.parts, job.method, progress_history, palette);
+        parts::draw(frame, areas.parts, progress_history, palette);
         draw_contributions(frame, areas.counters, page);
         let verdicts = page.counters.as_ref().map_or(&[][..], |counters| &counters.verdicts);
         draw_verdicts(frame, areas.verdicts, verdicts, palette);
@@ -135,8 +135,8 @@ fn length(n: usize) -> Constraint {
 /// Returns the number of parts of the plan that are counted.
 fn n_parts(job: &JobStatus) -> usize {
     let all = usize::try_from(job.n_parts).unwrap_or(usize::MAX);
-    let crosses = job.terms.crosses;
-    crosses.map_or(all, |crosses| crosses.range().len())
+    let parts = job.terms.part_range;
+    parts.map_or(all, |parts| parts.range().len())
 }
 
 fn draw_title(frame: &mut Frame<'_>, area: Rect, job: &JobStatus, palette: Palette) {
@@ -161,7 +161,7 @@ fn draw_bar(frame: &mut Frame<'_>, area: Rect, job: &JobStatus) {
 fn draw_contributions(frame: &mut Frame<'_>, area: Rect, page: &Page) {
     let counters = page.counters.as_ref();
     let contributions: &[Contribution] = counters.map_or(&[], |counters| &counters.contributions);
-    let all = contributions.iter().map(|it| it.nodes as f64).sum::<f64>().max(1.0);
+    let all = contributions.iter().map(|it| it.work as f64).sum::<f64>().max(1.0);
     let room = Titled::<6>::room(area);
     let first = page.scrolled.min(contributions.len().saturating_sub(room));
     let entry = |it: &Contribution| Entry {
@@ -169,9 +169,9 @@ fn draw_contributions(frame: &mut Frame<'_>, area: Rect, page: &Page) {
             it.worker.as_str().into(),
             it.kernel.as_str().into(),
             it.n_spans.into(),
-            grouped(it.nodes as f64).into(),
+            grouped(it.work as f64).into(),
             two_digits(it.time.as_secs_f64() / 3600.0).into(),
-            format!("{:.1} %", it.nodes as f64 / all * 100.0).into(),
+            format!("{:.1} %", it.work as f64 / all * 100.0).into(),
         ],
         style: Style::new(),
     };

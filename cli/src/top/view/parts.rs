@@ -1,7 +1,6 @@
 //! Draws the progress of a job's parts.
 
 use queens_model::{PartGroup, ProgressHistory};
-use queens_solver::Method;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -15,12 +14,11 @@ use super::truncate::truncate;
 pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
-    method: Method,
     progress_history: Option<&ProgressHistory>,
     palette: Palette,
 ) {
     let groups = progress_history.map_or(&[][..], |progress_history| &progress_history.groups);
-    let title = truncate(&format!(" {} ", title(method, groups)), area.width.into());
+    let title = truncate(&format!(" {} ", title(groups)), area.width.into());
     let block = Block::new().borders(Borders::TOP).title(title);
     let cell = |group: &PartGroup| {
         let (sign, style) = sign(group, palette);
@@ -36,19 +34,15 @@ pub(super) fn room(area: Rect) -> u32 {
     u32::from(area.width) * u32::from(area.height.saturating_sub(1))
 }
 
-fn title(method: Method, groups: &[PartGroup]) -> String {
-    let word = match method {
-        Method::Search => "crosses",
-        Method::Halves => "parts",
-    };
+fn title(groups: &[PartGroup]) -> String {
     let sum = |of: fn(&PartGroup) -> u32| groups.iter().map(|group| u64::from(of(group))).sum::<u64>();
     let (all, done, begun) = (sum(|it| it.n_parts), sum(|it| it.n_done), sum(|it| it.n_begun));
-    let Some(first) = groups.first() else { return word.to_owned() };
+    let Some(first) = groups.first() else { return "parts".to_owned() };
     let each = match first.n_parts {
         1 => "one".to_owned(),
         n => n.to_string(),
     };
-    format!("{word}: {done} done █, {begun} begun ░▒▓, {} not begun ·, {each} in a cell", all - done - begun)
+    format!("parts: {done} done █, {begun} begun ░▒▓, {} not begun ·, {each} in a cell", all - done - begun)
 }
 
 fn sign(group: &PartGroup, palette: Palette) -> (&'static str, Style) {
@@ -80,8 +74,8 @@ mod tests {
             [group(4, 0, 1.0), group(3, 1, 0.9), group(1, 0, 0.4), group(0, 1, 0.0), group(0, 0, 0.0)];
         let signs: String = groups.iter().map(|group| sign(group, Palette::from_env()).0).collect();
         assert_eq!(signs, "█▓▒░·");
-        let found = title(Method::Search, &groups);
-        assert_eq!(found, "crosses: 8 done █, 2 begun ░▒▓, 10 not begun ·, 4 in a cell");
-        assert_eq!(title(Method::Halves, &[]), "parts");
+        let found = title(&groups);
+        assert_eq!(found, "parts: 8 done █, 2 begun ░▒▓, 10 not begun ·, 4 in a cell");
+        assert_eq!(title(&[]), "parts");
     }
 }

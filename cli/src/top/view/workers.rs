@@ -61,7 +61,7 @@ fn contents(worker: &WorkerStatus) -> [Content; 12] {
         true => format!("{:.0} s ago", worker.silent.as_secs_f64()),
         false => "lost".to_owned(),
     };
-    let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.cross()));
+    let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.part()));
     let methods: Vec<&str> = worker.methods.iter().map(|method| method.name()).collect();
     [
         worker.name.as_str().into(),

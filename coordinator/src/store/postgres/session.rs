@@ -289,7 +289,7 @@ impl Session {
         let only_row = batch.only_row();
         let Batch { table, rows, removed } = batch;
         // Several rows are sent as arrays of the parameter types of one row.
-        let types = self.prepare(table.put)?.params().to_vec();
+        let types = self.prepare(table.put_sql())?.params().to_vec();
         let arrays = |n: usize| {
             let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
             (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
@@ -301,8 +301,9 @@ impl Session {
             statements.push((sql, removed));
         }
         if let Some(row) = only_row {
-            statements.push((table.put.to_owned(), row));
-        } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put.split_once(" VALUES ")) {
+            statements.push((table.put_sql().to_owned(), row));
+        } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put_sql().split_once(" VALUES "))
+        {
             let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
             statements
                 .push((format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len())), rows));
@@ -360,12 +361,12 @@ impl Database for Session {
         if self.changes.borrow().len() < TOGETHER { Ok(()) } else { self.send_changes() }
     }
 
-    fn put(&self, table: Table, row: Vec<Value>) -> Result<(), Fault> {
+    fn put(&self, table: &'static Table, row: Vec<Value>) -> Result<(), Fault> {
         self.waiting.borrow_mut().put(table, row);
         if self.waiting.borrow().len() < TOGETHER { Ok(()) } else { self.send_changes() }
     }
 
-    fn remove(&self, table: Table, key: Vec<Value>) -> Result<(), Fault> {
+    fn remove(&self, table: &'static Table, key: Vec<Value>) -> Result<(), Fault> {
         self.waiting.borrow_mut().remove(table, &key);
         Ok(())
     }
@@ -407,41 +408,7 @@ impl Wake for ThreadWaker {
     }
 }
 
-/// Translates SQL for SQLite to that of PostgreSQL, which marks parameters by another sign, and reserves the word
-/// `cross`.
+/// Translates SQL for SQLite to that of PostgreSQL, which marks parameters by another sign.
 fn translated(sql: &str) -> String {
-    let mut translated = String::with_capacity(sql.len() + 16);
-    let mut rest = sql;
-    while let Some(at) = rest.find(|c: char| c == '?' || c.is_alphabetic() || c == '_') {
-        let (before, from) = rest.split_at(at);
-        translated.push_str(before);
-        if let Some(after) = from.strip_prefix('?') {
-            translated.push('$');
-            rest = after;
-            continue;
-        }
-        let end = from.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(from.len());
-        let (word, after) = from.split_at(end);
-        if word == "cross" {
-            translated.push_str("\"cross\"");
-        } else {
-            translated.push_str(word);
-        }
-        rest = after;
-    }
-    translated.push_str(rest);
-    translated
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sql_is_translated_word_by_word() {
-        assert_eq!(
-            translated("SELECT cross, crosses_from FROM x WHERE (cross, first) > (?1, ?2) AND across = 'ä'"),
-            "SELECT \"cross\", crosses_from FROM x WHERE (\"cross\", first) > ($1, $2) AND across = 'ä'"
-        );
-    }
+    sql.replace('?', "$")
 }

@@ -12,7 +12,7 @@ use queens_store::sql::table::Table;
 const ORDER: [&str; 14] = [
     "job",
     "job_identity",
-    "plan_cross",
+    "plan_part",
     "source",
     "coverage",
     "coverage_range",
@@ -36,7 +36,7 @@ enum KeyPart {
 
 /// Buffered writes: the last change of each row.
 #[derive(Debug, Default)]
-pub(super) struct WriteBuffer(BTreeMap<RowKey, (Table, Option<Vec<Value>>)>);
+pub(super) struct WriteBuffer(BTreeMap<RowKey, (&'static Table, Option<Vec<Value>>)>);
 
 /// The rank of a row's table, and the row's key.
 type RowKey = (usize, Vec<KeyPart>);
@@ -44,7 +44,7 @@ type RowKey = (usize, Vec<KeyPart>);
 /// Rows to be written to a table, and keys to be removed from it.
 #[derive(Debug)]
 pub(super) struct Batch {
-    pub(super) table: Table,
+    pub(super) table: &'static Table,
     /// The columns of the written rows.
     pub(super) rows: Vec<Parameter>,
     /// The columns of the removed keys.
@@ -80,12 +80,12 @@ impl WriteBuffer {
         self.0.len()
     }
 
-    pub(super) fn put(&mut self, table: Table, row: Vec<Value>) {
-        self.0.insert(place(&table, &row), (table, Some(row)));
+    pub(super) fn put(&mut self, table: &'static Table, row: Vec<Value>) {
+        self.0.insert(place(table, &row), (table, Some(row)));
     }
 
-    pub(super) fn remove(&mut self, table: Table, key: &[Value]) {
-        self.0.insert(place(&table, key), (table, None));
+    pub(super) fn remove(&mut self, table: &'static Table, key: &[Value]) {
+        self.0.insert(place(table, key), (table, None));
     }
 
     /// Takes all rows, as one batch for each table.
@@ -210,11 +210,11 @@ mod tests {
     fn what_was_said_last_of_a_row_counts_and_tables_have_their_order() {
         let mut waiting = WriteBuffer::default();
         let range = |first: i64, until: i64| [1, 2, first, until, 0].map(Value::Integer).to_vec();
-        waiting.put(COVERAGE_RANGE, range(0, 10));
-        waiting.put(SOURCE, vec![1.into(), "anna".to_owned().into(), Value::Null]);
-        waiting.put(COVERAGE_RANGE, range(20, 30));
-        waiting.remove(COVERAGE_RANGE, &[1, 2, 20].map(Value::Integer));
-        waiting.put(COVERAGE_RANGE, range(0, 30));
+        waiting.put(&COVERAGE_RANGE, range(0, 10));
+        waiting.put(&SOURCE, vec![1.into(), "anna".to_owned().into(), Value::Null]);
+        waiting.put(&COVERAGE_RANGE, range(20, 30));
+        waiting.remove(&COVERAGE_RANGE, &[1, 2, 20].map(Value::Integer));
+        waiting.put(&COVERAGE_RANGE, range(0, 30));
         assert_eq!(waiting.len(), 3);
         let batches = waiting.take();
         assert_eq!(
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(batches[0].rows[1], Parameter::Texts(vec![Some("anna".to_owned())]));
         let row = [Value::Integer(1), Value::Text("anna".to_owned()), Value::Null].map(Parameter::One);
         assert_eq!(batches[0].only_row().as_deref(), Some(&row[..]));
-        assert_eq!(Batch { table: SOURCE, rows: vec![], removed: vec![] }.only_row(), None);
+        assert_eq!(Batch { table: &SOURCE, rows: vec![], removed: vec![] }.only_row(), None);
         assert_eq!(waiting.len(), 0);
     }
 
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_table_has_its_place() {
-        let places = [JOB, SOURCE, RECORD].map(|table| ORDER.iter().position(|name| *name == table.name));
+        let places = [&JOB, &SOURCE, &RECORD].map(|table| ORDER.iter().position(|name| *name == table.name));
         assert!(places.is_sorted() && places.iter().all(Option::is_some), "{places:?}");
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use siphasher::sip::SipHasher13;
 
 /// Tables whose rows belong to a job.
-const OF_JOBS: [&str; 6] = ["plan_cross", "coverage", "coverage_range", "record", "second_count", "verdict"];
+const OF_JOBS: [&str; 6] = ["plan_part", "coverage", "coverage_range", "record", "second_count", "verdict"];
 
 /// The other tables; `job` is the last, as it contains a digest of the plan.
 const OTHERS: [&str; 4] = ["job_identity", "source", "blocked_worker", "job"];
@@ -97,7 +97,7 @@ fn seal_plan(connection: &Connection, board: &Board) -> rusqlite::Result<()> {
     bytes.extend_from_slice(&board.decomposition.to_le_bytes()[..4]);
     bytes.extend_from_slice(board.method.as_bytes());
     bytes.extend_from_slice(if board.is_second { b"second" } else { b"" });
-    let sql = "SELECT image, n_subproblems, work FROM plan_cross WHERE job = ?1 ORDER BY number";
+    let sql = "SELECT image, n_subproblems, work FROM plan_part WHERE job = ?1 ORDER BY number";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([board.job])?;
     let mut n_parts = 0;
@@ -108,7 +108,7 @@ fn seal_plan(connection: &Connection, board: &Board) -> rusqlite::Result<()> {
         bytes.extend_from_slice(&work.parse().unwrap_or(0_u128).to_le_bytes());
         n_parts += 1;
     }
-    let sql = "UPDATE job SET plan_digest = ?2, n_crosses = ?3 WHERE id = ?1 AND n_crosses IS NOT NULL";
+    let sql = "UPDATE job SET plan_digest = ?2, n_parts = ?3 WHERE id = ?1 AND n_parts IS NOT NULL";
     connection.execute(sql, (board.job, hash(&bytes), n_parts)).map(drop)
 }
 

@@ -32,7 +32,7 @@ const FILES: [&str; 7] = [
 
 const TABLES: [&str; 11] = [
     "job",
-    "plan_cross",
+    "plan_part",
     "coverage",
     "coverage_range",
     "record",
@@ -239,7 +239,7 @@ fn base(with_all: bool) -> Vec<u8> {
     let connection = Connection::open(dir.path().join(DATABASE)).expect("opens");
     connection.execute_batch(include_str!("../../../../coordinator/tests/version_1.sql")).expect("SQL");
     // Recomputing the plan of half boards takes longer than everything else.
-    let tables = ["record", "coverage", "coverage_range", "plan_cross", "job_identity"];
+    let tables = ["record", "coverage", "coverage_range", "plan_part", "job_identity"];
     let drops = tables.map(|table| format!("DELETE FROM {table} WHERE job = 3;")).concat();
     connection.execute_batch(&format!("{drops} DELETE FROM job WHERE id = 3")).expect("SQL");
     // The setting of all programs.

@@ -247,7 +247,7 @@ impl Worker {
 
 fn delta(job: JobIdentity, lease: LeaseId, span: Span) -> Delta {
     let n = span.n_subproblems();
-    let count = Count { solutions: n, nodes: 3 * n };
+    let count = Count { solutions: n, work: 3 * n };
     let duration = Duration::from_millis(n * 1000 / SUBPROBLEMS_PER_SECOND);
     Delta { job, lease, span, count, duration }
 }

@@ -19,16 +19,16 @@ use super::steps::{choices, job, record_of};
 use super::try_open;
 
 /// Returns a store with a job of this many parts.
-fn with_job(address: &str, n_crosses: usize) -> PostgresStore {
+fn with_job(address: &str, n_parts: usize) -> PostgresStore {
     let mut store = try_open(address, "http://first:1").expect("opens");
-    let plan = Write::Plan { job: JobId(1), choices: choices(n_crosses) };
+    let plan = Write::Plan { job: JobId(1), choices: choices(n_parts) };
     store.commit(&[Write::Job(job(1, 20)), plan]).expect("an empty store");
     store
 }
 
 /// Returns a record of each part of the job.
-fn records(n_crosses: u32) -> Vec<Write> {
-    (0..n_crosses).map(|cross| record_of(1, (cross, 0, 10), (7, 100), "anna")).collect()
+fn records(n_parts: u32) -> Vec<Write> {
+    (0..n_parts).map(|part| record_of(1, (part, 0, 10), (7, 100), "anna")).collect()
 }
 
 fn n_records(postgres: &Postgres, database: &str) -> String {
@@ -64,11 +64,11 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
 #[test]
 fn no_late_record_is_written() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
-    for n_crosses in [1, 3000] {
-        let name = format!("late_{n_crosses}");
+    for n_parts in [1, 3000] {
+        let name = format!("late_{n_parts}");
         let mut store = with_job(&postgres.database(&name), 3000);
         postgres.sql(&name, "UPDATE queens.lease SET epoch = epoch + 1").expect("is there");
-        let late = store.commit(&records(n_crosses)).expect_err("it leads no more");
+        let late = store.commit(&records(n_parts)).expect_err("it leads no more");
         assert!(matches!(&late, StoreError::Fenced(_)), "{late}");
         assert_eq!(n_records(&postgres, &name), "0");
     }
@@ -92,10 +92,9 @@ fn a_commit_that_is_given_up_has_no_effect() {
                 _ = postgres.sql("given_up", cancel);
             }
         });
-        for part in 0..10 {
-            let crosses = 0..1500;
-            let of = |cross| record_of(1, (cross, part * 10, part * 10 + 10), (7, 100), "anna");
-            let next: Vec<Write> = crosses.map(of).collect();
+        for tenth in 0..10 {
+            let of = |part| record_of(1, (part, tenth * 10, tenth * 10 + 10), (7, 100), "anna");
+            let next: Vec<Write> = (0..1500).map(of).collect();
             while let Err(error) = store.commit(&next) {
                 assert!(error.may_heal(), "{error}");
                 n_given_up += 1;

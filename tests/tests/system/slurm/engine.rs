@@ -17,7 +17,7 @@ pub(crate) const NODES: [&str; 2] = ["n1", "n2"];
 /// A running Slurm. Dropping it ends everything that it has started.
 pub(crate) struct Slurm {
     dir: PathBuf,
-    nodes: [Option<Running>; 2],
+    work: [Option<Running>; 2],
     _services: Vec<Running>,
 }
 
@@ -61,8 +61,7 @@ impl Slurm {
         let munged = started(dir, "munged", &arguments);
         wait_until("munged", || dir.join("munge.socket").exists().then_some(()));
         let controller = started(dir, "slurmctld", &["-D"]);
-        let mut slurm =
-            Self { dir: dir.to_owned(), nodes: [None, None], _services: vec![controller, munged] };
+        let mut slurm = Self { dir: dir.to_owned(), work: [None, None], _services: vec![controller, munged] };
         NODES.into_iter().for_each(|node| slurm.start_node(node));
         for node in NODES {
             slurm.wait_for_node(node);
@@ -94,7 +93,7 @@ impl Slurm {
     }
 
     fn node(&mut self, node: &str) -> &mut Option<Running> {
-        &mut self.nodes[NODES.iter().position(|name| *name == node).expect("a node of ours")]
+        &mut self.work[NODES.iter().position(|name| *name == node).expect("a node of ours")]
     }
 
     /// Returns the output of one of Slurm's programs.

@@ -2,10 +2,10 @@
 
 import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, spans, subproblems, unitsOf } from "./page.js";
 
-const job = pathPart(2), cross = pathPart(4);
+const job = pathPart(2), part = pathPart(4);
 const asked = new URLSearchParams(location.search).get("subproblem");
 const subproblem = asked && /^\d+$/.test(asked) ? `?subproblem=${asked}` : "";
-const path = `jobs/${job}/crosses/${cross}`;
+const path = `jobs/${job}/parts/${part}`;
 const square = (queen) => `row ${queen.row} column ${queen.column}`;
 $("back").href = `/jobs/${job}`;
 say($("back"), `job ${job}`);
@@ -26,10 +26,10 @@ async function load() {
     return say($("error"), error.message);
   }
   $("error").hidden = true;
-  const isCross = answer.method === "search", what = isCross ? "cross" : "part";
+  const isCross = answer.method === "search";
   const columns = (upper, lower) => `upper half: ${upper.join(" ") || "none"}; lower half: ${lower.join(" ") || "none"}`;
-  document.title = `${what} ${cross} of job ${job} – queens`;
-  say($("title"), `${isCross ? "Cross" : "Part"} ${cross} of job ${job}: ${answer.n} queens`);
+  document.title = `part ${part} of job ${job} – queens`;
+  say($("title"), `Part ${part} of job ${job}: ${answer.n} queens`);
   $("columns-part").hidden = isCross;
   $("image-part").hidden = !isCross;
   if (!isCross) say($("columns"), answer.prefix_upper ? `${columns(answer.prefix_upper, answer.prefix_lower)} (subproblem ${grouped(asked)})` : `${columns(answer.upper, answer.lower)}; each subproblem determines the others`);
@@ -37,7 +37,7 @@ async function load() {
   const prefix = answer.prefix?.length ? `; the subproblem's queens at ${answer.prefix.map(square).join(", ")}` : "";
   const board = $("board");
   const marked = isCross ? "" : `; the columns of each half are marked: ${columns(answer.prefix_upper ?? answer.upper, answer.prefix_lower ?? answer.lower)}`;
-  board.alt = `A board of ${answer.n} rows with the ${what}'s queens at ${queens || "no square"}${prefix}${marked}`;
+  board.alt = `A board of ${answer.n} rows with the part's queens at ${queens || "no square"}${prefix}${marked}`;
   if (!board.getAttribute("src")) board.src = `/api/v1/${path}/board.svg${subproblem}`;
   if (!isCross) say($("caption"), answer.prefix
     ? `Blue squares: the columns of the upper half, one queen in each. Violet squares: those of the lower half.${answer.prefix.length ? ` Green squares: the queens next to the middle that define subproblem ${grouped(asked)}.` : ""} The subproblem counts all pairs of an upper and a lower half that fit.`
@@ -53,9 +53,9 @@ async function load() {
   $("bar").value = answer.fraction;
   if (!isCross) say($("depth"), ["no queens: a subproblem consists of columns only", "the queen of the row below the middle", "the queens of the rows on both sides of the middle", "the queens of the row above the middle and of two rows below"][answer.depth] ?? String(answer.depth));
   else say($("depth"), answer.depth === 0 ? "none: the cross is counted as a whole" : answer.depth === 1 ? "the queen of the first free row" : `the queens of the first ${answer.depth} free rows`);
-  say($("work"), `${grouped(answer.work)} ${unitsOf(answer.method)}`);
+  say($("work"), `${grouped(answer.estimated_work)} ${unitsOf(answer.method)}`);
   say($("nodes-title"), isCross ? "Nodes counted" : "Units of work counted");
-  say($("nodes"), grouped(answer.nodes));
+  say($("nodes"), grouped(answer.work));
   say($("solutions"), `${grouped(answer.solutions)} × ${answer.weight} = ${grouped(BigInt(answer.solutions) * BigInt(answer.weight))}`);
   $("number").max = String(Math.max(0, answer.subproblems - 1));
   const { workers } = answer;
