@@ -160,7 +160,7 @@ impl RecordEvidence {
         for (name, other) in &record.again {
             if *other != count && !record.has_lost(name, numbers(*other)) {
                 return Err(format!(
-                    "{name} counted {} solutions and {} work of {span}, the record has {} and {}, and no verdict \
+                    "{name} counted {} solutions and {} nodes of {span}, the record has {} and {}, and no verdict \
                      says who is right",
                     other.solutions, other.work, count.solutions, count.work
                 ));

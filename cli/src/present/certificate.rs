@@ -33,7 +33,7 @@ pub(crate) fn describe_proof(proved: &Proved) -> String {
     let vouched =
         if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
-        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} work, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
+        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
          certificate that {} signed, {vouched}",
         header.n,
         counted.pass,

@@ -278,7 +278,7 @@ fn failing_commits_change_nothing() {
         record_of(1, (1, 0, 1), (huge, 1), "anna"),
         "number of solutions 9223372036854775808 is over 2^63 - 1",
     );
-    check(record_of(1, (1, 0, 1), (1, huge), "anna"), "number of nodes 9223372036854775808 is over 2^63 - 1");
+    check(record_of(1, (1, 0, 1), (1, huge), "anna"), "work 9223372036854775808 is over 2^63 - 1");
     check(record_of(1, (1, 0, huge), (1, 1), "anna"), "subproblem 9223372036854775808 is over 2^63 - 1");
     check(Write::Job(job(huge, 8)), "job 9223372036854775808 is over 2^63 - 1");
 }

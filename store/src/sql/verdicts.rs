@@ -20,7 +20,7 @@ pub(crate) fn check(database: &dyn Database, job: &JobEntry) -> Result<(), Fault
     let last = [
         ("r.until IS NULL OR r.until <> v.until", "is on a span that no record has"),
         (
-            "r.solutions <> v.solutions OR r.work <> v.nodes",
+            "r.solutions <> v.solutions OR r.work <> v.work",
             "was not followed: the record says something else",
         ),
     ];

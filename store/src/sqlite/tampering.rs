@@ -246,7 +246,7 @@ fn loading_finds_what_cannot_be() {
     );
     check(
         "UPDATE coverage SET work = ''",
-        "coverage of job 3, part 0: nodes '': cannot parse integer from empty string",
+        "coverage of job 3, part 0: work '': cannot parse integer from empty string",
     );
 }
 

@@ -180,7 +180,7 @@ fn draw_contributions(frame: &mut Frame<'_>, area: Rect, page: &Page) {
         _ => String::new(),
     };
     let table = Titled {
-        title: format!("who counted{more}"),
+        title: format!("contributions{more}"),
         columns: COLUMNS,
         entries: contributions.iter().skip(first).take(room).map(entry).collect(),
         selected: None,

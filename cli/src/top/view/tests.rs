@@ -65,7 +65,7 @@ fn all_of_a_wide_terminal_is_used() {
     screen.hear(progress_history(300, Some(job(2, 21, JobState::Running))));
     let page = drawn(&mut screen, 200, 50);
     let beside = page.iter().find(|line| line.contains("parts: 100 done")).expect("parts");
-    assert!(beside.contains("who counted"), "{beside}");
+    assert!(beside.contains("contributions"), "{beside}");
 }
 
 /// Draws every panel at every size.
@@ -151,13 +151,13 @@ JOB  N METHOD STATE   PRIO DONE                   LEFT         WORKERS SOLUTIONS
   2 21 search running    0 ███░░░░░░░░░    25.0 % 20 to 30 min       2      2000
   3 18 search queued     0 ░░░░░░░░░░░░       0 % unknown            0      3000
   1 14 search done       0 ████████████     100 % -                  0      1000
- speed of job 2 over 8 min 0 s: now 750 M work/s, at most 800 M work/s ───────
+ speed of job 2 over 8 min 0 s: now 750 M nodes/s, at most 800 M nodes/s ───────
                                         ▂▂▂▂▂▂▂▂▂▂▄▄▄▄▄▄▄▄▄▄▆▆▆▆▆▆▆▆▆▆██████████
 ▂▂▂▂▂▂▂▂▂▂▄▄▄▄▄▄▄▄▄▄▆▆▆▆▆▆▆▆▆▆██████████████████████████████████████████████████
  workers ───────────────────────────────────────────────────────────────────────
 NAME                 STATE KERNEL THREADS         SPEED LEASES RECORDED HEARD OF
-a-worker-with-a-rat… ready avx512       4 500 M work/s      8       77  0 s ago
-alpha                ready avx512       4 500 M work/s      8       77  0 s ago
+a-worker-with-a-rat… ready avx512       4 500 M nodes/s      8       77  0 s ago
+alpha                ready avx512       4 500 M nodes/s      8       77  0 s ago
  events ────────────────────────────────────────────────────────────────────────
     2 d 0 h ago  job 3: a long story a long story a long story a long story a l…
     2 d 0 h ago  job 2: planned: 300 parts
@@ -174,15 +174,15 @@ const PAGE: &str = "
  job 2   n = 21   search   running   priority 0
  ███████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░    25.0 %   left: 20 to 30 min
  found so far 2000   workers 2   counted for 10 min 0 s
- speed of job 2 over 8 min 0 s: now 750 M work/s, at most 800 M work/s ───────
+ speed of job 2 over 8 min 0 s: now 750 M nodes/s, at most 800 M nodes/s ───────
                                         ▂▂▂▂▂▂▂▂▂▂▄▄▄▄▄▄▄▄▄▄▆▆▆▆▆▆▆▆▆▆██████████
 ▂▂▂▂▂▂▂▂▂▂▄▄▄▄▄▄▄▄▄▄▆▆▆▆▆▆▆▆▆▆██████████████████████████████████████████████████
- parts: 100 done █, 50 begun ░▒▓, 150 not begun ·, one in a cell ─────────────
+ parts: 100 done █, 50 begun ░▒▓, 150 not begun ·, one in a cell ───────────────
 ████████████████████████████████████████████████████████████████████████████████
 ████████████████████▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒··········
 ················································································
 ····························································
- who counted ───────────────────────────────────────────────────────────────────
+ contributions ─────────────────────────────────────────────────────────────────
 WORKER KERNEL SPANS      WORK CORE-HOURS  SHARE
 alpha  avx512    12 3,000,000        1.0 75.0 %
 beta   avx512    12 1,000,000        1.0 25.0 %
