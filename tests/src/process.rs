@@ -321,7 +321,7 @@ pub fn wait_at_most<T>(limit: Duration, what: &str, poll: impl FnMut() -> Option
 }
 
 /// Calls `poll` repeatedly until it returns an answer; returns `None` if that does not happen in time.
-pub fn poll_until<T>(poll: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn poll_until<T>(poll: impl FnMut() -> Option<T>) -> Option<T> {
     poll_for(LIMIT, poll)
 }
 

@@ -89,7 +89,7 @@ fn another_key_lets_nobody_in_whoever_signed_it() {
     // A certificate of the same authority with the same name.
     certs(guarded.keys(), &["--client", "eve"]);
     let refused = queens_as(&guarded, "eve", &["jobs"]);
-    assert!(refused.complaint(1).contains("there are no invitations with the key sha256:"), "{refused:?}");
+    assert!(refused.complaint(1).contains("no invitation has the key sha256:"), "{refused:?}");
     // Another's certificate is public, but its key is not.
     let mut stolen = queens(["jobs"]);
     show(&mut stolen, &guarded, "ann", "eve");

@@ -106,7 +106,7 @@ fn axe() -> PathBuf {
 /// JavaScript for the serious and critical violations of axe-core's rules, with their elements.
 const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
     .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
-    .flatMap(({ id, work }) => work.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)))";
 
 #[test]
 fn the_pages_keep_nobody_out() {

@@ -35,7 +35,7 @@ fn two_parts_of_a_board_add_up_to_it() {
         done.iter().map(|job| job["solutions"].as_str().expect("text").parse::<u128>().expect("a number"));
     assert_eq!(solutions.sum::<u128>(), published(n).expect("published").solutions);
     for (job, parts) in done.iter().zip([&first, &second]) {
-        let found = (&job["parts"], &job["agrees"], &job["published"], &job["fundamental"]);
+        let found = (&job["part_range"], &job["agrees"], &job["published"], &job["fundamental"]);
         let null = &serde_json::Value::Null;
         assert_eq!(found, (&parts.as_str().into(), null, null, null));
         let shown = coordinator.queens(["status", job["job"].as_str().expect("text")]).stdout;

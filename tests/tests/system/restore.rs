@@ -37,7 +37,7 @@ fn invitations_of_a_copy_are_ended_unless_they_are_kept() {
         let dir = path(name);
         let restored = restore(&[&[text(&copy), "--data-dir", text(&dir)], args].concat());
         assert!(restored.status.success(), "{restored:?}");
-        let is_told = restored.stderr.contains("2 invitations are ended");
+        let is_told = restored.stderr.contains("2 invitations are revoked");
         assert_eq!(is_told, !is_let_in, "{}", restored.stderr);
         let key = |dir: &Path| queens_coordinator(&["key", "--data-dir", text(dir)]).stdout;
         assert_eq!(key(&dir), key(&copy));
