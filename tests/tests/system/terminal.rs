@@ -214,7 +214,7 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     wait_until("all jobs", || (!terminal.screen().contains(" of 2 with")).then_some(()));
     // One job on the whole screen, in any size.
     terminal.press("Enter");
-    terminal.wait_for("who counted");
+    terminal.wait_for("contributions");
     terminal.wait_for("events of job 1");
     for text in ["alpha", "parts: ", " done █, ", "speed of job 1 over", "100.0 %"] {
         terminal.wait_for(text);
