@@ -1,5 +1,7 @@
 //! One session with a coordinator: exchanges the messages of a [`WorkerSession`] over a link, at its times.
 
+use std::collections::VecDeque;
+
 use queens_model::{ToCoordinator, ToWorker};
 use queens_proto::Link;
 use queens_worker_session::{AfterStep, Remark, WorkerSession};
@@ -55,33 +57,46 @@ async fn converse(
     link: &mut Link<ToCoordinator, ToWorker>,
     drain: &CancellationToken,
 ) -> Option<()> {
+    let Link { sender, receiver } = link;
     let began = Instant::now();
-    send(link, queue.at(|queue| session.connect(began.elapsed(), queue))).await?;
+    let mut unsent = VecDeque::from(queue.at(|queue| session.connect(began.elapsed(), queue)));
     loop {
         let step = queue.at(|queue| session.step(began.elapsed(), queue));
         step.remark.into_iter().for_each(tell);
+        for message in step.messages {
+            // Heartbeats do not queue up, so that the queue has a bound.
+            if unsent.is_empty() || !is_heartbeat(&message) {
+                unsent.push_back(message);
+            }
+        }
         let until = match step.next {
-            AfterStep::Wait { until } | AfterStep::Left { until } => began + until,
+            AfterStep::Wait { until } => began + until,
+            AfterStep::Left => {
+                unsent.into_iter().try_for_each(|message| sender.try_send(message)).unwrap_or(());
+                return Some(());
+            }
             AfterStep::Reconnect => return None,
         };
-        if session.is_leaving() {
-            // A leaving worker waits with a timeout, even for capacity on the link.
-            tokio::time::timeout_at(until, send(link, step.messages)).await.unwrap_or(Some(()))?;
-        } else {
-            send(link, step.messages).await?;
-        }
-        if matches!(step.next, AfterStep::Left { .. }) {
-            return Some(());
-        }
+        // A coordinator whose store is full reads nothing for a long time. So the worker does not wait for capacity alone.
         tokio::select! {
+            capacity = sender.reserve(), if !unsent.is_empty() => {
+                let capacity = capacity.ok()?;
+                if let Some(message) = unsent.pop_front() {
+                    capacity.send(message);
+                }
+            }
             () = drain.cancelled(), if !session.is_leaving() => {
                 queue.at(|queue| session.leave(began.elapsed(), queue));
             }
-            message = link.receiver.recv() => hear(session, queue, began, message?),
+            message = receiver.recv() => hear(session, queue, began, message?),
             () = queue.lease_ended() => {}
             () = sleep_until(until) => {}
         }
     }
+}
+
+fn is_heartbeat(message: &ToCoordinator) -> bool {
+    matches!(message, ToCoordinator::Report(report) if report.is_empty())
 }
 
 fn hear(session: &mut WorkerSession, queue: &SharedQueue, began: Instant, message: ToWorker) {
@@ -92,13 +107,6 @@ fn hear(session: &mut WorkerSession, queue: &SharedQueue, began: Instant, messag
         queue.wake_thread();
     }
     remark.into_iter().for_each(tell);
-}
-
-async fn send(link: &Link<ToCoordinator, ToWorker>, messages: Vec<ToCoordinator>) -> Option<()> {
-    for message in messages {
-        link.sender.send(message).await.ok()?;
-    }
-    Some(())
 }
 
 fn tell(remark: Remark) {
@@ -114,5 +122,50 @@ fn tell(remark: Remark) {
         Remark::LeavesUnacknowledged { n_reports } => {
             warn!(n_reports, "leaving although the last reports are not acknowledged");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use queens_model::{HalvesSkill, Name, WorkerId};
+    use queens_proto::link;
+    use queens_worker_session::Identity;
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+
+    fn session() -> WorkerSession {
+        let name = || Name::of_any("test");
+        let (worker, n_threads, machine) = (WorkerId(1), 1, 1);
+        let speed = 1.into();
+        let halves = HalvesSkill { decomposition: 0, speed };
+        let (build, kernel) = (name(), name());
+        WorkerSession::new(Identity {
+            worker,
+            name: name(),
+            build,
+            kernel,
+            n_threads,
+            speed,
+            halves,
+            machine,
+        })
+    }
+
+    /// A coordinator whose store is full reads nothing, so that the link is full after some heartbeats.
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_leaves_although_nobody_reads_what_it_sends() {
+        let (worker, _coordinator) = link();
+        let (queue, drain) = (SharedQueue::default(), CancellationToken::new());
+        let mut session = session();
+        let drained = async {
+            sleep(Duration::from_secs(600)).await;
+            drain.cancel();
+        };
+        let both = async { tokio::join!(run(&mut session, &queue, worker, &drain), drained).0 };
+        let end = timeout(Duration::from_secs(660), both).await.expect("it does not wait for ever");
+        assert_eq!(end, End::Left(Departure::Unanswered));
     }
 }

@@ -88,11 +88,8 @@ pub enum AfterStep {
     },
     /// Another session: this one is stuck.
     Reconnect,
-    /// Nothing: the worker has left after its messages are sent. Sending may take until this time.
-    Left {
-        /// The time.
-        until: Duration,
-    },
+    /// Nothing: the worker has left, after it has tried to send its last messages.
+    Left,
 }
 
 /// A remark for the log.
@@ -240,7 +237,7 @@ impl WorkerSession {
     /// Waits for the last acknowledgements and for the answer to the goodbye, with timeouts.
     fn wait_to_leave(&mut self, now: Duration, leaving: Leaving) -> (Option<Remark>, AfterStep) {
         match leaving {
-            Leaving::Nothing => (None, AfterStep::Left { until: now }),
+            Leaving::Nothing => (None, AfterStep::Left),
             Leaving::Reports { until, .. } | Leaving::Answer { until } if now < until => {
                 (None, AfterStep::Wait { until })
             }
@@ -249,11 +246,11 @@ impl WorkerSession {
                 self.leaving = Some(Leaving::Reports { until, is_usual: false });
                 (Some(Remark::WaitsToLeave), AfterStep::Wait { until })
             }
-            Leaving::Reports { until, is_usual: false } => {
+            Leaving::Reports { is_usual: false, .. } => {
                 let n_reports = self.unacknowledged.reports().len();
-                (Some(Remark::LeavesUnacknowledged { n_reports }), AfterStep::Left { until })
+                (Some(Remark::LeavesUnacknowledged { n_reports }), AfterStep::Left)
             }
-            Leaving::Answer { until } => (None, AfterStep::Left { until }),
+            Leaving::Answer { .. } => (None, AfterStep::Left),
         }
     }
 

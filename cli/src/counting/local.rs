@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_counting::{Config, Duty, Worker};
+use queens_counting::{Config, Duty, End, Worker};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::{JobChange, Reporting, WorkerChange};
+use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
 use queens_model::{JobId, JobState, JobStatus, Name, Submission};
 use queens_proto::link;
 use queens_runtime::say;
@@ -134,8 +134,6 @@ impl LocalCount {
         let mut worker =
             Worker::start(Config { name, kernel: self.kernel, n_threads: self.n_threads, duty: Duty::FULL })
                 .context("failed to start counting threads")?;
-        let (worker_end, coordinator_end) = link();
-        let serve = coordinator.serve(coordinator_end, None);
         let drain = CancellationToken::new();
         let follow = async {
             let followed = self.follow(coordinator, id, stop).await;
@@ -143,16 +141,14 @@ impl LocalCount {
             followed
         };
         let followed = {
-            let count = async { tokio::join!(worker.serve(worker_end, &drain), follow).1 };
-            tokio::pin!(serve, count);
-            // A coordinator that can't write does not answer, so nothing waits for it after the worker has left.
+            let count = count_until_drained(coordinator, &mut worker, &drain);
+            tokio::pin!(count, follow);
             tokio::select! {
-                biased;
-                served = &mut serve => match served {
-                    Ok(()) => count.await,
-                    Err(refusal) => Err(refusal).context("the coordinator refused its own worker"),
+                counted = &mut count => match counted {
+                    Ok(()) => follow.await,
+                    Err(refusal) => Err(refusal),
                 },
-                followed = &mut count => followed,
+                followed = &mut follow => count.await.and(followed),
             }
         };
         worker.stop();
@@ -227,6 +223,34 @@ impl LocalCount {
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
             }
         }
+    }
+}
+
+/// Runs sessions of the worker until it is drained. If the store could not be written for longer than a worker waits for
+/// an answer, the session ends and another begins.
+async fn count_until_drained(
+    coordinator: &Handle,
+    worker: &mut Worker,
+    drain: &CancellationToken,
+) -> anyhow::Result<()> {
+    loop {
+        let (worker_end, coordinator_end) = link();
+        let serve = coordinator.serve(coordinator_end, None);
+        let count = worker.serve(worker_end, drain);
+        tokio::pin!(serve, count);
+        // A coordinator that can't write does not answer, so nothing waits for it after the worker has left.
+        let end = tokio::select! {
+            biased;
+            served = &mut serve => match served {
+                Ok(()) | Err(WorkerRefusal::Unknown(_)) => count.await,
+                Err(refusal) => return Err(refusal).context("the coordinator refused its own worker"),
+            },
+            end = &mut count => end,
+        };
+        if matches!(end, End::Left(_)) || drain.is_cancelled() {
+            return Ok(());
+        }
+        tokio::time::timeout(Duration::from_secs(1), drain.cancelled()).await.unwrap_or(());
     }
 }
 

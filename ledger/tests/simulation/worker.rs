@@ -131,7 +131,7 @@ impl Worker {
     /// Returns the next step of its session.
     pub(crate) fn step(&mut self, now: Duration) -> SessionStep {
         let step = self.session.step(now, &mut self.queue);
-        if matches!(step.next, AfterStep::Left { .. }) {
+        if matches!(step.next, AfterStep::Left) {
             self.watch.has_left(now);
         }
         for message in &step.messages {

@@ -427,7 +427,7 @@ impl<'a> World<'a> {
                 self.break_link(link);
                 self.lose_link(id);
             }
-            AfterStep::Left { .. } => {
+            AfterStep::Left => {
                 let is_answered = self.workers.remove(&id).is_some_and(|worker| worker.watch.is_answered);
                 if is_answered {
                     self.tally.sights.see(Sight::GoodbyeAnswered);
