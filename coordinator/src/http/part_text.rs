@@ -116,7 +116,7 @@ pub(super) async fn explain(
         let is_of_it = |at: &InHand| at.job == job.id && at.span.part() == number;
         let span = worker.counting.filter(is_of_it)?.span;
         let (part, from, to) = (span.part(), span.from(), span.to());
-        Some(Holder { name: worker.name.to_string(), part: part, from, to })
+        Some(Holder { name: worker.name.to_string(), part, from, to })
     };
     Ok(Json(Explanation {
         job: job.id.to_string(),

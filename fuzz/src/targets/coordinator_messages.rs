@@ -98,7 +98,7 @@ impl FedWorker {
         self.session.leave(self.now, &mut self.desk);
         for _ in 0..30 {
             self.now += Duration::from_secs(1);
-            if matches!(self.step(), AfterStep::Left { .. }) {
+            if matches!(self.step(), AfterStep::Left) {
                 return;
             }
         }
