@@ -73,7 +73,9 @@ fn a_hello_gives_nothing_that_was_not_granted() {
     let honest = world.connect(1, "anna");
     let theirs = world.begin(honest).expect("something to count");
     let spans = lies(world.identity(job), theirs.lease, 30).into_iter().map(|lie| lie.span).collect();
-    for lease in [theirs.lease, LeaseId(theirs.lease.0 + 5000), LeaseId(u64::MAX)] {
+    // The third token may be of another run, but no other run knew of this job.
+    let tokens = [theirs.lease.0, theirs.lease.0 + 5000, theirs.lease.0 + (1 << 41), u64::MAX];
+    for lease in tokens.map(LeaseId) {
         let held = vec![Held { lease, job: world.identity(job), spans: Vec::clone(&spans) }];
         let liar = world.connect_with(2, "mallory", held);
         let lies = lies(world.identity(job), lease, 30);
