@@ -317,7 +317,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     file("the last line is cut off and the rest packed again", "ends here, too early", |file| { let text = unpack(&file); let end = text[..text.len() - 1].iter().rposition(|&b| b == b'\n').expect("lines"); pack(&text[..=end]) }),
     file("half of the last line is cut off", "ends here, too early", |file| { let text = unpack(&file); pack(&text[..text.len() - 20]) }),
     file("a flipped bit in what is packed", "", |mut file| { let at = file.len() / 2; file[at] ^= 16; file }),
-    file("a wrong checksum of what is packed", "are damaged, or the file is not a certificate", |mut file| { let at = file.len() - 8; file[at] ^= 1; file }),
+    file("a wrong checksum of the packed data", "are damaged, or the file is not a certificate", |mut file| { let at = file.len() - 8; file[at] ^= 1; file }),
     file("something behind what is packed", "something follows", |mut file| { file.push(0); file }),
     file("another file behind it", "something follows", |file| [file.clone(), file].concat()),
     file("a line behind the last", "something follows", |file| { let mut text = unpack(&file); text.push(b'\n'); pack(&text) }),

@@ -16,7 +16,7 @@ pub(crate) struct StoreArgs {
     /// directory
     ///
     /// Missing tables are created. Any number of coordinators may use it: one leads, and the others stand by. For TLS
-    /// to a remote server, append '?sslmode=require'. Separate several servers, one of which accepts writes, by commas.
+    /// to a remote server, append '?sslmode=require'. Separate several servers by commas; one must accept writes.
     #[arg(long, env = "QUEENS_STORE", value_name = "URL")]
     store: Option<String>,
 

@@ -1,6 +1,6 @@
 //! A store in a PostgreSQL database.
 //!
-//! It has the same tables as the SQLite store (`postgres/schema.sql`), in a schema of its own, `queens`. One
+//! It has the tables of the SQLite store and a few of its own (`postgres/schema.sql`), in the schema `queens`. One
 //! coordinator at a time may write (`leader_election.rs`). The others are standbys (`leader_candidate.rs`).
 
 mod atomic_write;

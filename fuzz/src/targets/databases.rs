@@ -78,7 +78,8 @@ fn save(dir: &Directory, before: &BTreeMap<String, Vec<u8>>) {
     let new = Directory::new("saved");
     match recover(dir.path(), new.path()) {
         Ok(_) => {
-            audit_against(new.path(), &recomputed).unwrap_or_else(|error| panic!("what is saved: {error}"));
+            audit_against(new.path(), &recomputed)
+                .unwrap_or_else(|error| panic!("the saved directory: {error}"));
         }
         Err(RecoverError::Nothing(_) | RecoverError::Store(_)) => assert!(new.contents().is_empty()),
         Err(RecoverError::Unwritable { reason, .. }) => assert!(!reason.is_empty()),

@@ -220,7 +220,7 @@ pub struct Shorten {
     #[prost(message, repeated, tag = "2")]
     pub spans: ::prost::alloc::vec::Vec<Span>,
 }
-/// Give up a lease at once, but report what was counted of it. May be repeated.
+/// Give up a lease at once, and report its counts. May be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelLease {
     /// The lease's token.

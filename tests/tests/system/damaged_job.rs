@@ -15,9 +15,9 @@ const SOLUTIONS_11: &str = "2680";
 
 /// Imitates a database that loses writes under its leader: a done job loses some of its records.
 const LOSE_SOME: [&str; 3] = [
-    "DELETE FROM coverage_range WHERE job = 1 AND \"part\" >= 3",
-    "DELETE FROM coverage WHERE job = 1 AND \"part\" >= 3",
-    "DELETE FROM record WHERE job = 1 AND \"part\" >= 3",
+    "DELETE FROM coverage_range WHERE job = 1 AND part >= 3",
+    "DELETE FROM coverage WHERE job = 1 AND part >= 3",
+    "DELETE FROM record WHERE job = 1 AND part >= 3",
 ];
 
 fn count(coordinator: &Coordinator, n: u8, solutions: &str) {
