@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
 use queens_model::{JobId, LeaseId, Party};
+use queens_postgres::{Contact, LeaderCandidate, Server};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
 use queens_store::sqlite::SqliteStore;
 

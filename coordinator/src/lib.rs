@@ -1,14 +1,11 @@
 //! The coordinator of n-queens jobs, as a server.
 //!
-//! Other crates decide and persist ([`queens_event_loop`]). This crate connects them to the network: authentication
-//! ([`auth`]), gRPC ([`grpc`]), HTTP ([`http`]) and database servers ([`store`]).
+//! Other crates decide and persist ([`queens_event_loop`]), authenticate ([`queens_auth_server`]) and show
+//! ([`queens_web`]). This crate serves workers and operators by gRPC, and moves and restores what a store keeps.
 
-pub mod auth;
-pub mod connections;
 pub mod grpc;
-pub mod http;
-mod standby;
-pub mod store;
-pub mod tls;
+mod migrate_store;
+mod restore_directory;
 
-pub use standby::{LeaderView, Standby};
+pub use migrate_store::{MoveError, Moved, move_all};
+pub use restore_directory::{RestoreError, Restored, restore};

@@ -8,9 +8,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use queens_coordinator::store::StoreLocation;
 use queens_ledger::store::StoreError;
 use queens_model::{JobId, Name};
+use queens_postgres::StoreLocation;
 use queens_runtime::help::{Examples, Program};
 use queens_runtime::{VERSION, complain, keep_files_private, version_in_full};
 use queens_service::logs::LogArgs;
@@ -276,7 +276,7 @@ fn start(args: &Args) -> anyhow::Result<()> {
             export_job(data, *job, file)
         }
         Some(Command::Restore(args)) => restore_copy(args),
-        Some(Command::Recover { damaged, new_dir, reach }) => save(&reach.whereabouts(damaged)?, new_dir),
+        Some(Command::Recover { damaged, new_dir, reach }) => save(&reach.location(damaged)?, new_dir),
         Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.store),
         Some(Command::Invitations(store)) => invitations(store.open()?),
         Some(Command::Revoke { number, all: _, store }) => revoke(*number, store.open()?),

@@ -26,7 +26,6 @@ use crate::command::Command;
 use crate::event_log::EventLog;
 use crate::event_text;
 use crate::history::{self, Historian};
-use crate::log_throttle::LogThrottle;
 use crate::loop_monitor::{LoopMonitor, SLOW};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
@@ -34,6 +33,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot_publisher::{Publisher, Sources};
 use crate::symmetric_counts::SymmetricCounts;
 use crate::traces::Traces;
+use queens_runtime::LogThrottle;
 
 /// The maximum number of commands in one transaction.
 const BATCH: usize = 1024;

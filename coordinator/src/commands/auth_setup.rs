@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_auth::ServerFiles;
-use queens_coordinator::auth::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
-use queens_coordinator::store::StoreLocation;
-use queens_coordinator::store::postgres::Contact;
-use queens_coordinator::tls::Tls;
+use queens_auth_server::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
+use queens_connections::Tls;
 use queens_model::CoordinatorUrl;
+use queens_postgres::Contact;
+use queens_postgres::StoreLocation;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 

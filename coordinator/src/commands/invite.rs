@@ -9,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_auth::{Invitation, InvitationError, Pin, Proof, Role, TlsError, new_private_file};
-use queens_coordinator::auth::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
-use queens_coordinator::store::StoreLocation;
+use queens_auth_server::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
 use queens_model::{CoordinatorUrl, Name, Party};
+use queens_postgres::StoreLocation;
 use queens_runtime::{print, say};
 
 use super::store::StoreArgs;
@@ -30,16 +30,16 @@ pub(crate) struct InvitationStoreArgs {
 impl InvitationStoreArgs {
     /// Opens the existing store.
     pub(crate) fn open(&self) -> anyhow::Result<InvitationStore> {
-        Ok(InvitationStore::open_existing(&self.whereabouts()?)?)
+        Ok(InvitationStore::open_existing(&self.location()?)?)
     }
 
-    pub(crate) fn whereabouts(&self) -> anyhow::Result<StoreLocation> {
-        self.store.whereabouts(&self.data_dir)
+    pub(crate) fn location(&self) -> anyhow::Result<StoreLocation> {
+        self.store.location(&self.data_dir)
     }
 
     /// Opens the store, if it exists.
     pub(crate) fn open_if_there(&self) -> anyhow::Result<Option<InvitationStore>> {
-        match InvitationStore::open_existing(&self.whereabouts()?) {
+        match InvitationStore::open_existing(&self.location()?) {
             Err(InvitationStoreError::Absent(_)) => Ok(None),
             opened => Ok(Some(opened?)),
         }
@@ -47,7 +47,7 @@ impl InvitationStoreArgs {
 
     /// Opens or creates the store; returns the published addresses too.
     fn make(&self) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
-        let mut store = InvitationStore::open(&self.whereabouts()?)?;
+        let mut store = InvitationStore::open(&self.location()?)?;
         let places = store.places()?;
         Ok((store, places))
     }
@@ -169,13 +169,12 @@ pub(crate) fn invite(args: &InviteArgs, store: &InvitationStoreArgs) -> anyhow::
 /// Opens the store, and waits until a coordinator has published its address. An existing directory may belong to a
 /// coordinator that is starting.
 fn wait_for_places(args: &InvitationStoreArgs) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
-    let whereabouts = args.store.whereabouts(&args.data_dir)?;
+    let location = args.store.location(&args.data_dir)?;
     let began = Instant::now();
     let mut is_waiting = false;
     loop {
         let is_over = began.elapsed() >= PATIENCE;
-        match InvitationStore::open_existing(&whereabouts).and_then(|mut store| Ok((store.places()?, store)))
-        {
+        match InvitationStore::open_existing(&location).and_then(|mut store| Ok((store.places()?, store))) {
             Ok((places, store)) if !places.is_empty() => return Ok((store, places)),
             Ok(_) if is_over => bail!(
                 "there are no invitations: in {} s no coordinator has noted where it is reached. Start one that lets in only who \

@@ -5,12 +5,12 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 
 use anyhow::Context;
-use queens_coordinator::connections::{Limits, Port};
-use queens_coordinator::http;
-use queens_coordinator::store::postgres::Contact;
-use queens_coordinator::tls::Tls;
+use queens_connections::Tls;
+use queens_connections::{Limits, Port};
 use queens_model::ListenAddress;
+use queens_postgres::Contact;
 use queens_runtime::allow_many_files;
+use queens_web::Site;
 use tokio::net::TcpListener;
 use tracing::warn;
 
@@ -24,7 +24,7 @@ const USUAL_FILES: u64 = 1024;
 #[derive(Debug)]
 pub(crate) struct Ports {
     workers: StdListener,
-    site: Option<http::Site>,
+    site: Option<Site>,
     pub(crate) tls: Option<Arc<Tls>>,
     limits: (Limits, Limits),
 }
@@ -42,13 +42,13 @@ impl Ports {
         let tls = auth.tls()?;
         let site = match pages {
             Some(address) => {
-                let site = http::Site::bind(address, auth.url.as_ref(), tls.clone()).await;
+                let site = Site::bind(address, auth.url.as_ref(), tls.clone()).await;
                 Some(site.with_context(|| format!("failed to listen on {address}, which --http asks for"))?)
             }
             None => None,
         };
         let mut listening = vec![listener.local_addr()?];
-        listening.extend(site.as_ref().map(http::Site::local_addr).transpose()?);
+        listening.extend(site.as_ref().map(Site::local_addr).transpose()?);
         auth.check(&listening)?;
         if let Some(site) = &site {
             site.announce()?;
@@ -76,7 +76,7 @@ impl Ports {
 
     /// Returns the addresses to which other coordinators redirect clients of this one.
     pub(crate) fn contact(&self, auth: &AuthArgs) -> io::Result<Contact> {
-        let pages = self.site.as_ref().map(http::Site::local_addr).transpose()?;
+        let pages = self.site.as_ref().map(Site::local_addr).transpose()?;
         Ok(auth.contact(self.local_addr()?, pages, self.tls.as_deref()))
     }
 
@@ -87,8 +87,8 @@ impl Ports {
     }
 
     /// Returns the web site and its connection limits, if it is enabled.
-    pub(crate) fn for_pages(&self) -> io::Result<Option<(http::Site, Limits)>> {
-        let again = self.site.as_ref().map(http::Site::again).transpose()?;
+    pub(crate) fn for_pages(&self) -> io::Result<Option<(Site, Limits)>> {
+        let again = self.site.as_ref().map(Site::again).transpose()?;
         Ok(again.map(|site| (site, self.limits.1)))
     }
 }

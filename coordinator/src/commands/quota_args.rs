@@ -3,8 +3,8 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::Args;
-use queens_coordinator::auth::QuotaLimits;
-use queens_coordinator::connections::ConnectionLimits;
+use queens_auth_server::QuotaLimits;
+use queens_connections::ConnectionLimits;
 use queens_ledger::Reporting;
 use queens_model::{InvalidReportInterval, ReportInterval};
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
-use queens_coordinator::store::{Restored, StoreLocation, restore};
+use queens_coordinator::{Restored, restore};
+use queens_postgres::StoreLocation;
 use queens_runtime::say;
 
 use super::audit_jobs::show;
@@ -28,7 +29,7 @@ pub(crate) struct RestoreArgs {
 /// Revokes the invitations of a copy, verifies the copy, and moves it into place.
 pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
     let kept = "all invitations in the copy are valid again: 'queens-coordinator invitations' lists them";
-    match (&args.copy, args.store.whereabouts()?) {
+    match (&args.copy, args.store.location()?) {
         (Some(copy), StoreLocation::Directory(dir)) => {
             let Restored { audits, n_ended } = restore(copy, &dir, args.keep_invitations)?;
             match n_ended {
@@ -43,14 +44,14 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
             "a copy is restored into a directory, and --store names a database: have its own tools put the copy there, \
              and name none here"
         ),
-        (None, whereabouts) => {
+        (None, location) => {
             // First, so that nobody is admitted if a later step fails.
             if args.keep_invitations {
                 say(kept);
             } else if let Some(mut store) = args.store.open_if_there()? {
                 revoke_all(&mut store)?;
             }
-            show(&whereabouts.audit()?)
+            show(&location.audit()?)
         }
     }
 }

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use queens_certificate::Key;
-use queens_coordinator::store::StoreLocation;
-use queens_coordinator::store::postgres::{LeaderCandidate, LeaderLease};
-use queens_coordinator::{LeaderView, grpc};
+use queens_coordinator::grpc;
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
 use queens_model::{JobState, ListenAddress};
+use queens_postgres::LeaderView;
+use queens_postgres::StoreLocation;
+use queens_postgres::{LeaderCandidate, LeaderLease};
 use queens_runtime::{cancel_on_signal, default_threads, go_on_at_hangup, ready};
 use queens_store::Archive;
 use queens_store::sqlite::{DATABASE, SqliteStore};
@@ -176,7 +177,7 @@ async fn serve_as_leader(
     told: &CancellationToken,
 ) -> anyhow::Result<End> {
     let stop = told.child_token();
-    let store = args.store.whereabouts(&args.data_dir)?;
+    let store = args.store.location(&args.data_dir)?;
     let place = args.auth.place(ports.local_addr()?, ports.tls.as_deref());
     let authenticator = args.auth.authenticator(&store, place, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &ports.tls {

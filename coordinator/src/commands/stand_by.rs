@@ -4,9 +4,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use queens_coordinator::store::postgres::{Contact, LeaderCandidate, PostgresStore};
-use queens_coordinator::{LeaderView, Standby, grpc};
+use queens_coordinator::grpc;
 use queens_ledger::store::StoreError;
+use queens_postgres::{Contact, LeaderCandidate, PostgresStore};
+use queens_postgres::{LeaderView, Standby};
 use queens_runtime::{complain, ready};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;

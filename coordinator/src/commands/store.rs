@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use queens_coordinator::store::postgres::{self, Server};
-use queens_coordinator::store::{Moved, StoreLocation, move_all};
+use queens_coordinator::{Moved, move_all};
+use queens_postgres::{Server, StoreLocation};
 use queens_runtime::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
@@ -61,7 +61,7 @@ impl StoreArgs {
     }
 
     /// Returns the location of jobs and invitations.
-    pub(crate) fn whereabouts(&self, data_dir: &Path) -> anyhow::Result<StoreLocation> {
+    pub(crate) fn location(&self, data_dir: &Path) -> anyhow::Result<StoreLocation> {
         let server = self.server()?;
         Ok(server.map_or_else(|| StoreLocation::Directory(data_dir.to_owned()), StoreLocation::Server))
     }
@@ -71,10 +71,7 @@ impl StoreArgs {
         Ok(match path {
             Some(file) if file.exists() && !file.is_dir() => audit_file(file)?,
             Some(dir) => audit(dir)?,
-            None => match self.server()? {
-                Some(server) => postgres::audit(&server)?,
-                None => audit(data_dir)?,
-            },
+            None => self.location(data_dir)?.audit()?,
         })
     }
 }
@@ -89,7 +86,7 @@ impl ReachArgs {
         server.context("the store can't be used")
     }
 
-    pub(crate) fn whereabouts(&self, text: &str) -> anyhow::Result<StoreLocation> {
+    pub(crate) fn location(&self, text: &str) -> anyhow::Result<StoreLocation> {
         Ok(if text.contains("://") {
             StoreLocation::Server(self.server(text)?)
         } else {
@@ -101,7 +98,7 @@ impl ReachArgs {
 /// Moves all jobs and invitations from one store to another.
 pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
     anyhow::ensure!(args.from != args.to, "'{}' is both where the jobs are and where they go", args.from);
-    let (from, to) = (args.reach.whereabouts(&args.from)?, args.reach.whereabouts(&args.to)?);
+    let (from, to) = (args.reach.location(&args.from)?, args.reach.location(&args.to)?);
     let Moved { n_jobs, n_records, n_invitations } = move_all(&from, &to)?;
     let jobs = if n_jobs == 1 { "job" } else { "jobs" };
     let invitations = match n_invitations {

@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status};
 use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::watch::watch;
-use crate::auth::{AuthContext, Authenticator};
+use queens_auth_server::{AuthContext, Authenticator};
 
 /// The gRPC service for operators.
 pub(super) struct JobsService {

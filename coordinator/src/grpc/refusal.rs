@@ -10,7 +10,7 @@ use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;
 use tonic::Status;
 
-use crate::connections::Peer;
+use queens_connections::Peer;
 
 /// Returns the peer's address for the log.
 pub(super) fn peer(info: Option<&ConnectInfo<Peer>>) -> String {

@@ -9,11 +9,11 @@ use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
 use queens_event_loop::Handle;
-use queens_event_loop::LogThrottle;
 use queens_proto::codec::LARGEST_OF_WORKER;
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::JobsServer;
 use queens_proto::pb::workers_server::WorkersServer;
+use queens_runtime::LogThrottle;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;
@@ -27,8 +27,8 @@ use super::authorize;
 use super::jobs::JobsService;
 use super::refusal::peer;
 use super::session::WorkersService;
-use crate::auth::Authenticator;
-use crate::connections::{REQUEST, TooLate, attend};
+use queens_auth_server::Authenticator;
+use queens_connections::{REQUEST, TooLate, attend};
 
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
 /// Otherwise a connection to a vanished host would stay open for ever.

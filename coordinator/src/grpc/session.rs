@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use queens_event_loop::Handle;
-use queens_event_loop::LogThrottle;
 use queens_ledger::WorkerRefusal;
 use queens_model::{ToCoordinator, ToWorker};
 use queens_proto::pb::workers_server::Workers;
 use queens_proto::{link, pb};
+use queens_runtime::LogThrottle;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 use tokio_stream::wrappers::ReceiverStream;
@@ -17,8 +17,8 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
 use super::refusal::{invalid_message, peer};
-use crate::auth::{AuthContext, NameError, REVOKED};
-use crate::connections::{NotYetAtWork, RequestGuard};
+use queens_auth_server::{AuthContext, NameError, REVOKED};
+use queens_connections::{NotYetAtWork, RequestGuard};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;

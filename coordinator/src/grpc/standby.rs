@@ -17,7 +17,7 @@ use tonic_health::ServingStatus;
 use super::jobs::JobsService;
 use super::server::{LARGEST_OF_ANYBODY, serve_router};
 use super::session::WorkersService;
-use crate::standby::{LeaderView, Standby};
+use queens_postgres::{LeaderView, Standby};
 
 /// The path of session requests.
 const SESSION: &str = "/queens.v1.Workers/Session";

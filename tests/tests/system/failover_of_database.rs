@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
 use queens_ledger::store::{Block, Store, StoreError, Write};
+use queens_postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{Running, wait_until};

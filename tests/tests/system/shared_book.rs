@@ -6,10 +6,10 @@ use std::process::Command;
 use std::thread;
 
 use queens_auth::{Pin, Proof, Role};
-use queens_coordinator::auth::{InvitationStore, NewInvitation, PublishedAddress};
-use queens_coordinator::store::StoreLocation;
-use queens_coordinator::store::postgres::{Contact, LeaderCandidate, Server};
+use queens_auth_server::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_model::{AuditEntry, Name, Party};
+use queens_postgres::StoreLocation;
+use queens_postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
 use queens_tests::postgres::Postgres;

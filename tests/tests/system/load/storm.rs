@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use queens_auth::Credentials;
-use queens_coordinator::store::postgres::{Server, audit as audit_server};
+use queens_postgres::{Server, audit as audit_server};
 use queens_proto::client::{Problem, Routes, Search, endpoint};
 use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, coordinator_command};

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use queens_coordinator::store::postgres::PostgresStore;
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_model::JobId;
+use queens_postgres::PostgresStore;
 use queens_tests::cluster::coordinator_command;
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{clean, queens, run, wait_until};

@@ -1,0 +1,161 @@
+//! The authenticated caller of a request, and what the request reserves.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use queens_auth::{Permission, Role};
+use queens_model::{Name, Party};
+use tokio_util::sync::WaitForCancellationFutureOwned;
+use tonic::Status;
+
+use super::invitation_cache::{InvitationCache, NameError, Principal};
+use super::message_budget::SessionBudget;
+use super::quota::Reservation;
+
+/// The message to a caller whose invitation was revoked or has expired.
+pub const REVOKED: &str = "the invitation has ended";
+
+/// The authenticated caller of a request.
+#[derive(Clone, Debug)]
+pub struct AuthContext {
+    /// `None` without authentication.
+    principal: Option<(Principal, InvitationCache)>,
+    /// The part of the principal's quota that the request holds until its answer ends.
+    reservation: Option<Arc<Reservation>>,
+    /// The bytes that a worker's session may have in flight.
+    session_budget: Option<SessionBudget>,
+}
+
+impl AuthContext {
+    /// Returns the context of an unauthenticated request.
+    pub(super) fn anonymous() -> Self {
+        Self { principal: None, reservation: None, session_budget: None }
+    }
+
+    pub(super) fn of(principal: Principal, invitations: InvitationCache) -> Self {
+        Self { principal: Some((principal, invitations)), reservation: None, session_budget: None }
+    }
+
+    /// Adds the reserved quota of the request.
+    pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
+        let session_budget = reservation.as_ref().and_then(Reservation::session_budget);
+        Self { reservation: reservation.map(Arc::new), session_budget, ..self }
+    }
+
+    /// Adds the message budget of a session.
+    pub(super) fn with_session_budget(self, session_budget: Option<SessionBudget>) -> Self {
+        Self { session_budget, ..self }
+    }
+
+    /// Returns the message budget of a worker's session; `None` for other requests.
+    pub fn session_budget(&self) -> Option<&SessionBudget> {
+        self.session_budget.as_ref()
+    }
+
+    /// Returns the caller's role; `None` if the caller may do everything.
+    pub fn role(&self) -> Option<Role> {
+        self.principal.as_ref().map(|(principal, _)| principal.invitation.role)
+    }
+
+    /// Returns the caller's party; `None` without authentication.
+    pub fn party(&self) -> Option<Party> {
+        self.principal.as_ref().map(|(principal, _)| principal.invitation.party)
+    }
+
+    /// Returns whether the caller has the permission [`Permission::Decide`].
+    pub fn decides(&self) -> bool {
+        self.role().is_none_or(|role| role.may(Permission::Decide))
+    }
+
+    /// Binds a worker name to the caller's invitation, for good and exclusively.
+    ///
+    /// # Errors
+    /// If the name can't be bound to this invitation.
+    pub async fn use_name(&self, name: &Name) -> Result<(), NameError> {
+        let Some((principal, invitations)) = &self.principal else { return Ok(()) };
+        invitations.bind(principal.invitation.party, name).await
+    }
+
+    /// Waits until the invitation ends; for ever without authentication.
+    pub async fn ended(&self) {
+        match &self.principal {
+            Some((principal, _)) => principal.ended.cancelled().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the answer when the invitation ends, and releases the reserved quota when the answer ends.
+    pub fn revocable(&self, response: Response) -> Response {
+        let ended =
+            self.principal.as_ref().map(|(principal, _)| Box::pin(principal.ended.clone().cancelled_owned()));
+        let reservation = self.reservation.clone();
+        if ended.is_none() && reservation.is_none() {
+            return response;
+        }
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_grpc = kind.is_some_and(|kind| kind.starts_with("application/grpc"));
+        response.map(|body| {
+            Body::new(RevocableBody { body, ended, is_grpc, is_over: false, _share: reservation })
+        })
+    }
+}
+
+impl fmt::Display for AuthContext {
+    /// Formats the caller for logs and the audit log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.principal.as_ref().map(|(principal, _)| &principal.invitation) {
+            None => write!(f, "anybody"),
+            Some(invitation) => write!(f, "{invitation}"),
+        }
+    }
+}
+
+/// The body of an answer that ends with the caller's invitation.
+struct RevocableBody {
+    body: Body,
+    ended: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    /// Whether the body ends with a gRPC status and message.
+    is_grpc: bool,
+    is_over: bool,
+    _share: Option<Arc<Reservation>>,
+}
+
+impl HttpBody for RevocableBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        if self.ended.as_mut().is_some_and(|ended| ended.as_mut().poll(context).is_ready()) {
+            self.is_over = true;
+            let status = Status::permission_denied(REVOKED);
+            let mut trailers = HeaderMap::new();
+            return Poll::Ready(Some(match status.add_header(&mut trailers) {
+                Ok(()) if self.is_grpc => Ok(Frame::trailers(trailers)),
+                _ => Err(axum::Error::new(io::Error::new(io::ErrorKind::PermissionDenied, REVOKED))),
+            }));
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_over || self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,143 @@
+//! Copies an invitation store to another store, for a migration or a restore.
+
+use queens_model::AuditEntry;
+use queens_store::sql::database::{Database, first, for_each};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::table::Table;
+use rusqlite::types::Value;
+
+use super::audit_log::{self, audit_entry};
+use super::backend::InvitationBackend;
+use super::invitation_store_error::{InvitationStoreError, TransactionError};
+use super::postgres_backend::number_on;
+use super::worker_names::NAME;
+use queens_postgres::StoreLocation;
+
+/// The table of invitations, which belong to no job.
+static INVITATION: Table = Table::without_digest(
+    "invitation",
+    &[
+        "number",
+        "party",
+        "role",
+        "label",
+        "made_ms",
+        "expires_ms",
+        "revoked",
+        "n_names",
+        "salt",
+        "hash",
+        "key",
+    ],
+    1,
+);
+
+/// All invitations with their token hashes, all names, and the audit log in its order. Without published addresses:
+/// each coordinator writes its own at its start.
+#[derive(Debug, Default)]
+pub struct Dump {
+    invitations: Vec<Vec<Value>>,
+    names: Vec<Vec<Value>>,
+    /// The flag marks refused requests.
+    audit_entries: Vec<(bool, AuditEntry)>,
+}
+
+impl Dump {
+    /// Reads everything from a store, if there is one.
+    pub fn of(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
+        if !InvitationBackend::may_be_at(location) {
+            return Ok(Self::default());
+        }
+        InvitationBackend::open(location)?.transact(|database| {
+            let mut audit_entries = Vec::new();
+            let sql =
+                "SELECT number, refusal, at_ms, who, party, role, peer, what, outcome FROM audit ORDER BY number";
+            for_each(database, sql, &[], |row| -> Result<(), Fault> {
+                audit_entries.push((row.get("refusal", &"a decision")?, audit_entry(row)?));
+                Ok(())
+            })?;
+            Ok(Self { invitations: all(database, &INVITATION)?, names: all(database, &NAME)?, audit_entries })
+        })
+    }
+
+    /// Revokes all invitations that are not revoked yet; returns how many.
+    pub fn end_all(&mut self) -> usize {
+        let ended = Value::Integer(1);
+        let revoked = INVITATION.columns.iter().position(|column| *column == "revoked").unwrap_or_default();
+        let open =
+            self.invitations.iter_mut().filter_map(|row| row.get_mut(revoked)).filter(|it| **it != ended);
+        open.map(|it| *it = ended.clone()).count()
+    }
+
+    /// Returns the number of invitations.
+    pub fn n_invitations(&self) -> u64 {
+        self.invitations.len() as u64
+    }
+
+    /// Creates the tables on a server if needed.
+    pub fn make_room(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
+        match to {
+            StoreLocation::Server(_) if !self.is_empty() => InvitationBackend::open(to)?.version().map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes everything to a store that has no invitations. On a server, the writes join the transaction on the job
+    /// store. In a directory, they are a transaction of their own, which is committed here.
+    pub fn put(&self, to: &StoreLocation, store: &dyn Database) -> Result<(), TransactionError> {
+        match to {
+            _ if self.is_empty() => Ok(()),
+            StoreLocation::Server(server) => {
+                self.write(store, &server.name())?;
+                Ok(number_on(store)?)
+            }
+            StoreLocation::Directory(_) => Ok(self.put_in_directory(to)?),
+        }
+    }
+
+    /// Writes everything to a directory, in a transaction of its own.
+    pub fn put_in_directory(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
+        let StoreLocation::Directory(dir) = to else { return Ok(()) };
+        let place = format!("data directory '{}'", dir.display());
+        if self.is_empty() {
+            Ok(())
+        } else {
+            InvitationBackend::open(to)?.transact(|database| self.write(database, &place))
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.invitations.is_empty() && self.audit_entries.is_empty()
+    }
+
+    fn write(&self, database: &dyn Database, place: &str) -> Result<(), TransactionError> {
+        let is_occupied =
+            first(database, "SELECT number FROM invitation LIMIT 1", &[], |_| Ok(()))?.is_some();
+        if is_occupied && !self.invitations.is_empty() {
+            return Err(InvitationStoreError::Occupied(place.to_owned()).into());
+        }
+        for (table, rows) in [(&INVITATION, &self.invitations), (&NAME, &self.names)] {
+            rows.iter().try_for_each(|row| database.put(table, row.clone()))?;
+        }
+        self.audit_entries
+            .iter()
+            .try_for_each(|(is_refusal, it)| audit_log::add(database, it, *is_refusal))?;
+        Ok(())
+    }
+}
+
+/// Returns whether a directory has a file with invitations.
+pub fn has_invitations(location: &StoreLocation) -> bool {
+    InvitationBackend::may_be_at(location)
+}
+
+/// Returns all rows of a table.
+fn all(database: &dyn Database, table: &Table) -> Result<Vec<Vec<Value>>, Fault> {
+    let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
+    let mut rows = Vec::new();
+    for_each(database, &sql, &[], |row| -> Result<(), Fault> {
+        rows.push(table.columns.iter().map(|column| row.get(column, &table.name)).collect::<Result<_, _>>()?);
+        Ok(())
+    })?;
+    Ok(rows)
+}

@@ -1,0 +1,41 @@
+//! Authentication, permissions, quotas and the audit log.
+//!
+//! The [`InvitationStore`] keeps invitations, the worker names bound to them, and the audit log. It is a file of its
+//! own, or tables on a database server (`backend`).
+//! A thread behind `invitation_cache` reads and writes it for a running coordinator. It also sees the changes of
+//! `queens-coordinator invite` and `revoke`, and of other coordinators.
+//! [`Authenticator`] authenticates and authorises each gRPC or HTTP request (`middleware`). `permissions` is the only
+//! table of required permissions. An admitted request has an `AuthContext`, which ends with its invitation.
+
+mod audit_entry;
+mod audit_guard;
+mod audit_log;
+mod audited_body;
+mod auth_context;
+mod authenticator;
+mod backend;
+mod dump;
+mod invitation_cache;
+mod invitation_store;
+mod invitation_store_error;
+mod login_sessions;
+mod login_throttle;
+mod message_budget;
+mod middleware;
+mod permissions;
+mod postgres_backend;
+mod quota;
+mod rows;
+mod schema;
+mod worker_names;
+
+pub use self::auth_context::{AuthContext, REVOKED};
+pub use self::authenticator::{AuthError, Authenticator, COOKIE};
+pub use self::dump::{Dump, has_invitations};
+pub use self::invitation_cache::NameError;
+pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
+pub use self::invitation_store_error::{InvitationStoreError, TransactionError};
+pub use self::login_sessions::LONGEST as SESSION;
+pub use self::middleware::Protocol;
+pub use self::permissions::requests;
+pub use self::quota::QuotaLimits;

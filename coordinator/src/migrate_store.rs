@@ -1,0 +1,184 @@
+//! Migrates all jobs and invitations between a data directory and a database server.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use queens_ledger::store::{StoreError, StoreName};
+use queens_store::history::{Change, NotKept};
+use queens_store::sql::database::{Database, Row, first};
+use queens_store::sql::digest::{
+    BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
+    SOURCE, VERDICT,
+};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::read::{self, cell, sql_integer};
+use queens_store::sql::store_copy::StoreCopy;
+use queens_store::sql::table::Table;
+use queens_store::sqlite::SqliteStore;
+use rusqlite::types::Value;
+use thiserror::Error;
+
+use queens_auth_server::{Dump, InvitationStoreError, TransactionError};
+use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
+
+/// Why a migration failed.
+#[derive(Debug, Error)]
+pub enum MoveError {
+    /// One of the two stores can't be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The outcome of the last commit is unknown.
+    #[error("it is not known whether all was moved: {0}. 'queens-coordinator check' of the new place tells")]
+    Unanswered(String),
+    /// The destination has jobs already.
+    #[error(
+        "there are jobs in the {0} already: what is moved needs a place of its own; remove what is there if a move has \
+         left it"
+    )]
+    Occupied(StoreName),
+    /// The invitations can't be read or written, or the destination has invitations.
+    #[error(transparent)]
+    InvitationStore(#[from] InvitationStoreError),
+    /// The destination differs from the source.
+    #[error("the {0} has other jobs or records than the source: keep using the source")]
+    Changed(StoreName),
+    /// Everything was moved except for history, which no count depends on.
+    #[error("everything is moved except the history of curves and events: {0}")]
+    History(String),
+}
+
+/// The result of a migration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Jobs.
+    pub n_jobs: u64,
+    /// Records.
+    pub n_records: u64,
+    /// Invitations.
+    pub n_invitations: u64,
+}
+
+/// The tables in the order of their foreign keys.
+const TABLES: [&Table; 10] = [
+    &JOB,
+    &JOB_IDENTITY,
+    &PLAN_PART,
+    &SOURCE,
+    &COVERAGE,
+    &COVERAGE_RANGE,
+    &RECORD,
+    &BLOCKED_WORKER,
+    &SECOND_COUNT,
+    &VERDICT,
+];
+
+fn open(location: &StoreLocation, must_exist: bool) -> Result<Box<dyn StoreCopy>, StoreError> {
+    Ok(match location {
+        StoreLocation::Directory(dir) if must_exist => {
+            Box::new(SqliteStore::open_existing(dir)?.with_history())
+        }
+        StoreLocation::Directory(dir) => Box::new(SqliteStore::open(dir)?.with_history()),
+        StoreLocation::Server(server) => {
+            let contact = Contact { url: "a move".to_owned(), pages: None };
+            Box::new(LeaderCandidate::new(server.clone(), contact, Path::new(".")).lead()?)
+        }
+    })
+}
+
+/// Copies everything from one store to another one without jobs. Neither may be in use. All jobs are audited from their
+/// records before and after, and each row is verified on the way. The source is kept.
+/// Invitations, names and the audit log move too. On a server, they join the transaction of the jobs. In a directory,
+/// they have one of their own, last before that of the jobs ends.
+///
+/// # Errors
+/// If a store can't be read or written, a row is invalid, or the destination has jobs or invitations; then nothing is
+/// written. If the destination does not answer the commit, everything may be written.
+pub fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveError> {
+    let (source, target) = (from, to);
+    let before = source.audit()?;
+    let from = open(source, true)?;
+    let mut to = open(target, false)?;
+    let book = Dump::of(source)?;
+    book.make_room(target)?;
+    let view = from.view()?;
+    let boards = boards(&*view).map_err(|fault| fault.of(from.place()))?;
+    let n_invitations = book.n_invitations();
+    let mut moved = Moved { n_jobs: boards.len() as u64, n_records: 0, n_invitations };
+    let (mut is_occupied, mut unread, mut not_in_book) = (false, None, None);
+    let filled = to.fill(&mut |database| {
+        is_occupied = first(database, "SELECT id FROM job LIMIT 1", &[], |_| Ok(()))?.is_some();
+        if is_occupied {
+            return Err(Fault::Impossible("there are jobs in it".to_owned()));
+        }
+        for table in TABLES {
+            let order = if table.name == JOB.name { "ORDER BY id" } else { "" };
+            // Distinguishes a fault of the source from one of the destination.
+            read::select(&*view, table, order, &[], |row| {
+                let (board, values) =
+                    look_at(table, row, &boards).inspect_err(|fault| unread = Some(fault.reason()))?;
+                moved.n_records += u64::from(table.name == RECORD.name);
+                table.put(database, board, values)
+            })?;
+        }
+        book.put(target, database).map_err(|not_done| match not_done {
+            TransactionError::Failed(fault) => fault,
+            TransactionError::Refused(error) => {
+                let reason = error.to_string();
+                not_in_book = Some(error);
+                Fault::Impossible(reason)
+            }
+        })
+    });
+    if let Some(error) = not_in_book {
+        return Err(error.into());
+    }
+    match (filled, unread) {
+        (Ok(()), _) => {}
+        (Err(_), _) if is_occupied => return Err(MoveError::Occupied(to.place())),
+        (Err(_), Some(reason)) => return Err(StoreError::Damaged { place: from.place(), reason }.into()),
+        (Err(StoreError::Failed(reason)), None) => return Err(MoveError::Unanswered(reason)),
+        (Err(error), None) => return Err(error.into()),
+    }
+    move_history(&*from, &*to)?;
+    let place = to.place();
+    drop((from, to));
+    if target.audit()? != before {
+        return Err(MoveError::Changed(place));
+    }
+    Ok(moved)
+}
+
+/// Moves history, which is for display only.
+fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> Result<(), MoveError> {
+    if let Some((mut old, mut new)) = from.history().zip(to.history()) {
+        let past = old.load();
+        let change = Change {
+            points: past.points,
+            kept: [(0, u64::from(u32::MAX)); queens_store::history::N_LEVELS],
+            events: past.events,
+            first_events: (0, 0),
+        };
+        new.store(&change).map_err(|error| match error {
+            NotKept::Failed(reason) | NotKept::Lost(reason) => MoveError::History(reason),
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns the boards of all jobs; the digests of their rows depend on them.
+fn boards(view: &dyn Database) -> Result<HashMap<i64, Board>, Fault> {
+    let jobs = read::jobs(view)?;
+    jobs.iter().map(|job| Ok((sql_integer("job", job.entry.id.0)?, Board::of(&job.entry)))).collect()
+}
+
+/// Returns the verified values of a row, and the board of its digest.
+fn look_at(
+    table: &Table,
+    row: &Row<'_>,
+    boards: &HashMap<i64, Board>,
+) -> Result<(Option<Board>, Vec<Value>), Fault> {
+    let board = if table.is_of_job { boards.get(&cell(row, "job", table)?).copied() } else { None };
+    table.verify(row, board, table)?;
+    let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
+    Ok((board, (0..table.columns.len()).map(value).collect::<Result<_, Fault>>()?))
+}

@@ -1,0 +1,30 @@
+//! Read-only access to a database, even while a coordinator uses it.
+
+use queens_ledger::store::StoreName;
+use queens_store::sql::database::{Database, Views};
+use queens_store::sql::fault::Fault;
+
+use super::pg_connection::PgConnection;
+use super::schema;
+use super::server::Server;
+
+/// The database.
+#[derive(Debug)]
+pub(super) struct PostgresViews {
+    pub(super) server: Server,
+}
+
+impl Views for PostgresViews {
+    fn view(&self) -> Result<Box<dyn Database>, Fault> {
+        let connection = PgConnection::open(&self.server)?;
+        schema::check(&connection)?;
+        // Reading may take long, and blocks nobody.
+        connection.carry_out("SET idle_in_transaction_session_timeout TO 0")?;
+        connection.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        Ok(Box::new(connection))
+    }
+
+    fn place(&self) -> StoreName {
+        StoreName::Database(self.server.name())
+    }
+}

@@ -1,0 +1,110 @@
+//! Log-in and log-out of the web pages, and the authenticated caller.
+
+use axum::extract::{ConnectInfo, State};
+use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use queens_auth::Role;
+use serde::{Deserialize, Serialize};
+
+use super::authorize;
+use super::handlers::{Answer, Body};
+use super::jobs::EmptyBody;
+use super::json_object::Object;
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::NotDecided;
+use super::state::App;
+use queens_auth_server::{AuthContext, COOKIE, SESSION};
+use queens_connections::Peer;
+
+/// The authenticated caller.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Me {
+    /// The caller's name in logs and in the audit log.
+    who: String,
+    /// viewer, operator or worker; null if the coordinator does not authenticate, so that everybody may do everything.
+    role: Option<&'static str>,
+}
+
+impl Me {
+    fn of(auth: &AuthContext) -> Self {
+        Self { who: auth.to_string(), role: auth.role().map(Role::name) }
+    }
+}
+
+/// A token.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogIn {
+    /// As 'queens-coordinator invite' prints it.
+    token: String,
+}
+
+/// Logs in with a token. The cookie has the token's permissions for twelve hours; one hour without a request ends it.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/login",
+    request_body = LogIn,
+    responses((status = 200, description = "The answer.", body = Me), NotDecided),
+))]
+pub(super) async fn log_in(
+    State(app): State<App>,
+    peer: Option<Extension<ConnectInfo<Peer>>>,
+    body: Body<LogIn>,
+) -> Result<Response, Response> {
+    let Json(Object(LogIn { token })) = body.map_err(|error| RequestRefusal::from(error).into_response())?;
+    let peer = peer.map(|Extension(ConnectInfo(peer))| peer.address());
+    let logged_in = app.authenticator.log_in(&token, peer).await;
+    let (auth, secret) = logged_in.map_err(|error| authorize::refused(error.status(), error.to_string()))?;
+    let cookie = match secret {
+        Some(secret) => set_cookie(&secret.reveal(), SESSION.as_secs()),
+        // The coordinator does not authenticate.
+        None => set_cookie("", 0),
+    };
+    Ok(with_cookie(cookie, Json(Me::of(&auth)).into_response()))
+}
+
+/// Logs out.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/logout",
+    request_body = EmptyBody,
+    responses((status = 204, description = "Done."), NotDecided),
+))]
+pub(super) async fn log_out(
+    State(app): State<App>,
+    headers: HeaderMap,
+    body: Body<EmptyBody>,
+) -> Result<Response, RequestRefusal> {
+    let Json(Object(EmptyBody {})) = body?;
+    app.authenticator.log_out(&headers);
+    Ok(with_cookie(set_cookie("", 0), StatusCode::NO_CONTENT.into_response()))
+}
+
+/// The authenticated caller.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/me",
+    responses((status = 200, description = "The answer.", body = Me)),
+))]
+pub(super) async fn me(Extension(auth): Extension<AuthContext>) -> Answer<Me> {
+    Ok(Json(Me::of(&auth)))
+}
+
+fn set_cookie(value: &str, seconds: u64) -> String {
+    format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Strict")
+}
+
+fn with_cookie(cookie: String, mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    if let Ok(mut cookie) = HeaderValue::try_from(cookie) {
+        cookie.set_sensitive(true);
+        headers.insert(SET_COOKIE, cookie);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

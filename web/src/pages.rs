@@ -1,0 +1,93 @@
+//! Serves the web pages and their assets, which are compiled into the program.
+
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use queens_boards::picture::{self, Scale};
+
+use super::not_found;
+use super::state::{App, find, job_id};
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
+    let mut routes = looks();
+    routes.extend([
+        ("GET", "/", file(HTML, include_str!("../assets/jobs.html"))),
+        ("GET", "/workers", file(HTML, include_str!("../assets/workers.html"))),
+        ("GET", "/workers/{name}", get(worker)),
+        ("GET", "/board", file(HTML, include_str!("../assets/board.html"))),
+        ("GET", "/assets/board.js", file(SCRIPT, include_str!("../assets/board.js"))),
+        // The queen of all drawings, for the page of a search.
+        ("GET", "/assets/crown.svg", get(crown)),
+        ("GET", "/jobs/{job}", get(job)),
+        ("GET", "/jobs/{job}/parts/{part}", get(part)),
+        ("GET", "/audit", file(HTML, include_str!("../assets/audit.html"))),
+        ("GET", "/assets/audit.js", file(SCRIPT, include_str!("../assets/audit.js"))),
+        ("GET", "/login", file(HTML, include_str!("../assets/login.html"))),
+        ("GET", "/assets/login.js", file(SCRIPT, include_str!("../assets/login.js"))),
+        ("GET", "/assets/page.js", file(SCRIPT, include_str!("../assets/page.js"))),
+        ("GET", "/assets/jobs.js", file(SCRIPT, include_str!("../assets/jobs.js"))),
+        ("GET", "/assets/job.js", file(SCRIPT, include_str!("../assets/job.js"))),
+        ("GET", "/assets/heat.js", file(SCRIPT, include_str!("../assets/heat.js"))),
+        ("GET", "/assets/picture.js", file(SCRIPT, include_str!("../assets/picture.js"))),
+        ("GET", "/assets/chart.js", file(SCRIPT, include_str!("../assets/chart.js"))),
+        ("GET", "/assets/workers.js", file(SCRIPT, include_str!("../assets/workers.js"))),
+        ("GET", "/assets/worker.js", file(SCRIPT, include_str!("../assets/worker.js"))),
+        ("GET", "/assets/fleet.js", file(SCRIPT, include_str!("../assets/fleet.js"))),
+        ("GET", "/assets/list.js", file(SCRIPT, include_str!("../assets/list.js"))),
+        ("GET", "/assets/part.js", file(SCRIPT, include_str!("../assets/part.js"))),
+    ]);
+    routes
+}
+
+/// The style and icon of all pages, also of a standby's.
+pub(super) fn looks<S: Clone + Send + Sync + 'static>() -> Vec<(&'static str, &'static str, MethodRouter<S>)>
+{
+    vec![
+        ("GET", "/assets/style.css", file("text/css; charset=utf-8", include_str!("../assets/style.css"))),
+        ("GET", "/assets/queen.svg", file("image/svg+xml", include_str!("../assets/queen.svg"))),
+    ]
+}
+
+fn file<S: Clone + Send + Sync + 'static>(
+    content_type: &'static str,
+    content: &'static str,
+) -> MethodRouter<S> {
+    get(async move || ([(CONTENT_TYPE, content_type)], content))
+}
+
+async fn crown() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "image/svg+xml")], picture::queen(Scale { tile: 100 }))
+}
+
+/// The page of a job, if the job exists.
+async fn job(State(app): State<App>, Path(id): Path<String>) -> Response {
+    of_job(&app, &id, include_str!("../assets/job.html"))
+}
+
+/// The page of a part, if its job exists. The page itself asks whether the part exists, since that takes the job's
+/// plan.
+async fn part(State(app): State<App>, Path((id, _)): Path<(String, String)>) -> Response {
+    of_job(&app, &id, include_str!("../assets/part.html"))
+}
+
+fn of_job(app: &App, id: &str, page: &'static str) -> Response {
+    let snapshot = app.handle.snapshot();
+    match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
+        Ok(()) => ([(CONTENT_TYPE, HTML)], page).into_response(),
+        Err(_) => not_found::no_job(),
+    }
+}
+
+/// The page of all workers of a name. People know a worker by its name, which it keeps across restarts. O(workers).
+async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
+    let snapshot = app.handle.snapshot();
+    let is_here = snapshot.workers.iter().any(|worker| worker.name.as_str() == name);
+    if is_here || snapshot.blocked.iter().any(|blocked| blocked.as_str() == name) {
+        return ([(CONTENT_TYPE, HTML)], include_str!("../assets/worker.html")).into_response();
+    }
+    not_found::no_worker()
+}

@@ -1,0 +1,129 @@
+//! The HTTP server of the web pages and the API: bind, serve as the leader, or redirect as a standby.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
+use queens_event_loop::Handle;
+use queens_model::{CoordinatorUrl, ListenAddress};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use super::authorize;
+use super::not_found;
+use super::refusal::{LARGEST_BODY, RequestRefusal};
+use super::routes::routes;
+use super::security_headers::{self, Hosts};
+use super::standby;
+use super::state::App;
+use super::summaries::Live;
+use queens_auth_server::Authenticator;
+use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
+use queens_postgres::Standby;
+
+/// A listener for the web pages. Connections wait until the coordinator serves, as the leader or as a standby.
+#[derive(Debug)]
+pub struct Site {
+    listener: std::net::TcpListener,
+    hosts: Hosts,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Site {
+    /// Binds an address and a port. Requests may also name the host of `elsewhere`, another URL that leads here.
+    ///
+    /// # Errors
+    /// If the address can't be bound.
+    pub async fn bind(
+        address: &ListenAddress,
+        elsewhere: Option<&CoordinatorUrl>,
+        tls: Option<Arc<Tls>>,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address.as_str()).await?.into_std()?;
+        let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
+        Ok(Self { listener, hosts, tls })
+    }
+
+    /// Returns the bound address.
+    ///
+    /// # Errors
+    /// If the system does not tell it.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Logs the URL.
+    ///
+    /// # Errors
+    /// If the system does not tell the bound address.
+    pub fn announce(&self) -> io::Result<()> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        info!(url = format!("{scheme}://{}/", self.listener.local_addr()?), "dashboard");
+        Ok(())
+    }
+
+    /// Duplicates the listener, to serve again after this one has stopped.
+    ///
+    /// # Errors
+    /// If the system has no more file descriptors.
+    pub fn again(&self) -> io::Result<Self> {
+        let (hosts, tls) = (self.hosts.clone(), self.tls.clone());
+        Ok(Self { listener: self.listener.try_clone()?, hosts, tls })
+    }
+
+    /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub async fn serve(
+        self,
+        limits: Limits,
+        handle: Handle,
+        authenticator: Authenticator,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
+        // Streams get half of the connections; the other half stays free for requests.
+        let n_followers = limits.n_connections.div_ceil(2);
+        let live = Live::start(handle.clone(), n_followers, stop.clone());
+        let router = router(App { handle, live, authenticator }, self.hosts.clone());
+        self.serve_router(router, limits, stop).await
+    }
+
+    /// Redirects all requests to the leader until `stop` is cancelled.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub async fn stand_by(self, limits: Limits, standby: Standby, stop: CancellationToken) -> io::Result<()> {
+        let router = standby::router(standby, self.hosts.clone());
+        self.serve_router(router, limits, stop).await
+    }
+
+    async fn serve_router(self, router: Router, limits: Limits, stop: CancellationToken) -> io::Result<()> {
+        let too_late: TooLate = || RequestRefusal::too_late().into_response();
+        let router = router.layer(from_fn_with_state(too_late, attend));
+        let service = router.into_make_service_with_connect_info::<Peer>();
+        let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls);
+        axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
+    }
+}
+
+fn router(app: App, hosts: Hosts) -> Router {
+    let authenticator = app.authenticator.clone();
+    let mut router = Router::new();
+    for (_, path, methods) in routes() {
+        router = router.route(path, methods);
+    }
+    router
+        .fallback(not_found::nothing)
+        .method_not_allowed_fallback(async || RequestRefusal::method())
+        .with_state(app)
+        .layer(from_fn_with_state(authenticator, authorize::authorize))
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(from_fn_with_state(hosts, security_headers::authorize))
+        .layer(from_fn(security_headers::secure))
+}

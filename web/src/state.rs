@@ -1,0 +1,41 @@
+//! The state that all handlers share.
+
+use queens_event_loop::Handle;
+use queens_event_loop::Snapshot;
+use queens_model::{JobId, JobStatus};
+
+use super::job_json::Job;
+use super::refusal::RequestRefusal;
+use super::summaries::Live;
+use queens_auth_server::Authenticator;
+
+/// The state that all handlers share.
+#[derive(Clone, Debug)]
+pub(super) struct App {
+    pub(super) handle: Handle,
+    pub(super) live: Live,
+    pub(super) authenticator: Authenticator,
+}
+
+impl App {
+    /// Returns the status of a job.
+    pub(super) fn job(&self, id: JobId) -> Result<Job, RequestRefusal> {
+        let snapshot = self.handle.snapshot();
+        Ok(self.view(find(&snapshot, id)?, &snapshot))
+    }
+
+    /// Converts a job of a snapshot to JSON.
+    pub(super) fn view(&self, job: &JobStatus, snapshot: &Snapshot) -> Job {
+        Job::of(job, snapshot, self.live.speeds(job.id))
+    }
+}
+
+/// Finds the job with this id.
+pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, RequestRefusal> {
+    snapshot.job(id).ok_or_else(|| RequestRefusal::not_found(format!("there is no job {id}")))
+}
+
+/// Parses a job's number. Other text names no job.
+pub(super) fn job_id(id: &str) -> Result<JobId, RequestRefusal> {
+    id.parse().map_err(|_| RequestRefusal::not_found(format!("there is no job '{id}': jobs have numbers")))
+}
