@@ -13,7 +13,7 @@ use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use queens_auth::{Permission, Role};
 use queens_model::{Name, Party};
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::Status;
 
 use super::invitation_cache::{InvitationCache, NameError, Principal};
@@ -92,20 +92,29 @@ impl AuthContext {
         }
     }
 
-    /// Ends the answer when the invitation ends, and releases the reserved quota when the answer ends.
-    pub fn revocable(&self, response: Response) -> Response {
-        let ended =
-            self.principal.as_ref().map(|(principal, _)| Box::pin(principal.ended.clone().cancelled_owned()));
-        let reservation = self.reservation.clone();
-        if ended.is_none() && reservation.is_none() {
-            return response;
-        }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let is_grpc = kind.is_some_and(|kind| kind.starts_with("application/grpc"));
-        response.map(|body| {
-            Body::new(RevocableBody { body, ended, is_grpc, is_over: false, _share: reservation })
-        })
+    /// Ends the answer when the invitation ends, and releases the reserved quota when the answer ends. An answer that
+    /// is complete already is sent.
+    pub(super) fn revocable(&self, response: Response) -> Response {
+        let ended = self.principal.as_ref().map(|(principal, _)| principal.ended.clone());
+        revocable(response, ended, self.reservation.clone())
     }
+}
+
+fn revocable(
+    response: Response,
+    ended: Option<CancellationToken>,
+    reservation: Option<Arc<Reservation>>,
+) -> Response {
+    let is_complete = response.body().size_hint().exact().is_some();
+    let ended = ended.filter(|_| !is_complete).map(|ended| Box::pin(ended.cancelled_owned()));
+    if ended.is_none() && reservation.is_none() {
+        return response;
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_grpc = kind.is_some_and(|kind| kind.starts_with("application/grpc"));
+    response.map(|body| {
+        Body::new(RevocableBody { body, ended, is_grpc, is_over: false, _reservation: reservation })
+    })
 }
 
 impl fmt::Display for AuthContext {
@@ -125,7 +134,7 @@ struct RevocableBody {
     /// Whether the body ends with a gRPC status and message.
     is_grpc: bool,
     is_over: bool,
-    _share: Option<Arc<Reservation>>,
+    _reservation: Option<Arc<Reservation>>,
 }
 
 impl HttpBody for RevocableBody {
@@ -157,5 +166,26 @@ impl HttpBody for RevocableBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use axum::response::IntoResponse;
+    use tokio_stream::pending;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_ends_with_its_invitation_and_a_complete_answer_is_sent() {
+        let ended = CancellationToken::new();
+        ended.cancel();
+        let read = async |response: Response| {
+            to_bytes(revocable(response, Some(ended.clone()), None).into_body(), 100).await
+        };
+        assert_eq!(read("complete".into_response()).await.expect("it is sent"), "complete");
+        let stream = Body::from_stream(pending::<Result<Bytes, io::Error>>());
+        read(stream.into_response()).await.expect_err("it is ended");
     }
 }

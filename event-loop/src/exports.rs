@@ -65,11 +65,12 @@ impl Exports {
         let (sender, pieces) = mpsc::channel(WAITING);
         let runtime = Runtime::current();
         tokio::task::spawn_blocking(move || {
-            let _permit = permit;
             let began = Instant::now();
             let mut out = PieceWriter { piece: Vec::new(), sender, runtime: runtime.clone(), began };
             let exported = records.export(job, &Name::of_any(VERSION), &mut out);
             let sent = exported.and_then(|()| Ok(out.send()?)).map_err(NoExport::from);
+            // Before the client knows the end: it may ask for another certificate at once.
+            drop(permit);
             runtime.block_on(ended(&sent));
             if let Err(error) = sent {
                 // If the client has gone away, that is why it failed.
@@ -116,5 +117,46 @@ impl Write for PieceWriter {
     /// Does nothing: only the last piece may be smaller than the others.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_ledger::store::StoreError;
+    use queens_model::{Contribution, VerdictStatus};
+
+    use super::*;
+
+    /// Records whose certificate is one byte.
+    #[derive(Debug)]
+    struct OneByte;
+
+    impl Records for OneByte {
+        fn contributions(&self, _: JobId, _: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
+            Ok(vec![])
+        }
+
+        fn verdicts(&self, _: JobId, _: usize, _: usize) -> Result<Vec<VerdictStatus>, StoreError> {
+            Ok(vec![])
+        }
+
+        fn export(&self, _: JobId, _: &Name, out: &mut dyn Write) -> Result<(), ExportError> {
+            Ok(out.write_all(&[7])?)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_may_ask_for_another_certificate_when_the_first_has_ended() {
+        let exports = Exports::of(Some(Arc::new(OneByte)));
+        let (one, one_in_test) = (exports.one.clone(), exports.one.clone());
+        let mut pieces = exports
+            .begin(JobId(1), async move |sent| {
+                assert!(sent.is_ok());
+                one.try_acquire().expect("the next export may begin before this one's end is known").forget();
+            })
+            .expect("no other client");
+        assert!(matches!(pieces.recv().await, Some(Ok(piece)) if piece == [7]));
+        assert!(pieces.recv().await.is_none());
+        assert_eq!(one_in_test.available_permits(), 0);
     }
 }
