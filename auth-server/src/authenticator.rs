@@ -29,7 +29,7 @@ use queens_connections::Peer;
 use queens_postgres::StoreLocation;
 
 /// How often the invitation store is checked for changes by other processes.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The name of the log-in cookie. Because of the prefix `__Host-`, browsers send it to this host only, and only by TLS.
 pub const COOKIE: &str = "__Host-queens";
@@ -134,13 +134,13 @@ impl Authenticator {
         stop: CancellationToken,
     ) -> Result<Self, StartFailure> {
         let invitations = InvitationCache::start(InvitationStore::open(store)?, Some(place))?;
-        let looking = invitations.clone();
+        let polling = invitations.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
-            let mut look = tokio::time::interval(LOOK);
-            look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut poll = tokio::time::interval(POLL_INTERVAL);
+            poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
-                look.tick().await;
-                looking.look().await;
+                poll.tick().await;
+                polling.refresh().await;
             }
         }));
         let authenticator = Self::new(true, Some(invitations));
@@ -378,7 +378,7 @@ async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<P
     // The invitation, or a new one for this key, may be less than a second old.
     let principal = match find().filter(|principal| principal.invitation.is_open(unix_ms()).is_ok()) {
         Some(principal) => principal,
-        None => after_a_look(invitations, find, InvitationError::UnknownKey(key)).await?,
+        None => after_refresh(invitations, find, InvitationError::UnknownKey(key)).await?,
     };
     principal.invitation.is_open(unix_ms())?;
     Ok(principal)
@@ -395,7 +395,7 @@ async fn principal(
     // After a restore, a number may belong to another invitation since less than a second.
     let principal = match find().filter(is_admitted) {
         Some(principal) => principal,
-        None => after_a_look(invitations, find, InvitationError::Unknown).await?,
+        None => after_refresh(invitations, find, InvitationError::Unknown).await?,
     };
     principal.invitation.check_token(&token, unix_ms())?;
     Ok(principal)
@@ -403,12 +403,12 @@ async fn principal(
 
 /// Reads the store again for an invitation that may be less than a second old. Concurrent callers share one read. A
 /// missing principal is `unknown`, unless the store can't be read.
-async fn after_a_look(
+async fn after_refresh(
     invitations: &InvitationCache,
     find: impl Fn() -> Option<Principal>,
     unknown: InvitationError,
 ) -> Result<Principal, AuthError> {
-    let is_read = invitations.look().await;
+    let is_read = invitations.refresh().await;
     find().ok_or(if is_read { unknown.into() } else { AuthError::Unavailable })
 }
 

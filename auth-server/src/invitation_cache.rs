@@ -30,11 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(super) struct InvitationCache {
     commands: mpsc::Sender<Command>,
-    known: Known,
+    known: SharedPrincipals,
 }
 
 /// All invitations, as the store had them when it was last read.
-type Known = Arc<RwLock<Principals>>;
+type SharedPrincipals = Arc<RwLock<Principals>>;
 
 /// All principals, with indices.
 #[derive(Debug, Default)]
@@ -67,11 +67,11 @@ pub enum NameError {
 #[derive(Debug)]
 enum Command {
     /// Reads the store again if it has changed. The reply tells whether the store could be read.
-    Look { reply: oneshot::Sender<bool> },
+    Refresh { reply: oneshot::Sender<bool> },
     /// Records an audited action or a refused request.
     LedgerEvent { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Reads a page of the audit log.
-    ReadAuditLog { before: Option<u64>, refusals: bool, reply: Told },
+    ReadAuditLog { before: Option<u64>, refusals: bool, reply: AuditReply },
     /// Binds a name to an invitation.
     Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
 }
@@ -86,7 +86,7 @@ impl InvitationCache {
         store: InvitationStore,
         place: Option<PublishedAddress>,
     ) -> Result<Self, StartFailure> {
-        let known = Known::default();
+        let known = SharedPrincipals::default();
         let mut keeping = CacheThread::new(store, place, known.clone());
         match keeping.catch_up() {
             Err(error @ InvitationStoreError::Away { .. }) => keeping.in_trouble(&error),
@@ -126,9 +126,9 @@ impl InvitationCache {
     }
 
     /// Reads changes by other processes from the store; returns whether it could be read.
-    pub(super) async fn look(&self) -> bool {
+    pub(super) async fn refresh(&self) -> bool {
         let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Look { reply }).await.is_ok() && answer.await.unwrap_or_default()
+        self.commands.send(Command::Refresh { reply }).await.is_ok() && answer.await.unwrap_or_default()
     }
 
     /// Records an audited action. It is durable on return, unless the write takes longer than the timeout.
@@ -195,7 +195,7 @@ struct CacheThread {
     version: Option<i64>,
     /// This coordinator's address, until it is published.
     place: Option<PublishedAddress>,
-    known: Known,
+    known: SharedPrincipals,
     /// Whether the last read failed; logged only once.
     troubled: bool,
     /// Audit entries whose write failed; they are written with the next command.
@@ -203,7 +203,7 @@ struct CacheThread {
 }
 
 /// The reply to a query of the audit log.
-type Told = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
+type AuditReply = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
 
 /// Queued commands by kind.
 #[derive(Default)]
@@ -215,14 +215,14 @@ struct Waiting {
     entries: Vec<(bool, AuditEntry)>,
     /// Callers that wait for these entries.
     deciding: Vec<oneshot::Sender<()>>,
-    looking: Vec<oneshot::Sender<bool>>,
-    reading: Vec<(Option<u64>, bool, Told)>,
+    refreshing: Vec<oneshot::Sender<bool>>,
+    reading: Vec<(Option<u64>, bool, AuditReply)>,
 }
 
 impl Waiting {
     fn add(&mut self, command: Command) {
         match command {
-            Command::Look { reply } => self.looking.push(reply),
+            Command::Refresh { reply } => self.refreshing.push(reply),
             Command::LedgerEvent { audit_entry, is_refusal, reply } => {
                 self.entries.push((is_refusal, audit_entry));
                 self.deciding.extend(reply);
@@ -237,7 +237,7 @@ impl Waiting {
 }
 
 impl CacheThread {
-    fn new(store: InvitationStore, place: Option<PublishedAddress>, known: Known) -> Self {
+    fn new(store: InvitationStore, place: Option<PublishedAddress>, known: SharedPrincipals) -> Self {
         Self { version: None, store, place, known, troubled: false, unrecorded: Vec::new() }
     }
 
@@ -253,10 +253,10 @@ impl CacheThread {
             for done in waiting.deciding {
                 _ = done.send(());
             }
-            if !waiting.looking.is_empty() {
-                let is_read = self.look();
-                for looking in waiting.looking {
-                    _ = looking.send(is_read);
+            if !waiting.refreshing.is_empty() {
+                let is_read = self.refresh();
+                for reply in waiting.refreshing {
+                    _ = reply.send(is_read);
                 }
             }
             for (before, refusals, reply) in waiting.reading {
@@ -309,7 +309,7 @@ impl CacheThread {
     }
 
     /// Reads changes; returns whether the store could be read.
-    fn look(&mut self) -> bool {
+    fn refresh(&mut self) -> bool {
         let caught_up = self.catch_up();
         match &caught_up {
             Ok(()) if self.troubled => {
@@ -422,7 +422,7 @@ mod tests {
             commands.try_send(Command::LedgerEvent { audit_entry, is_refusal, reply: None }).expect("room");
         }
         drop(commands);
-        CacheThread::new(open(), None, Known::default()).run(queue);
+        CacheThread::new(open(), None, SharedPrincipals::default()).run(queue);
         let recorded = open().audit_entries(None, true).expect("readable");
         assert_eq!(recorded.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), ["d", "c", "b", "a"]);
     }

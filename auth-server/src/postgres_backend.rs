@@ -72,7 +72,7 @@ impl PostgresBackend {
             let before = mark(connection, "FOR UPDATE")?;
             let done = work(connection)?;
             let after = mark(connection, "")?;
-            connection.carry_out("COMMIT")?;
+            connection.execute("COMMIT")?;
             Ok::<_, TransactionError>((done, before, after))
         })?;
         if self.seen == Some(before) {
@@ -134,8 +134,8 @@ fn make(connection: &PgConnection, makes: bool) -> Result<(), Fault> {
             return Err(Fault::Unfit(NOBODY_THERE.to_owned()));
         }
         make_once(connection, "invitation_store", |connection| {
-            connection.carry_out(&postgres_tables(TABLES))?;
-            connection.carry_out(include_str!("postgres_schema.sql"))
+            connection.execute(&postgres_tables(TABLES))?;
+            connection.execute(include_str!("postgres_schema.sql"))
         })?;
     }
     match version_in(connection, "invitation_store")? {

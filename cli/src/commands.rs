@@ -1,9 +1,9 @@
-//! The commands, one file for each: its arguments and its implementation.
+//! The commands, with their arguments: one file for each, or for several of a kind.
 
 pub(crate) mod animate;
 pub(crate) mod audit;
 pub(crate) mod bench;
-pub(crate) mod cancel;
+pub(crate) mod change_job;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod contributions;
@@ -14,16 +14,12 @@ pub(crate) mod export;
 pub(crate) mod jobs;
 pub(crate) mod list;
 pub(crate) mod merge;
-pub(crate) mod pause;
-pub(crate) mod priority;
 pub(crate) mod render;
-pub(crate) mod resume;
 pub(crate) mod solve;
 pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod table;
 pub(crate) mod top;
 pub(crate) mod verdicts;
-pub(crate) mod verify_more;
 pub(crate) mod watch;
 pub(crate) mod workers;

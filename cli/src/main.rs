@@ -2,7 +2,6 @@
 
 mod args;
 mod boards;
-mod changed_job;
 mod commands;
 mod confirm;
 mod connect;
@@ -26,6 +25,7 @@ use queens_runtime::{arguments, complain, wrong_usage};
 use tracing::level_filters::LevelFilter;
 
 use crate::args::{Args, Command};
+use crate::commands::change_job;
 use crate::present::progress::AboveBar;
 use crate::usage::WrongUsage;
 
@@ -61,11 +61,11 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Contributions(args) => commands::contributions::run(&args).await,
             Command::Watch(args) => commands::watch::run(&args).await,
             Command::Top(args) => commands::top::run(&args).await,
-            Command::Pause(args) => commands::pause::run(&args).await,
-            Command::Resume(args) => commands::resume::run(&args).await,
-            Command::Priority(args) => commands::priority::run(&args).await,
-            Command::VerifyMore(args) => commands::verify_more::run(&args).await,
-            Command::Cancel(args) => commands::cancel::run(&args).await,
+            Command::Pause(args) => change_job::pause(&args).await,
+            Command::Resume(args) => change_job::resume(&args).await,
+            Command::Priority(args) => change_job::set_priority(&args).await,
+            Command::VerifyMore(args) => change_job::verify_more(&args).await,
+            Command::Cancel(args) => change_job::cancel(&args).await,
             Command::Workers(args) => commands::workers::run(&args).await,
             Command::Audit(args) => commands::audit::run(&args).await,
             Command::Export(args) => commands::export::run(&args).await,

@@ -2,7 +2,6 @@
 
 pub(crate) mod answer;
 pub(crate) mod certificate;
-pub(crate) mod contributions;
 pub(crate) mod file;
 pub(crate) mod gif;
 pub(crate) mod job;

@@ -20,7 +20,7 @@ use tokio_util::sync::{CancellationToken, PollSemaphore};
 use super::connection::Connection;
 use super::connection_table::{Admitted, ConnectionTable, Overdue, QueueLimits};
 use super::peer::{ConnectionSlot, Peer, Shared};
-use super::stream::Stream as Carrier;
+use super::stream::Stream as PeerStream;
 use super::tls::{AppProtocol, Tls};
 
 /// How often deadlines are checked. If a check is this late, deadlines are not enforced: the process was suspended and
@@ -227,7 +227,7 @@ impl Port {
         }
         let mut place = ConnectionSlot::new(Peer::new(self.shared.clone(), number, peer), place);
         let Some((tls, app_protocol)) = &self.tls else {
-            return Some(Connection::new(Carrier::Plain(stream), close, place));
+            return Some(Connection::new(PeerStream::Plain(stream), close, place));
         };
         let acceptor = tls.acceptor(*app_protocol);
         self.shaking.spawn(async move {
@@ -235,7 +235,7 @@ impl Port {
                 Ok(stream) if place.peer().end_handshake() => {
                     let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
                     place.know(shown.and_then(queens_auth::Pin::of));
-                    Some(Connection::new(Carrier::Encrypted(Box::new(stream)), close, place))
+                    Some(Connection::new(PeerStream::Encrypted(Box::new(stream)), close, place))
                 }
                 Ok(_) => None,
                 Err(error) => {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 /// How often the files are checked.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The protocol above TLS on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +25,17 @@ pub(crate) enum AppProtocol {
 /// The present TLS configuration of the ports, which follows its files.
 pub struct Tls {
     files: ServerFiles,
-    now: RwLock<Now>,
+    current: RwLock<CurrentConfig>,
 }
 
 /// The configuration for new connections.
-struct Now {
+struct CurrentConfig {
     loaded: Loaded,
     grpc: TlsAcceptor,
     pages: TlsAcceptor,
 }
 
-impl Now {
+impl CurrentConfig {
     fn new(loaded: Loaded) -> Self {
         // The pages request no client certificate: browsers would ask people to choose one.
         let grpc = loaded.config(&[b"h2"], true).into();
@@ -50,19 +50,19 @@ impl Tls {
     /// # Errors
     /// If they can't be used.
     pub fn load(files: ServerFiles) -> Result<Arc<Self>, TlsError> {
-        let now = RwLock::new(Now::new(files.load()?));
-        Ok(Arc::new(Self { files, now }))
+        let current = RwLock::new(CurrentConfig::new(files.load()?));
+        Ok(Arc::new(Self { files, current }))
     }
 
     /// Returns the pin of the present key, by which workers can verify the coordinator.
     #[must_use]
     pub fn pin(&self) -> Pin {
-        self.now(|now| now.loaded.pin())
+        self.current(|now| now.loaded.pin())
     }
 
     /// Returns the acceptor of a port's next connections.
     pub(crate) fn acceptor(&self, app_protocol: AppProtocol) -> TlsAcceptor {
-        self.now(|now| match app_protocol {
+        self.current(|now| match app_protocol {
             AppProtocol::Grpc => now.grpc.clone(),
             AppProtocol::Pages => now.pages.clone(),
         })
@@ -75,8 +75,8 @@ impl Tls {
     /// If the signal handler can't be installed.
     pub fn follow(self: &Arc<Self>, stop: CancellationToken) -> io::Result<()> {
         let mut hangup = signal(SignalKind::hangup())?;
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut poll = tokio::time::interval(POLL_INTERVAL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let tls = self.clone();
         tokio::spawn(async move {
             let mut told = None;
@@ -84,11 +84,11 @@ impl Tls {
                 tokio::select! {
                     () = stop.cancelled() => return,
                     _ = hangup.recv() => told = None,
-                    _ = look.tick() => {}
+                    _ = poll.tick() => {}
                 }
-                let looking = tls.clone();
-                let looked = tokio::task::spawn_blocking(move || looking.look()).await;
-                let failure = looked.ok().and_then(Result::err).map(|error| error.to_string());
+                let reloading = tls.clone();
+                let reloaded = tokio::task::spawn_blocking(move || reloading.reload_if_changed()).await;
+                let failure = reloaded.ok().and_then(Result::err).map(|error| error.to_string());
                 // Logged once, not at each check.
                 if let Some(reason) = failure.as_deref().filter(|reason| told.as_deref() != Some(*reason)) {
                     warn!(reason, "the new TLS files can't be used: those of before stay in use");
@@ -99,18 +99,18 @@ impl Tls {
         Ok(())
     }
 
-    fn look(&self) -> Result<(), TlsError> {
-        let before = self.now(|now| now.loaded.clone());
+    fn reload_if_changed(&self) -> Result<(), TlsError> {
+        let before = self.current(|now| now.loaded.clone());
         if let Some(loaded) = self.files.load_if_changed(&before)? {
             info!(pin = %loaded.pin(), "the TLS files have changed: new connections use them");
-            *self.now.write().unwrap_or_else(PoisonError::into_inner) = Now::new(loaded);
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) = CurrentConfig::new(loaded);
         }
         Ok(())
     }
 
-    fn now<T>(&self, look: impl FnOnce(&Now) -> T) -> T {
+    fn current<T>(&self, read: impl FnOnce(&CurrentConfig) -> T) -> T {
         // A panic leaves no inconsistent state: the value is replaced as a whole.
-        look(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+        read(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

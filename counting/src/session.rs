@@ -112,7 +112,7 @@ fn hear(session: &mut WorkerSession, queue: &SharedQueue, began: Instant, messag
 fn tell(remark: Remark) {
     match remark {
         Remark::Notice(text) => warn!("the coordinator says: {text}"),
-        Remark::SentHome => {
+        Remark::Drained => {
             info!("drained by the coordinator: leaving after the current chunks");
         }
         Remark::Stuck => warn!("no answer to the last reports, trying another connection"),

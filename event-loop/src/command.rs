@@ -66,7 +66,7 @@ pub(crate) enum Command {
         n: BoardSize,
         found: Option<Symmetric>,
     },
-    Look {
+    MakeDetails {
         job: JobId,
     },
 }

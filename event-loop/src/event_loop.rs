@@ -144,7 +144,7 @@ impl EventLoop {
     }
 
     pub(crate) async fn run(mut self) {
-        let ended = self.go_on().await;
+        let ended = self.run_to_end().await;
         self.planners.stop_all();
         let Err(damage) = ended else {
             self.symmetric_counts.stop();
@@ -161,10 +161,10 @@ impl EventLoop {
     }
 
     /// Serves until it must stop, or the store is damaged.
-    async fn go_on(&mut self) -> Result<(), StoreError> {
-        self.carry_out().await?;
+    async fn run_to_end(&mut self) -> Result<(), StoreError> {
+        self.commit_and_send().await?;
         while self.step().await {
-            self.carry_out().await?;
+            self.commit_and_send().await?;
             let is_busy = self.core.ledger().has_leases() || self.planners.is_making();
             if self.publisher.is_due(self.core.ledger(), is_busy) {
                 self.publish(false);
@@ -278,7 +278,7 @@ impl EventLoop {
             Command::Disconnect { session } => self.core.disconnect(session),
             Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
             Command::SearchEnded { n, found } => self.symmetric_counts.ended(n, found),
-            Command::Look { job } => self.publisher.look(job),
+            Command::MakeDetails { job } => self.publisher.request_details(job),
         }
     }
 
@@ -314,7 +314,7 @@ impl EventLoop {
     }
 
     /// Carries out the core's requests: first makes the writes durable, then sends. Errors are permanent.
-    async fn carry_out(&mut self) -> Result<(), StoreError> {
+    async fn commit_and_send(&mut self) -> Result<(), StoreError> {
         loop {
             let batch = self.core.take_batch();
             self.take_notes();
@@ -356,7 +356,7 @@ impl EventLoop {
                 LedgerEvent::Planned { job, .. } => self.traces.planned(*job),
                 _ => {}
             }
-            event_text::tell(&note, &mut self.event_log);
+            event_text::log_event(&note, &mut self.event_log);
         }
     }
 

@@ -10,7 +10,7 @@ use tracing::{debug, error, info, warn};
 use crate::event_log::EventLog;
 
 /// Reports a note of the core.
-pub(crate) fn tell(note: &LedgerEvent, event_log: &mut EventLog) {
+pub(crate) fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
     match note {
         LedgerEvent::Submitted { job, asked: Submission { n, method, priority, part_range, .. } } => {
             let part = part_range.map(|parts| format!(", parts {parts},")).unwrap_or_default();

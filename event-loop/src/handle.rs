@@ -27,7 +27,7 @@ use crate::snapshot_publisher::DETAILS_AGE;
 use crate::status;
 
 /// The maximum wait for the details of a job that nobody has viewed recently.
-const LOOK_PATIENCE: Duration = Duration::from_secs(3);
+const DETAILS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The coordinator has stopped, and answers no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -173,13 +173,13 @@ impl Handle {
         let details = known(&snapshots.borrow());
         if details.as_ref().is_none_or(|details| details.made.elapsed() >= DETAILS_AGE) {
             // A full queue means much work; the next request tries again.
-            _ = self.commands.try_send(Command::Look { job });
+            _ = self.commands.try_send(Command::MakeDetails { job });
         }
         if details.is_some() {
             return details;
         }
         let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
-        let made = tokio::time::timeout(LOOK_PATIENCE, made).await;
+        let made = tokio::time::timeout(DETAILS_TIMEOUT, made).await;
         known(&*made.ok()?.ok()?)
     }
 
@@ -265,7 +265,7 @@ impl Handle {
         let Ok(session) = answer.await else { return Ok(()) };
         let session = session?;
         let end = loop {
-            self.loop_monitor.hear();
+            self.loop_monitor.note_contact();
             let (reply, answer) = oneshot::channel();
             let command = match receiver.recv().await {
                 Some(ToCoordinator::Report(report)) => {

@@ -109,22 +109,22 @@ impl Historian {
 
     /// Follows snapshots until there are no more.
     pub(crate) async fn run(mut self) {
-        self.look();
+        self.measure();
         loop {
             let due = self.changed.map(|changed| changed + INTERVAL);
             tokio::select! {
                 changed = self.snapshots.changed() => match changed {
-                    Ok(()) => self.look(),
+                    Ok(()) => self.measure(),
                     Err(_) => break,
                 },
                 () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.store(),
             }
         }
-        self.look();
+        self.measure();
         self.store();
     }
 
-    fn look(&mut self) {
+    fn measure(&mut self) {
         self.look_at(self.started.elapsed(), unix_ms());
     }
 
@@ -133,7 +133,7 @@ impl Historian {
         let snapshot = self.snapshots.borrow_and_update().clone();
         let mut curves = self.curves.lock();
         let is_due = curves.is_due(now, &snapshot.jobs);
-        let has_moved = is_due && curves.look(now, at_ms, &snapshot);
+        let has_moved = is_due && curves.measure(now, at_ms, &snapshot);
         let last = snapshot.events.last().map_or(0, |event| event.number);
         if has_moved || last > self.last_event {
             self.changed.get_or_insert_with(Instant::now);

@@ -61,7 +61,7 @@ impl LoopMonitor {
     }
 
     /// Marks a contact with a worker.
-    pub(crate) fn hear(&self) {
+    pub(crate) fn note_contact(&self) {
         self.heard.store(self.now(), Ordering::Relaxed);
     }
 

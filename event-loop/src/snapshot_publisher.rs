@@ -42,7 +42,7 @@ pub(crate) struct Publisher {
     /// Whether anything may have happened since.
     has_news: bool,
     /// The last request for the details of each job.
-    looked: BTreeMap<JobId, Instant>,
+    requested: BTreeMap<JobId, Instant>,
 }
 
 /// The sources of a snapshot's data.
@@ -68,7 +68,7 @@ impl Publisher {
             workers_published: Instant::now(),
             census: ledger.census(),
             has_news: false,
-            looked: BTreeMap::new(),
+            requested: BTreeMap::new(),
         }
     }
 
@@ -88,14 +88,14 @@ impl Publisher {
     }
 
     /// Notes a request for the details of a job.
-    pub(crate) fn look(&mut self, job: JobId) {
-        self.looked.insert(job, Instant::now());
+    pub(crate) fn request_details(&mut self, job: JobId) {
+        self.requested.insert(job, Instant::now());
     }
 
     /// Returns whether to publish now. `is_busy` is whether jobs are counted or planned.
     pub(crate) fn is_due(&self, ledger: &Ledger, is_busy: bool) -> bool {
         let has_changed = self.census != ledger.census();
-        let is_wanted = self.looked.keys().any(|job| !self.sender.borrow().details.contains_key(job));
+        let is_wanted = self.requested.keys().any(|job| !self.sender.borrow().details.contains_key(job));
         let age = if is_busy || self.has_news { AGE } else { IDLE_AGE };
         has_changed || is_wanted || self.published.elapsed() >= age
     }
@@ -147,7 +147,7 @@ impl Publisher {
         ledger: &Ledger,
         before: &BTreeMap<JobId, Arc<Details>>,
     ) -> BTreeMap<JobId, Arc<Details>> {
-        self.looked.retain(|_, looked| looked.elapsed() < INTEREST);
+        self.requested.retain(|_, requested| requested.elapsed() < INTEREST);
         let details = |&job: &JobId| {
             let known = before.get(&job).filter(|known| known.made.elapsed() < DETAILS_AGE);
             let details = known.cloned().or_else(|| {
@@ -156,6 +156,6 @@ impl Publisher {
             });
             details.map(|details| (job, details))
         };
-        self.looked.keys().filter_map(details).collect()
+        self.requested.keys().filter_map(details).collect()
     }
 }

@@ -343,7 +343,7 @@ impl Ledger {
     /// urgent jobs. Returns the workers that were given up, whose sessions are useless now.
     pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
         let silent = time::tick(&mut self.state, now);
-        self.paces.look(&self.state);
+        self.paces.measure(&self.state);
         silent
     }
 

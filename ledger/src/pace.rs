@@ -52,7 +52,7 @@ const SLACK_SECONDS: f64 = 0.3;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paces {
     /// The time of the last measurement.
-    looked: Duration,
+    measured: Duration,
     /// The paces of active jobs.
     of_jobs: BTreeMap<JobId, JobPace>,
 }
@@ -94,12 +94,12 @@ impl Team {
 
 impl Paces {
     /// Measures the progress since the last measurement, if that is long enough ago.
-    pub(crate) fn look(&mut self, state: &State) {
-        let seconds = state.now().saturating_sub(self.looked).as_secs_f64();
+    pub(crate) fn measure(&mut self, state: &State) {
+        let seconds = state.now().saturating_sub(self.measured).as_secs_f64();
         if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * state.workers().len() as f64 {
             return;
         }
-        self.looked = state.now();
+        self.measured = state.now();
         self.of_jobs.retain(|&id, _| state.jobs().get(id).is_some_and(Job::is_active));
         let teams = teams(state);
         for (&id, pace) in &mut self.of_jobs {
@@ -112,7 +112,7 @@ impl Paces {
             else {
                 continue;
             };
-            self.of_jobs.entry(id).or_default().look(seconds, team, counting);
+            self.of_jobs.entry(id).or_default().measure(seconds, team, counting);
         }
     }
 
@@ -148,7 +148,7 @@ impl JobPace {
         self.left = None;
     }
 
-    fn look(&mut self, seconds: f64, team: Team, counting: &Counting) {
+    fn measure(&mut self, seconds: f64, team: Team, counting: &Counting) {
         let counted = counting.progress().work as f64 + team.in_hand;
         let before = self.before.replace((counted, team.speed));
         if !team.is_measured() {

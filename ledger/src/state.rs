@@ -203,8 +203,8 @@ impl State {
     }
 
     /// Notes that a worker was heard.
-    pub(crate) fn hear(&mut self, id: WorkerId) -> Option<&Worker> {
-        self.workers.hear(self.now, id)
+    pub(crate) fn note_contact(&mut self, id: WorkerId) -> Option<&Worker> {
+        self.workers.note_contact(self.now, id)
     }
 
     /// Changes a worker, but not its leases.

@@ -43,7 +43,7 @@ pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> Wor
         methods: Method::ALL.into_iter().filter(|method| worker.can_count(*method)).collect(),
         n_threads: worker.n_threads(),
         connected: worker.is_connected(),
-        silent: state.now().saturating_sub(worker.heard()),
+        silent: state.now().saturating_sub(worker.last_contact()),
         speed: worker.told_speed(),
         n_leases: u32::try_from(worker.held_leases().n_leases()).unwrap_or(u32::MAX),
         n_recorded: worker.n_recorded(),

@@ -1,9 +1,12 @@
 //! Entries of the audit log: who did what, when, and with which outcome.
 
+use serde::Serialize;
+
 use crate::party::Party;
 
 /// An operator's action or attempted action, or a failed attempt to authenticate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuditEntry {
     /// Increasing number of the entry within a data directory.
     pub number: u64,
@@ -11,7 +14,8 @@ pub struct AuditEntry {
     pub at_ms: u64,
     /// The caller: the invitation and its label, or that the coordinator does not authenticate.
     pub who: String,
-    /// That invitation's party, as its number may mean another in a copy of the database; `None` if unauthenticated.
+    /// The invitation's random identity, 32 hexadecimal digits; null if the caller did not authenticate.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub party: Option<Party>,
     /// The caller's role; empty if the coordinator does not authenticate.
     pub role: String,

@@ -3,20 +3,16 @@
 //! Scripts rely on the names and meanings. Numbers that may exceed 2^53, which JSON readers hold exactly, are strings
 //! of digits. The comments of fields become the API's document.
 
-mod audit_entry;
 mod contribution;
 mod coordinator;
-mod event;
 mod job;
 #[cfg(feature = "schema")]
-mod schema;
+pub(crate) mod schema;
 mod verdict;
 mod worker;
 
-pub use audit_entry::AuditEntry;
 pub use contribution::Contribution;
 pub use coordinator::Coordinator;
-pub use event::Event;
 pub use job::Job;
 pub use verdict::Verdict;
 pub use worker::{SpeedBy, Worker};

@@ -7,6 +7,7 @@ mod address;
 mod audit_entry;
 mod checking;
 mod date;
+mod event;
 mod fraction;
 mod id;
 pub mod json;
@@ -28,6 +29,7 @@ mod time_left;
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
 pub use audit_entry::AuditEntry;
 pub use date::date;
+pub use event::{Event, EventKind};
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
 pub use message::{
@@ -43,8 +45,8 @@ pub use report_interval::{InvalidReportInterval, ReportInterval};
 pub use rounded::{TimeUnit, YEAR, grouped, two_digits};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
-    Contribution, CoordinatorStatus, Event, EventKind, FleetSpeed, InHand, JobState, JobStatus, Progress,
-    WorkerState, WorkerStatus,
+    Contribution, CoordinatorStatus, FleetSpeed, InHand, JobState, JobStatus, Progress, WorkerState,
+    WorkerStatus,
 };
 pub use submission_rules::{core_seconds, default_recount, price, price_of_job, price_of_jobs};
 pub use terms::{Arbiter, InvalidPartRange, InvalidShare, PartRange, Share, Submission, Terms};

@@ -1,4 +1,4 @@
-//! Status of coordinators, jobs and workers, contributions and events.
+//! Status of coordinators, jobs and workers, and contributions.
 
 use std::time::Duration;
 
@@ -385,52 +385,5 @@ impl FleetSpeed {
     pub fn gap(&self) -> Option<String> {
         let Self { n_counting, n_measured, .. } = self;
         (n_measured < n_counting).then(|| format!("{n_measured} of {n_counting} workers measured"))
-    }
-}
-
-/// An event that operators see.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Increasing number of the event within a data directory. After a crash, some of the last numbers are reused.
-    pub number: u64,
-    /// Time, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// The subject of the event.
-    pub kind: EventKind,
-    /// The job, if the event is about one.
-    pub job: Option<JobId>,
-    /// Description of the event, in words.
-    pub text: String,
-}
-
-/// The subject of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EventKind {
-    /// A job has begun or ended, or an operator has changed it.
-    Job,
-    /// A worker has lost a lease; another worker will count it.
-    Lease,
-    /// A worker could not count a span.
-    Failure,
-    /// The coordinator itself: it has started, was slow, or lost or regained its store.
-    Store,
-    /// A worker has joined or left, or an operator has changed its state.
-    Worker,
-}
-
-impl EventKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Job, Self::Lease, Self::Failure, Self::Store, Self::Worker];
-
-    /// Returns the name that people and programs see.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Job => "job",
-            Self::Lease => "lease",
-            Self::Failure => "failure",
-            Self::Store => "store",
-            Self::Worker => "worker",
-        }
     }
 }

@@ -25,7 +25,7 @@ const HEAD_START: Duration = Duration::from_secs(1);
 pub(super) struct Warnings(Arc<Mutex<Option<String>>>);
 
 impl Warnings {
-    fn hear(&self, message: &AsyncMessage) {
+    fn keep(&self, message: &AsyncMessage) {
         if let AsyncMessage::Notice(notice) = message
             && notice.parsed_severity() == Some(Severity::Warning)
         {
@@ -79,7 +79,7 @@ async fn enter(config: &Config, server: &Server) -> Result<(Client, Warnings), F
     // precede.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-            heard.hear(&message);
+            heard.keep(&message);
         }
     });
     Ok((client, warnings))

@@ -79,9 +79,9 @@ impl History for PostgresHistory {
     fn store(&mut self, change: &Change) -> Result<(), NotKept> {
         let begins_anew = self.begins_anew;
         let stored = self.with_connection(|connection| {
-            connection.carry_out("BEGIN")?;
+            connection.execute("BEGIN")?;
             write_change(connection, change, begins_anew)?;
-            connection.carry_out("COMMIT")
+            connection.execute("COMMIT")
         });
         stored.map_err(|fault| NotKept::Failed(fault.reason()))?;
         self.begins_anew = false;

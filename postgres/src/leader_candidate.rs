@@ -34,7 +34,7 @@ impl LeaderCandidate {
     ///
     /// # Errors
     /// If the server can't be reached, or the database is not usable by this program.
-    pub fn stand(&mut self) -> Result<Result<PostgresStore, Option<Contact>>, StoreError> {
+    pub fn try_to_lead(&mut self) -> Result<Result<PostgresStore, Option<Contact>>, StoreError> {
         let (server, contact) = (self.server.clone(), self.contact.clone());
         let taken =
             self.with_connection(|connection| match Leadership::take(connection, &server, &contact)? {
@@ -61,14 +61,14 @@ impl LeaderCandidate {
         let leader =
             |leader: Option<Contact>| leader.map_or_else(|| "somebody".to_owned(), |leader| leader.url);
         let place = StoreName::Database(self.server.name());
-        self.stand()?.map_err(|led| StoreError::Led { place, leader: leader(led) })
+        self.try_to_lead()?.map_err(|led| StoreError::Led { place, leader: leader(led) })
     }
 
     /// Returns the present leader, if there is one, without taking the lease.
     ///
     /// # Errors
     /// Those of [`LeaderCandidate::stand`].
-    pub fn look(&mut self) -> Result<Option<Contact>, StoreError> {
+    pub fn current_leader(&mut self) -> Result<Option<Contact>, StoreError> {
         self.with_connection(leader_election::leader)
     }
 

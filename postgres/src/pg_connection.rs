@@ -162,12 +162,12 @@ impl PgConnection {
 
     /// Acknowledges commits before a standby has them.
     pub(super) fn wait_for_no_standby(&self) -> Result<(), Fault> {
-        self.carry_out("SET synchronous_commit TO local")
+        self.execute("SET synchronous_commit TO local")
     }
 
     /// Acknowledges commits before the disk has them: a crash may lose them.
     pub(super) fn wait_for_no_disk(&self) -> Result<(), Fault> {
-        self.carry_out("SET synchronous_commit TO off")
+        self.execute("SET synchronous_commit TO off")
     }
 
     /// Waits until writes of an earlier connection have taken effect or never will. It may have been cut off during a
@@ -241,7 +241,7 @@ impl PgConnection {
     }
 
     /// Executes statements without parameters.
-    pub fn carry_out(&self, sql: &str) -> Result<(), Fault> {
+    pub fn execute(&self, sql: &str) -> Result<(), Fault> {
         self.begin()?;
         self.send_changes()?;
         within(self.patience.get(), async { self.client.batch_execute(sql).await.map_err(fault) })

@@ -19,8 +19,8 @@ impl Views for PostgresViews {
         let connection = PgConnection::open(&self.server)?;
         schema::check(&connection)?;
         // Reading may take long, and blocks nobody.
-        connection.carry_out("SET idle_in_transaction_session_timeout TO 0")?;
-        connection.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        connection.execute("SET idle_in_transaction_session_timeout TO 0")?;
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
         Ok(Box::new(connection))
     }
 

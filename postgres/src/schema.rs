@@ -16,9 +16,9 @@ const LOCK: i64 = i64::from_be_bytes(*b"NQns\0\0\0\x01");
 /// Creates the tables of the jobs, if there are none.
 pub(super) fn make(connection: &PgConnection) -> Result<(), Fault> {
     make_once(connection, "version", |connection| {
-        connection.carry_out(&postgres_tables(TABLES))?;
-        connection.carry_out(&postgres_tables(HISTORY_TABLES))?;
-        connection.carry_out(include_str!("schema.sql"))
+        connection.execute(&postgres_tables(TABLES))?;
+        connection.execute(&postgres_tables(HISTORY_TABLES))?;
+        connection.execute(include_str!("schema.sql"))
     })
 }
 
@@ -49,15 +49,15 @@ pub fn make_once(
              --encoding=UTF8'"
         )));
     }
-    connection.carry_out(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
+    connection.execute(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
     if version_in(connection, version_table)?.is_none() {
         let ours = "SELECT 1 FROM pg_namespace WHERE nspname = 'queens'";
         if first(connection, ours, &[], |_| Ok(()))?.is_none() {
-            connection.carry_out("CREATE SCHEMA queens")?;
+            connection.execute("CREATE SCHEMA queens")?;
         }
         make(connection)?;
     }
-    connection.carry_out("COMMIT")
+    connection.execute("COMMIT")
 }
 
 /// Checks that the tables have the version of this program.

@@ -46,7 +46,7 @@ impl Standby {
     }
 
     /// Sets the standing; returns whether it has changed.
-    pub fn tell(&self, leader: LeaderView) -> bool {
+    pub fn set_leader(&self, leader: LeaderView) -> bool {
         // A panic leaves no inconsistent state: the value is replaced as a whole.
         let mut told = self.0.leader.lock().unwrap_or_else(PoisonError::into_inner);
         let is_news = *told != leader;

@@ -121,10 +121,10 @@ impl PostgresStore {
 impl Store for PostgresStore {
     fn load(&mut self) -> Result<Stored, StoreError> {
         self.with_connection(|connection, _, lineage| {
-            connection.carry_out("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
             lineage.begin(state(connection)?);
             let stored = Tables::load(connection)?;
-            connection.carry_out("COMMIT")?;
+            connection.execute("COMMIT")?;
             Ok(stored)
         })
     }

@@ -16,7 +16,7 @@ pub(super) async fn document() -> impl IntoResponse {
 }
 
 /// Generates the document from the handlers and their types, and compares it with the one that is checked in. After a
-/// change, regenerate it: `QUEENS_GENERATE=1 cargo test -p queens-coordinator --lib document`.
+/// change, regenerate it: `QUEENS_GENERATE=1 cargo test -p queens-web document`.
 #[cfg(test)]
 mod tests {
     use std::{env, fs};

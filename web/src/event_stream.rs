@@ -8,15 +8,15 @@ use axum::extract::{Query, State};
 use axum::http::header::CONNECTION;
 use axum::response::IntoResponse;
 use axum::response::sse::{self, Sse};
-use queens_model::JobId;
-use queens_model::json::{AuditEntry, Coordinator, Event};
+use queens_model::json::Coordinator;
+use queens_model::{AuditEntry, Event, JobId};
 use serde::{Deserialize, Serialize};
 use tokio_stream::StreamExt;
 
 use super::handlers::{Answer, Page, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::{NoRecords, NoSuchJob, Senseless};
+use super::refusal::described::{InvalidRequest, NoRecords, NoSuchJob};
 use super::search_terms::names;
 use super::state::{App, find};
 #[cfg(test)]
@@ -56,7 +56,7 @@ pub(super) struct Events {
     get,
     path = "/api/v1/events",
     params(EventQuery),
-    responses((status = 200, description = "The answer.", body = Events), Senseless, NoSuchJob),
+    responses((status = 200, description = "The answer.", body = Events), InvalidRequest, NoSuchJob),
 ))]
 pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -> Answer<Events> {
     let Query(EventQuery { job, worker, limit }) = query?;
@@ -64,12 +64,12 @@ pub(super) async fn events(State(app): State<App>, query: Queried<EventQuery>) -
     if let Some(job) = job {
         find(&snapshot, JobId(job))?;
     }
-    let concerns = |event: &&Arc<queens_model::Event>| {
+    let concerns = |event: &&Arc<Event>| {
         let of_job = job.is_none() || event.job.is_none() || event.job.map(|id| id.0) == job;
         of_job && worker.as_deref().is_none_or(|worker| names(&event.text, worker))
     };
     let events = Page { offset: 0, limit }.of(snapshot.events.iter().rev().filter(concerns));
-    Ok(Json(Events { events: events.map(|event| Event::from(&**event)).collect() }))
+    Ok(Json(Events { events: events.map(|event| Event::clone(event)).collect() }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -94,7 +94,7 @@ pub(super) struct AuditLog {
     get,
     path = "/api/v1/audit",
     params(AuditQuery),
-    responses((status = 200, description = "The answer.", body = AuditLog), Senseless, NoRecords),
+    responses((status = 200, description = "The answer.", body = AuditLog), InvalidRequest, NoRecords),
 ))]
 pub(super) async fn audit_entries(State(app): State<App>, query: Queried<AuditQuery>) -> Answer<AuditLog> {
     let Query(AuditQuery { before, refusals }) = query?;
@@ -103,7 +103,7 @@ pub(super) async fn audit_entries(State(app): State<App>, query: Queried<AuditQu
         .audit_entries(before, refusals.unwrap_or(true))
         .await
         .map_err(RequestRefusal::unavailable)?;
-    Ok(Json(AuditLog { audit_entries: audit_entries.iter().map(AuditEntry::from).collect() }))
+    Ok(Json(AuditLog { audit_entries }))
 }
 
 /// A stream of server-sent events: one named summary twice a second, whose data is a Summary.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::handlers::{Answer, Queried};
 use super::history_json::{FleetLevelView, LevelView, fleet_levels, levels, run};
 #[cfg(test)]
-use super::refusal::described::{NoSuchJob, Senseless};
+use super::refusal::described::{InvalidRequest, NoSuchJob};
 use super::state::{App, find, job_id};
 
 /// A job's progress in steps of 1, 10, 60, 600, 3600 and 86400 seconds, over the last five minutes, two hours, day,
@@ -35,7 +35,7 @@ pub(super) struct HistoryQuery {
     get,
     path = "/api/v1/jobs/{job}/history",
     params(("job" = String, Path, description = "The job's number."), HistoryQuery),
-    responses((status = 200, description = "The answer.", body = History), Senseless, NoSuchJob),
+    responses((status = 200, description = "The answer.", body = History), InvalidRequest, NoSuchJob),
 ))]
 pub(super) async fn history(
     State(app): State<App>,

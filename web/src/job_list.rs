@@ -11,7 +11,7 @@ use super::handlers::{Answer, Page, Queried};
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::Senseless;
+use super::refusal::described::InvalidRequest;
 use super::search_terms::Words;
 use super::state::App;
 use super::summaries::served;
@@ -77,7 +77,7 @@ pub(super) struct Jobs {
     get,
     path = "/api/v1/jobs",
     params(JobQuery),
-    responses((status = 200, description = "The answer.", body = Jobs), Senseless),
+    responses((status = 200, description = "The answer.", body = Jobs), InvalidRequest),
 ))]
 pub(super) async fn list_jobs(State(app): State<App>, query: Queried<JobQuery>) -> Answer<Jobs> {
     let Query(query) = query?;

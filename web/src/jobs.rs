@@ -16,7 +16,7 @@ use super::job_json::Job;
 use super::json_object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::{IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided, Senseless};
+use super::refusal::described::{InvalidRequest, IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided};
 use super::state::{App, find, job_id};
 
 /// One job.
@@ -162,7 +162,7 @@ pub(super) async fn cancel(
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Urgency {
+pub(super) struct PriorityBody {
     /// Jobs of higher priority are counted first.
     #[cfg_attr(test, schema(minimum = -1000, maximum = 1000))]
     priority: i32,
@@ -173,15 +173,15 @@ pub(super) struct Urgency {
     post,
     path = "/api/v1/jobs/{job}/priority",
     params(("job" = String, Path, description = "The job's number.")),
-    request_body = Urgency,
+    request_body = PriorityBody,
     responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
 ))]
 pub(super) async fn set_priority(
     State(app): State<App>,
     Path(id): Path<String>,
-    body: Body<Urgency>,
+    body: Body<PriorityBody>,
 ) -> Answer<Job> {
-    let Json(Object(Urgency { priority })) = body?;
+    let Json(Object(PriorityBody { priority })) = body?;
     change(&app, &id, JobChange::Priority(self::priority(priority)?)).await
 }
 
@@ -189,7 +189,7 @@ pub(super) async fn set_priority(
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct MoreChecks {
+pub(super) struct VerificationBody {
     /// The share of the work to recount, in per cent with at most four decimals. A share below the agreed one changes
     /// nothing.
     recount: Option<String>,
@@ -206,15 +206,15 @@ pub(super) struct MoreChecks {
     post,
     path = "/api/v1/jobs/{job}/verify-more",
     params(("job" = String, Path, description = "The job's number.")),
-    request_body = MoreChecks,
+    request_body = VerificationBody,
     responses((status = 200, description = "The answer.", body = Job), NotDecided, NoSuchJob, IsOver),
 ))]
 pub(super) async fn verify_more(
     State(app): State<App>,
     Path(id): Path<String>,
-    body: Body<MoreChecks>,
+    body: Body<VerificationBody>,
 ) -> Answer<Job> {
-    let Json(Object(MoreChecks { recount, recount_by, second_pass })) = body?;
+    let Json(Object(VerificationBody { recount, recount_by, second_pass })) = body?;
     let recount_by = arbiter(&app, recount_by)?;
     let recount = recount.map(|share| share.parse()).transpose();
     let recount = recount.map_err(|error: InvalidShare| RequestRefusal::bad_request(error.to_string()))?;
@@ -260,7 +260,7 @@ pub(super) struct Contributions {
     get,
     path = "/api/v1/jobs/{job}/contributions",
     params(("job" = String, Path, description = "The job's number."), Page),
-    responses((status = 200, description = "The answer.", body = Contributions), Senseless, NoSuchJob, NoRecords),
+    responses((status = 200, description = "The answer.", body = Contributions), InvalidRequest, NoSuchJob, NoRecords),
 ))]
 pub(super) async fn contributions(
     State(app): State<App>,
@@ -289,7 +289,7 @@ pub(super) struct Verdicts {
     get,
     path = "/api/v1/jobs/{job}/verdicts",
     params(("job" = String, Path, description = "The job's number."), Page),
-    responses((status = 200, description = "The answer.", body = Verdicts), Senseless, NoSuchJob, NoRecords),
+    responses((status = 200, description = "The answer.", body = Verdicts), InvalidRequest, NoSuchJob, NoRecords),
 ))]
 pub(super) async fn verdicts(
     State(app): State<App>,

@@ -18,7 +18,7 @@ use super::part_positions::halves;
 use super::parts::{PartJson, PlannedJob, SquareView, columns, planned_job, squares};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
+use super::refusal::described::{InvalidRequest, NoDetails, NoSuchJob};
 use super::state::App;
 
 /// The width of a square in pixels.
@@ -91,7 +91,7 @@ struct Holder {
         ("part" = String, Path, description = "The part's number."),
         SubproblemQuery,
     ),
-    responses((status = 200, description = "The answer.", body = Explanation), Senseless, NoSuchJob, NoDetails),
+    responses((status = 200, description = "The answer.", body = Explanation), InvalidRequest, NoSuchJob, NoDetails),
 ))]
 pub(super) async fn explain(
     State(app): State<App>,
@@ -184,7 +184,7 @@ const fn describe(image: Symmetry) -> &'static str {
     ),
     responses(
         (status = 200, description = "A picture.", body = String, content_type = "image/svg+xml"),
-        Senseless, NoSuchJob, NoDetails,
+        InvalidRequest, NoSuchJob, NoDetails,
     ),
 ))]
 pub(super) async fn draw(

@@ -15,7 +15,7 @@ use super::handlers::{Answer, Page, Queried};
 use super::part_positions::{Map, halves};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::{NoDetails, NoSuchJob, Senseless};
+use super::refusal::described::{InvalidRequest, NoDetails, NoSuchJob};
 use super::state::{App, find, job_id};
 
 /// A job with its plan and its recorded progress.
@@ -146,7 +146,7 @@ impl PartJson {
     get,
     path = "/api/v1/jobs/{job}/parts",
     params(("job" = String, Path, description = "The job's number."), PartQuery),
-    responses((status = 200, description = "The answer.", body = PartList), Senseless, NoSuchJob, NoDetails),
+    responses((status = 200, description = "The answer.", body = PartList), InvalidRequest, NoSuchJob, NoDetails),
 ))]
 pub(super) async fn list_parts(
     State(app): State<App>,

@@ -143,7 +143,7 @@ pub(super) mod described {
     }
 
     #[derive(IntoResponses)]
-    pub(crate) enum Senseless {
+    pub(crate) enum InvalidRequest {
         /// A parameter is invalid.
         #[response(status = 400)]
         Query(Error),

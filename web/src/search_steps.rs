@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::handlers::{Answer, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::Senseless;
+use super::refusal::described::InvalidRequest;
 
 /// The largest board that is shown. On larger ones, the first pictures are all alike.
 const LARGEST: u8 = 12;
@@ -74,7 +74,7 @@ struct Change {
     get,
     path = "/api/v1/board/{n}",
     params(("n" = u8, Path, description = "The size of the board, 1 to 12.", minimum = 1, maximum = 12), PieceQuery),
-    responses((status = 200, description = "The answer.", body = Search), Senseless),
+    responses((status = 200, description = "The answer.", body = Search), InvalidRequest),
 ))]
 pub(super) async fn search(Path(n): Path<String>, query: Queried<PieceQuery>) -> Answer<Search> {
     let Query(PieceQuery { from, limit }) = query?;

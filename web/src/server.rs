@@ -21,7 +21,7 @@ use super::routes::routes;
 use super::security_headers::{self, Hosts};
 use super::standby;
 use super::state::App;
-use super::summaries::Live;
+use super::summaries::SummaryStream;
 use queens_auth_server::Authenticator;
 use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
 use queens_postgres::Standby;
@@ -89,7 +89,7 @@ impl Site {
     ) -> io::Result<()> {
         // Streams get half of the connections; the other half stays free for requests.
         let n_followers = limits.n_connections.div_ceil(2);
-        let live = Live::start(handle.clone(), n_followers, stop.clone());
+        let live = SummaryStream::start(handle.clone(), n_followers, stop.clone());
         let router = router(App { handle, live, authenticator }, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }

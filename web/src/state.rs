@@ -6,14 +6,14 @@ use queens_model::{JobId, JobStatus};
 
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
-use super::summaries::Live;
+use super::summaries::SummaryStream;
 use queens_auth_server::Authenticator;
 
 /// The state that all handlers share.
 #[derive(Clone, Debug)]
 pub(super) struct App {
     pub(super) handle: Handle,
-    pub(super) live: Live,
+    pub(super) live: SummaryStream,
     pub(super) authenticator: Authenticator,
 }
 

@@ -11,7 +11,7 @@ const UNREAD: Duration = Duration::from_secs(10);
 
 /// All subscribers, up to the limit.
 #[derive(Debug)]
-pub(super) struct Followers {
+pub(super) struct Subscribers {
     n_places: usize,
     list: Mutex<List>,
 }
@@ -25,18 +25,18 @@ struct List {
 
 /// A subscription, which ends when it is dropped.
 #[derive(Debug)]
-pub(super) struct Follower {
-    followers: Arc<Followers>,
+pub(super) struct Subscriber {
+    followers: Arc<Subscribers>,
     number: u64,
 }
 
-impl Followers {
+impl Subscribers {
     pub(super) fn new(n_places: usize) -> Self {
         Self { n_places: n_places.max(1), list: Mutex::default() }
     }
 
     /// Adds a subscriber. At the limit, it replaces the one that has not read for [`UNREAD`], or else the oldest.
-    pub(super) fn authorize(self: &Arc<Self>) -> Follower {
+    pub(super) fn authorize(self: &Arc<Self>) -> Subscriber {
         let now = Instant::now();
         let mut list = self.list();
         if list.read.len() >= self.n_places {
@@ -48,7 +48,7 @@ impl Followers {
         list.n_admitted += 1;
         let number = list.n_admitted;
         list.read.insert(number, now);
-        Follower { followers: self.clone(), number }
+        Subscriber { followers: self.clone(), number }
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
@@ -57,7 +57,7 @@ impl Followers {
     }
 }
 
-impl Follower {
+impl Subscriber {
     /// Records that the subscriber reads; `false` if it has been replaced.
     pub(super) fn reads(&self) -> bool {
         let mut list = self.followers.list();
@@ -66,7 +66,7 @@ impl Follower {
     }
 }
 
-impl Drop for Follower {
+impl Drop for Subscriber {
     fn drop(&mut self) {
         self.followers.list().read.remove(&self.number);
     }
@@ -78,16 +78,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_does_not_read_makes_room_and_else_who_came_first() {
-        let followers = Arc::new(Followers::new(3));
+        let followers = Arc::new(Subscribers::new(3));
         let [first, second, third] = [(); 3].map(|()| followers.authorize());
         tokio::time::advance(UNREAD).await;
         assert!(first.reads() && third.reads());
         let fourth = followers.authorize();
-        assert_eq!([&first, &second, &third, &fourth].map(Follower::reads), [true, false, true, true]);
+        assert_eq!([&first, &second, &third, &fourth].map(Subscriber::reads), [true, false, true, true]);
         let fifth = followers.authorize();
-        assert_eq!([&first, &third, &fourth, &fifth].map(Follower::reads), [false, true, true, true]);
+        assert_eq!([&first, &third, &fourth, &fifth].map(Subscriber::reads), [false, true, true, true]);
         drop((third, second));
         let sixth = followers.authorize();
-        assert_eq!([&fourth, &fifth, &sixth].map(Follower::reads), [true, true, true]);
+        assert_eq!([&fourth, &fifth, &sixth].map(Subscriber::reads), [true, true, true]);
     }
 }

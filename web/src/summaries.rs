@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use super::job_json::Job;
-use super::subscribers::{Follower, Followers};
+use super::subscribers::{Subscriber, Subscribers};
 
 /// The time between two summaries.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -31,19 +31,19 @@ const MOST_FOLLOWERS: usize = 256;
 
 /// Access to the stream of summaries.
 #[derive(Clone, Debug)]
-pub(super) struct Live {
+pub(super) struct SummaryStream {
     summaries: watch::Receiver<Arc<str>>,
     curves: SharedCurves,
-    followers: Arc<Followers>,
+    followers: Arc<Subscribers>,
 }
 
-impl Live {
+impl SummaryStream {
     /// Produces summaries until `stop` is cancelled, for `n_followers` subscribers, but at most [`MOST_FOLLOWERS`].
     pub(super) fn start(handle: Handle, n_followers: usize, stop: CancellationToken) -> Self {
         let live = Self {
             summaries: watch::channel("".into()).1,
             curves: handle.curves().clone(),
-            followers: Arc::new(Followers::new(n_followers.min(MOST_FOLLOWERS))),
+            followers: Arc::new(Subscribers::new(n_followers.min(MOST_FOLLOWERS))),
         };
         let (sender, summaries) = watch::channel(live.summary(&handle));
         let maker = live.clone();
@@ -64,7 +64,7 @@ impl Live {
     }
 
     /// Adds a subscriber.
-    pub(super) fn authorize(&self) -> Follower {
+    pub(super) fn authorize(&self) -> Subscriber {
         self.followers.authorize()
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::handlers::{Answer, Page, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
-use super::refusal::described::Senseless;
+use super::refusal::described::InvalidRequest;
 use super::search_terms::Words;
 use super::state::App;
 
@@ -80,7 +80,7 @@ pub(super) struct Workers {
     get,
     path = "/api/v1/workers",
     params(WorkerQuery),
-    responses((status = 200, description = "The answer.", body = Workers), Senseless),
+    responses((status = 200, description = "The answer.", body = Workers), InvalidRequest),
 ))]
 pub(super) async fn list_workers(State(app): State<App>, query: Queried<WorkerQuery>) -> Answer<Workers> {
     let Query(query) = query?;

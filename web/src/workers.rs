@@ -17,7 +17,7 @@ use super::state::App;
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct Named {
+pub(super) struct WorkerName {
     /// The name: visible characters, with single or more spaces only between others.
     #[cfg_attr(test, schema(min_length = 1, max_length = 100))]
     name: String,
@@ -35,10 +35,10 @@ pub(super) struct ChangedWorkers {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/workers/drain",
-    request_body = Named,
+    request_body = WorkerName,
     responses((status = 200, description = "The answer.", body = ChangedWorkers), NotDecided, NoSuchWorker),
 ))]
-pub(super) async fn drain(State(app): State<App>, body: Body<Named>) -> Answer<ChangedWorkers> {
+pub(super) async fn drain(State(app): State<App>, body: Body<WorkerName>) -> Answer<ChangedWorkers> {
     change(&app, body, WorkerChange::Drain).await
 }
 
@@ -46,10 +46,10 @@ pub(super) async fn drain(State(app): State<App>, body: Body<Named>) -> Answer<C
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/workers/block",
-    request_body = Named,
+    request_body = WorkerName,
     responses((status = 200, description = "The answer.", body = ChangedWorkers), NotDecided, NoSuchWorker),
 ))]
-pub(super) async fn block(State(app): State<App>, body: Body<Named>) -> Answer<ChangedWorkers> {
+pub(super) async fn block(State(app): State<App>, body: Body<WorkerName>) -> Answer<ChangedWorkers> {
     change(&app, body, WorkerChange::Block).await
 }
 
@@ -57,15 +57,15 @@ pub(super) async fn block(State(app): State<App>, body: Body<Named>) -> Answer<C
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/api/v1/workers/unblock",
-    request_body = Named,
+    request_body = WorkerName,
     responses((status = 200, description = "The answer.", body = ChangedWorkers), NotDecided, NoSuchWorker),
 ))]
-pub(super) async fn unblock(State(app): State<App>, body: Body<Named>) -> Answer<ChangedWorkers> {
+pub(super) async fn unblock(State(app): State<App>, body: Body<WorkerName>) -> Answer<ChangedWorkers> {
     change(&app, body, WorkerChange::Unblock).await
 }
 
-async fn change(app: &App, body: Body<Named>, change: WorkerChange) -> Answer<ChangedWorkers> {
-    let Json(Object(Named { name })) = body?;
+async fn change(app: &App, body: Body<WorkerName>, change: WorkerChange) -> Answer<ChangedWorkers> {
+    let Json(Object(WorkerName { name })) = body?;
     let name = worker_name(&name).map_err(|invalid| RequestRefusal::bad_request(invalid.to_string()))?;
     let workers = carried_out(app, app.handle.change_workers(name, change)).await??;
     Ok(Json(ChangedWorkers { workers }))

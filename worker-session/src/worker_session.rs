@@ -98,7 +98,7 @@ pub enum Remark {
     /// The coordinator's message to the worker's owner.
     Notice(String),
     /// The coordinator drains the worker.
-    SentHome,
+    Drained,
     /// No acknowledgements arrive.
     Stuck,
     /// The last reports are not acknowledged yet, and the worker goes on waiting.
@@ -155,7 +155,7 @@ impl WorkerSession {
             ToWorker::Drain => {
                 queue.begin_no_more();
                 self.is_sent_home = true;
-                return Some(Remark::SentHome);
+                return Some(Remark::Drained);
             }
             ToWorker::Notice(text) => return Some(Remark::Notice(text)),
             ToWorker::ReportEvery(interval) => self.times.change(now, interval),

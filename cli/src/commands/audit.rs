@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use queens_model::AuditEntry;
-use queens_model::json::AuditEntry as Shown;
 
 use crate::flags::RemoteArgs;
 use crate::present::numbers::date;
@@ -38,7 +37,7 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     }
     audit_entries.truncate(args.limit);
     match args.remote.output() {
-        Output::Json => print(&json_of(&audit_entries.iter().map(Shown::from).collect::<Vec<_>>())?)?,
+        Output::Json => print(&json_of(&audit_entries)?)?,
         Output::Text if audit_entries.is_empty() => print("the audit log is empty")?,
         Output::Text => audit_table(&audit_entries).print()?,
     }

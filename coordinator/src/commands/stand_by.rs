@@ -84,11 +84,11 @@ pub(crate) fn wait_to_lead(
 ) -> anyhow::Result<Option<(PostgresStore, Option<StandingBy>)>> {
     while !stop.is_cancelled() {
         let may_lead = Instant::now() >= not_before;
-        let stood = if may_lead { candidate.stand() } else { candidate.look().map(Err) };
+        let stood = if may_lead { candidate.try_to_lead() } else { candidate.current_leader().map(Err) };
         let (leader, why) = match stood {
             Ok(Ok(store)) => {
                 if let Some(standing_by) = &standing_by {
-                    standing_by.standby.tell(LeaderView::Unled(ABOUT_TO_LEAD));
+                    standing_by.standby.set_leader(LeaderView::Unled(ABOUT_TO_LEAD));
                 }
                 return Ok(Some((store, standing_by)));
             }
@@ -102,7 +102,7 @@ pub(crate) fn wait_to_lead(
         let reason = why.unwrap_or_else(|| leader.to_string());
         let (standing_by, is_news) = match &mut standing_by {
             Some(standing_by) => {
-                let is_news = standing_by.standby.tell(leader);
+                let is_news = standing_by.standby.set_leader(leader);
                 (standing_by, is_news)
             }
             None => (standing_by.insert(StandingBy::start(ports, leader)?), true),

@@ -13,7 +13,7 @@ use queens_store::history::{LEVELS, N_LEVELS, Point, Subject};
 use crate::snapshot::Snapshot;
 
 /// The sampling interval.
-const LOOK: Duration = Duration::from_secs(1);
+const MEASURE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A longer interval is not recorded: this process stood still.
 const FARTHEST: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ pub struct Curves {
     curves: BTreeMap<Subject, Curve>,
     /// The subjects that are counted at present.
     going: BTreeSet<Subject>,
-    looked: Option<Duration>,
+    measured_at: Option<Duration>,
     /// The connection time of all workers, summed.
     worker_ms: u128,
     /// The subjects with points that are not stored in their present form.
@@ -96,15 +96,16 @@ impl Curves {
     pub(crate) fn is_due(&self, now: Duration, jobs: &[JobStatus]) -> bool {
         let going = measured(jobs);
         going != self.going
-            || (!going.is_empty() && self.looked.is_none_or(|at| now.saturating_sub(at) >= LOOK))
+            || (!going.is_empty()
+                && self.measured_at.is_none_or(|at| now.saturating_sub(at) >= MEASURE_INTERVAL))
     }
 
     /// Samples jobs and workers. `now` is a monotonic clock, `at_ms` the calendar. Returns whether there are new data.
     /// O(jobs + workers).
-    pub(crate) fn look(&mut self, now: Duration, at_ms: u64, snapshot: &Snapshot) -> bool {
-        let looked = self.looked.replace(now);
+    pub(crate) fn measure(&mut self, now: Duration, at_ms: u64, snapshot: &Snapshot) -> bool {
+        let measured_at = self.measured_at.replace(now);
         let n_workers = snapshot.workers.iter().filter(|worker| worker.connected).count();
-        let passed = now.saturating_sub(looked.unwrap_or(now));
+        let passed = now.saturating_sub(measured_at.unwrap_or(now));
         self.worker_ms = self.worker_ms.saturating_add(passed.as_millis() * n_workers as u128);
         let going = measured(&snapshot.jobs);
         let before = std::mem::replace(&mut self.going, going);
@@ -130,7 +131,7 @@ impl Curves {
         for standing in standings {
             let is_going = self.going.contains(&standing.subject);
             let curve = self.curves.entry(standing.subject).or_default();
-            if curve.look(now, at_ms, standing, is_going, &mut self.open) {
+            if curve.measure(now, at_ms, standing, is_going, &mut self.open) {
                 is_changed = true;
                 self.unstored.insert(standing.subject);
             }
@@ -230,7 +231,7 @@ impl Curves {
 }
 
 impl Curve {
-    fn look(
+    fn measure(
         &mut self,
         now: Duration,
         at_ms: u64,

@@ -62,15 +62,15 @@ impl Observations {
         BEGINNING_MS + self.now_ms + self.ahead_ms
     }
 
-    fn look(&mut self, state: JobState) {
+    fn measure(&mut self, state: JobState) {
         let (now, at_ms) = (Duration::from_millis(self.now_ms), self.at_ms());
-        self.curves.look(now, at_ms, &of_jobs([job(1, state, self.work)]));
+        self.curves.measure(now, at_ms, &of_jobs([job(1, state, self.work)]));
     }
 
     fn count(&mut self, milliseconds: u64, work: u128) {
         self.now_ms += milliseconds;
         self.work += work;
-        self.look(JobState::Running);
+        self.measure(JobState::Running);
     }
 
     /// Returns the nodes and milliseconds of each level.
@@ -86,7 +86,7 @@ impl Observations {
 #[test]
 fn a_coarse_step_is_the_sum_of_the_fine_ones() {
     let mut looks = Observations::default();
-    looks.look(JobState::Running);
+    looks.measure(JobState::Running);
     let mut random: u64 = 1;
     for _ in 0..250 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -102,13 +102,13 @@ fn a_coarse_step_is_the_sum_of_the_fine_ones() {
 #[test]
 fn what_nobody_measured_is_in_no_mean() {
     let mut looks = Observations::default();
-    looks.look(JobState::Running);
+    looks.measure(JobState::Running);
     (0..60).for_each(|_| looks.count(1000, 500));
     // The job is paused, and the process stops meanwhile.
     looks.now_ms += 400;
-    looks.look(JobState::Paused);
+    looks.measure(JobState::Paused);
     looks.now_ms += 600_000;
-    looks.look(JobState::Running);
+    looks.measure(JobState::Running);
     (0..60).for_each(|_| looks.count(1000, 500));
     // The process stands still, and reports come when it continues.
     looks.count(120_000, 1_000_000);
@@ -124,7 +124,7 @@ fn what_nobody_measured_is_in_no_mean() {
 #[test]
 fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
     let mut looks = Observations { work: 1_000_000, ..Observations::default() };
-    looks.look(JobState::Running);
+    looks.measure(JobState::Running);
     // Workers that counted meanwhile report at once.
     looks.count(1000, 777_777);
     looks.count(1000, 555);
@@ -135,7 +135,7 @@ fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
 #[test]
 fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
     let mut looks = Observations { ahead_ms: 40 * 86_400_000, ..Observations::default() };
-    looks.look(JobState::Running);
+    looks.measure(JobState::Running);
     (0..10).for_each(|_| looks.count(1000, 500));
     looks.ahead_ms = 0;
     (0..10).for_each(|_| looks.count(1000, 500));
@@ -256,7 +256,7 @@ fn many_jobs_do_not_take_more_room() {
     for id in 1..=20_000 {
         for (state, work) in [(JobState::Running, 0), (JobState::Done, 1000)] {
             now += 600;
-            curves.look(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, work)]));
+            curves.measure(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, work)]));
         }
         if id % 100 == 0 {
             curves.prune(BEGINNING_MS + now);
@@ -287,7 +287,7 @@ fn the_fleet_is_measured_while_anything_is_counted() {
     let mut look = |jobs: [JobStatus; 3], n_workers: u64| {
         let workers = (0..n_workers).map(|id| worker(id, true)).chain([worker(99, false)]).collect();
         let snapshot = Snapshot { workers: Arc::new(workers), ..of_jobs(jobs) };
-        curves.look(Duration::from_secs(now), BEGINNING_MS + now * 1000, &snapshot);
+        curves.measure(Duration::from_secs(now), BEGINNING_MS + now * 1000, &snapshot);
         now += 1;
         curves.prune(BEGINNING_MS + now * 1000);
         let level = |subject| {

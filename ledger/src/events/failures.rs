@@ -20,7 +20,7 @@ pub(crate) fn fail(
 ) -> Result<Option<JobId>, WorkerRefusal> {
     state.advance(now);
     let now = state.now();
-    let source = Arc::clone(state.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
+    let source = Arc::clone(state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
     let &Failure { job, lease: id, span, ref reason } = failure;
     check_span(state, job, span)?;
     let Some(job) = state.jobs().identified(job).map(Job::id) else { return Ok(None) };

@@ -45,7 +45,7 @@ pub(crate) fn report(
     report: &Report,
 ) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
     state.advance(now);
-    let known = state.hear(worker).ok_or(WorkerRefusal::Unknown(worker))?;
+    let known = state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
     let (source, was_stuck, interval) = (known.source().clone(), known.is_stuck(), known.interval().get());
     if was_stuck && !report.deltas.is_empty() {
         state.change_worker(worker, |worker| worker.set_stuck(false));
@@ -174,7 +174,7 @@ const LEEWAY: Duration = Duration::from_secs(1);
 /// Whether a worker with this report interval can have taken as long as it says. Other durations measure no speed, so
 /// that nobody waits for a worker that claims to be slow. For ended leases, the last report is unknown.
 fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
-    delta.duration <= now.saturating_sub(lease.heard()) + interval + LEEWAY
+    delta.duration <= now.saturating_sub(lease.last_contact()) + interval + LEEWAY
 }
 
 /// Takes a reported span off its lease. Returns the part that the lease still held; `None` if this worker was not

@@ -153,7 +153,8 @@ fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Durat
     let after =
         |time, work: u128, speed: f64| later(time, OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed));
     let (begun, begun_work) = lease.begun();
-    let since_heard = after(lease.heard(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
+    let since_heard =
+        after(lease.last_contact(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
     let since_begun = slowest.map(|slowest| after(begun, begun_work, slowest));
     since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
 }

@@ -139,7 +139,7 @@ impl LiveLease {
     }
 
     /// Returns when it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
-    pub(crate) fn heard(&self) -> Duration {
+    pub(crate) fn last_contact(&self) -> Duration {
         self.heard
     }
 

@@ -74,7 +74,7 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
 fn cut_running(state: &mut State, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
     let lease = state.leases().get(id)?;
     let (job, worker) = (lease.job(), state.workers().get(lease.worker())?);
-    let silent = state.now().saturating_sub(lease.heard());
+    let silent = state.now().saturating_sub(lease.last_contact());
     let done = worker.estimated(lease.load().method)?.work_per_second() * silent.as_secs_f64();
     let share = whole_nodes((lease.work() as f64 - done).max(0.0) / 2.0);
     let plan = state.counting(job)?.plan().clone();

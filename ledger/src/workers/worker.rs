@@ -89,7 +89,7 @@ impl Worker {
     }
 
     /// Returns when its last message came, or its connection was lost.
-    pub(crate) fn heard(&self) -> Duration {
+    pub(crate) fn last_contact(&self) -> Duration {
         self.heard
     }
 
@@ -271,7 +271,7 @@ impl Worker {
     }
 
     /// Notes that a message has come.
-    pub(crate) fn hear(&mut self, now: Duration) {
+    pub(crate) fn note_contact(&mut self, now: Duration) {
         self.heard = now;
         self.due = now + self.interval.get();
     }

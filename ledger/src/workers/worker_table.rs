@@ -262,9 +262,9 @@ impl Workers {
     }
 
     /// Notes that a worker was heard. No index depends on that.
-    pub(crate) fn hear(&mut self, now: Duration, id: WorkerId) -> Option<&Worker> {
+    pub(crate) fn note_contact(&mut self, now: Duration, id: WorkerId) -> Option<&Worker> {
         let worker = self.all.get_mut(&id)?;
-        worker.hear(now);
+        worker.note_contact(now);
         Some(worker)
     }
 
@@ -328,7 +328,8 @@ impl Workers {
         {
             self.patience.pop_first();
             let Some(worker) = self.all.get(&id) else { continue };
-            let until = if worker.is_connected() { worker.due() + LATE } else { worker.heard() + GRACE };
+            let until =
+                if worker.is_connected() { worker.due() + LATE } else { worker.last_contact() + GRACE };
             if until <= now {
                 return Some(id);
             }

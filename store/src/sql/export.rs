@@ -19,7 +19,7 @@ use crate::clock::unix_ms;
 
 /// Why a job can't be exported.
 enum QueryError {
-    Told(ExportError),
+    Refused(ExportError),
     Fault(Fault),
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn export(
 ) -> Result<Exported, ExportError> {
     let of_store = |fault: Fault| ExportError::Store(fault.of_opening(views.place()));
     let told = |untold: QueryError| match untold {
-        QueryError::Told(error) => error,
+        QueryError::Refused(error) => error,
         QueryError::Fault(fault) => of_store(fault),
     };
     let view = views.view().map_err(of_store)?;
@@ -88,10 +88,10 @@ pub(crate) fn export(
 
 /// Reads a finished job and its plan.
 fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, QueryError> {
-    let stored = read::stored_job(database, id)?.ok_or(QueryError::Told(ExportError::Unknown(id)))?;
+    let stored = read::stored_job(database, id)?.ok_or(QueryError::Refused(ExportError::Unknown(id)))?;
     let (entry, choices) = (&stored.entry, stored.choices.as_ref());
     let Some(choices) = choices.filter(|_| entry.phase == Phase::Done) else {
-        return Err(QueryError::Told(ExportError::NotDone { job: id }));
+        return Err(QueryError::Refused(ExportError::NotDone { job: id }));
     };
     if entry.decomposition != entry.method.decomposition() {
         return Err(other_decomposition(id, entry.method, entry.decomposition).into());

@@ -86,10 +86,10 @@ pub(crate) struct Body<'a> {
 }
 
 /// The recounts and verdicts of a part, by first subproblem, in the form of the certificate.
-type Opinions = BTreeMap<u64, Vec<Opinion>>;
+type OtherCounts = BTreeMap<u64, Vec<OtherCount>>;
 
 /// A recount or a verdict, with the party that counted.
-struct Opinion {
+struct OtherCount {
     entry: Entry,
     span: Span,
     party: Option<PartyDigest>,
@@ -140,8 +140,8 @@ impl Body<'_> {
 
     /// Writes the records of a part and returns their sums.
     fn records<W: Write>(&self, writer: &mut Writer<W>, part: u32) -> Result<Tally, Unwritten> {
-        let mut again = self.opinions(&SECOND_COUNT, "party", part)?;
-        let mut verdicts = self.opinions(&VERDICT, "number", part)?;
+        let mut again = self.other_counts(&SECOND_COUNT, "party", part)?;
+        let mut verdicts = self.other_counts(&VERDICT, "number", part)?;
         let mut tally = Tally::default();
         let place = self.place(&RECORD, part);
         let rest = "WHERE job = ?1 AND part = ?2 ORDER BY first";
@@ -156,10 +156,11 @@ impl Body<'_> {
             tally.sum.work += u128::from(counted.count.work);
             writer.entry(&Entry::Record(counted)).map_err(Unwritten::Io)?;
             // A recount may be of a record that has grown since, or by the party whose count replaced the record.
-            let about = |opinions: &mut Opinions| opinions.remove(&span.from()).unwrap_or_default();
+            let about =
+                |other_counts: &mut OtherCounts| other_counts.remove(&span.from()).unwrap_or_default();
             let again = about(&mut again).into_iter().filter(|it| it.span == span && it.party != party);
             // The database orders them by party, which the certificate must not disclose.
-            let mut again: Vec<Opinion> = again.collect();
+            let mut again: Vec<OtherCount> = again.collect();
             again.sort_by_key(|it| it.party);
             let verdicts = about(&mut verdicts).into_iter().filter(|it| it.span == span);
             for opinion in again.into_iter().chain(verdicts) {
@@ -171,10 +172,10 @@ impl Body<'_> {
     }
 
     /// Reads all rows of a table about records of a part, in the order of their spans and of `order`.
-    fn opinions(&self, table: &Table, order: &str, part: u32) -> Result<Opinions, Fault> {
+    fn other_counts(&self, table: &Table, order: &str, part: u32) -> Result<OtherCounts, Fault> {
         let rest = format!("WHERE job = ?1 AND part = ?2 ORDER BY first, {order}");
         let place = self.place(table, part);
-        let mut opinions = Opinions::new();
+        let mut other_counts = OtherCounts::new();
         let values = [self.job()?.into(), part.into()];
         read::select(self.database, table, &rest, &values, |row| -> Result<(), Fault> {
             table.verify(row, Some(self.board()), &place)?;
@@ -183,15 +184,15 @@ impl Body<'_> {
             } else {
                 let (counted, party) = self.counted(row, part, &place)?;
                 let entry = Entry::Again { counted, at_ms: integer(row, "at_ms", &place)? };
-                Opinion { entry, span: counted.span, party }
+                OtherCount { entry, span: counted.span, party }
             };
-            opinions.entry(opinion.span.from()).or_default().push(opinion);
+            other_counts.entry(opinion.span.from()).or_default().push(opinion);
             Ok(())
         })?;
-        Ok(opinions)
+        Ok(other_counts)
     }
 
-    fn verdict(&self, row: &Row<'_>, part: u32, place: &str) -> Result<Opinion, Fault> {
+    fn verdict(&self, row: &Row<'_>, part: u32, place: &str) -> Result<OtherCount, Fault> {
         let (counter, _) = self.counters.get(row, "source", place)?;
         let (loser, party) = self.counters.get(row, "lost_source", place)?;
         let span = span(row, part, place)?;
@@ -205,7 +206,7 @@ impl Body<'_> {
             lost: count(row, ["lost_solutions", "lost_work"], place)?,
             loser,
         };
-        Ok(Opinion { entry: Entry::Verdict(verdict), span, party })
+        Ok(OtherCount { entry: Entry::Verdict(verdict), span, party })
     }
 
     fn counted(

@@ -10,12 +10,12 @@ use super::digest::{BLOCKED_WORKER, JOB};
 use super::draw::{Before, Reader};
 use super::fault::Fault;
 use super::read;
-use super::write::{self, Known};
+use super::write::{self, WriteCache};
 
 /// The tables of a store, with caches. A new value has empty caches and the same results.
 #[derive(Debug, Default)]
 pub struct Tables {
-    known: Known,
+    known: WriteCache,
     before: Before,
 }
 

@@ -19,7 +19,7 @@ use super::table::Table;
 
 /// A cache of existing rows. Clear it after each rollback, because its rows may be gone.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct WriteCache {
     sources: HashMap<Arc<Source>, i64>,
     jobs: HashMap<JobId, KnownJob>,
 }
@@ -33,25 +33,25 @@ struct KnownJob {
 }
 
 /// Makes one write part of the open transaction.
-pub(crate) fn apply(database: &dyn Database, known: &mut Known, write: &Write) -> Result<(), Fault> {
+pub(crate) fn apply(database: &dyn Database, cache: &mut WriteCache, write: &Write) -> Result<(), Fault> {
     match write {
         Write::Blocked { block, blocked, reason } => {
             self::blocked(database, block, *blocked, reason).map_err(|fault| fault.at(&BLOCKED_WORKER))
         }
         Write::Job(row) => {
-            job(database, known, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
+            job(database, cache, row).map_err(|fault| fault.at(format_args!("job {}", row.id)))
         }
         Write::Plan { job, choices } => {
-            plan(database, known, *job, choices).map_err(|fault| fault.at(format_args!("plan of job {job}")))
+            plan(database, cache, *job, choices).map_err(|fault| fault.at(format_args!("plan of job {job}")))
         }
-        Write::Record { job, record: counted } => record(database, known, *job, counted)
+        Write::Record { job, record: counted } => record(database, cache, *job, counted)
             .map_err(|fault| fault.at(format_args!("record of job {job}, {}", counted.span))),
-        Write::Coverage { job, part, change } => board(database, known, *job)
+        Write::Coverage { job, part, change } => board(database, cache, *job)
             .and_then(|board| put_coverage(database, board, *job, *part, change))
             .map_err(|fault| fault.at(format_args!("coverage of job {job}, part {part}"))),
-        Write::SecondCount { job, count } => second_count(database, known, *job, count)
+        Write::SecondCount { job, count } => second_count(database, cache, *job, count)
             .map_err(|fault| fault.at(format_args!("second count of job {job}, {}", count.span))),
-        Write::Verdict { job, verdict } => self::verdict(database, known, *job, verdict)
+        Write::Verdict { job, verdict } => self::verdict(database, cache, *job, verdict)
             .map_err(|fault| fault.at(format_args!("verdict of job {job}, {}", verdict.span))),
     }
 }
@@ -66,19 +66,19 @@ fn blocked(database: &dyn Database, block: &Block, blocked: bool, reason: &str) 
     database.remove(&BLOCKED_WORKER, key)
 }
 
-fn job(database: &dyn Database, known: &mut Known, row: &JobEntry) -> Result<(), Fault> {
+fn job(database: &dyn Database, cache: &mut WriteCache, row: &JobEntry) -> Result<(), Fault> {
     let board = Board::of(row);
-    let found = find_job(database, known, row.id)?;
+    let found = find_job(database, cache, row.id)?;
     let plan = match found {
         None => None,
-        Some(known) if known.board == board => known.plan,
+        Some(cache) if cache.board == board => cache.plan,
         Some(_) => return Err(Fault::Impossible(format!("job {} is of another board already", row.id))),
     };
     put_job(database, row, plan)?;
     if found.is_none() {
         put_identity(database, row)?;
     }
-    known.jobs.insert(row.id, KnownJob { board, plan });
+    cache.jobs.insert(row.id, KnownJob { board, plan });
     Ok(())
 }
 
@@ -134,13 +134,13 @@ pub(crate) fn put_job(
     JOB.put(database, None, values)
 }
 
-fn plan(database: &dyn Database, known: &mut Known, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
+fn plan(database: &dyn Database, cache: &mut WriteCache, id: JobId, choices: &[Choice]) -> Result<(), Fault> {
     let JobColumns { row, .. } = read::one_job(database, id)?.ok_or_else(|| no_job(id))?;
     let board = Board::of(&row);
     let n_parts = sql_integer("number of parts", choices.len())?;
     let plan = Some((n_parts, plan_digest(board, choices)));
     put_job(database, &row, plan)?;
-    known.jobs.insert(id, KnownJob { board, plan });
+    cache.jobs.insert(id, KnownJob { board, plan });
     let job = sql_integer("job", id.0)?;
     for (number, choice) in (0_i64..).zip(choices) {
         let n_subproblems = sql_integer("number of subproblems", choice.n_subproblems)?;
@@ -190,9 +190,9 @@ pub(crate) fn put_coverage(
     Ok(())
 }
 
-fn record(database: &dyn Database, known: &mut Known, job: JobId, record: &Record) -> Result<(), Fault> {
-    let board = board(database, known, job)?;
-    let source = source(database, known, &record.source)?;
+fn record(database: &dyn Database, cache: &mut WriteCache, job: JobId, record: &Record) -> Result<(), Fault> {
+    let board = board(database, cache, job)?;
+    let source = source(database, cache, &record.source)?;
     let span = record.span;
     let values = vec![
         sql_integer("job", job.0)?.into(),
@@ -210,12 +210,12 @@ fn record(database: &dyn Database, known: &mut Known, job: JobId, record: &Recor
 
 fn second_count(
     database: &dyn Database,
-    known: &mut Known,
+    cache: &mut WriteCache,
     job: JobId,
     counted: &SecondCount,
 ) -> Result<(), Fault> {
-    let board = board(database, known, job)?;
-    let source = source(database, known, &counted.source)?;
+    let board = board(database, cache, job)?;
+    let source = source(database, cache, &counted.source)?;
     let span = counted.span;
     let values = vec![
         sql_integer("job", job.0)?.into(),
@@ -232,9 +232,14 @@ fn second_count(
     put_related(&SECOND_COUNT, database, board, values, || no_part(job, span.part()))
 }
 
-fn verdict(database: &dyn Database, known: &mut Known, job: JobId, verdict: &Verdict) -> Result<(), Fault> {
-    let board = board(database, known, job)?;
-    let sources = [source(database, known, &verdict.source)?, source(database, known, &verdict.lost_source)?];
+fn verdict(
+    database: &dyn Database,
+    cache: &mut WriteCache,
+    job: JobId,
+    verdict: &Verdict,
+) -> Result<(), Fault> {
+    let board = board(database, cache, job)?;
+    let sources = [source(database, cache, &verdict.source)?, source(database, cache, &verdict.lost_source)?];
     let span = verdict.span;
     let values = vec![
         sql_integer("job", job.0)?.into(),
@@ -253,8 +258,8 @@ fn verdict(database: &dyn Database, known: &mut Known, job: JobId, verdict: &Ver
     put_related(&VERDICT, database, board, values, || no_part(job, span.part()))
 }
 
-fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> Result<i64, Fault> {
-    if let Some(&id) = known.sources.get(source) {
+fn source(database: &dyn Database, cache: &mut WriteCache, source: &Arc<Source>) -> Result<i64, Fault> {
+    if let Some(&id) = cache.sources.get(source) {
         return Ok(id);
     }
     let Source { name: worker, build, kernel, party } = &**source;
@@ -277,23 +282,23 @@ fn source(database: &dyn Database, known: &mut Known, source: &Arc<Source>) -> R
         SOURCE.put(database, None, [id.into()].into_iter().chain(texts).collect())?;
         id
     };
-    known.sources.insert(Arc::clone(source), id);
+    cache.sources.insert(Arc::clone(source), id);
     Ok(id)
 }
 
 /// Returns the board of a job, which the digests of its rows cover.
-pub(crate) fn board(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Board, Fault> {
-    Ok(find_job(database, known, id)?.ok_or_else(|| no_job(id))?.board)
+pub(crate) fn board(database: &dyn Database, cache: &mut WriteCache, id: JobId) -> Result<Board, Fault> {
+    Ok(find_job(database, cache, id)?.ok_or_else(|| no_job(id))?.board)
 }
 
-fn find_job(database: &dyn Database, known: &mut Known, id: JobId) -> Result<Option<KnownJob>, Fault> {
-    if let Some(job) = known.jobs.get(&id) {
+fn find_job(database: &dyn Database, cache: &mut WriteCache, id: JobId) -> Result<Option<KnownJob>, Fault> {
+    if let Some(job) = cache.jobs.get(&id) {
         return Ok(Some(*job));
     }
     let read = read::one_job(database, id)?;
     let job = read.map(|JobColumns { row, plan }| KnownJob { board: Board::of(&row), plan });
     if let Some(job) = job {
-        known.jobs.insert(id, job);
+        cache.jobs.insert(id, job);
     }
     Ok(job)
 }

@@ -20,7 +20,7 @@ use crate::sql::read::{self, integer, sql_integer};
 use crate::sql::table::Table;
 use crate::sql::tally::Tally;
 use crate::sql::verdicts;
-use crate::sql::write::{self, Known};
+use crate::sql::write::{self, WriteCache};
 
 /// The result of a recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,7 +215,7 @@ impl<'a> Salvage<'a> {
         self.drop_foreign(id, &choices)?;
         write::put_job(self.connection, &row, None)?;
         let plan = Write::Plan { job: id, choices: choices.clone() };
-        write::apply(self.connection, &mut Known::default(), &plan)?;
+        write::apply(self.connection, &mut WriteCache::default(), &plan)?;
         let mut n_subproblems = 0;
         for (part, choice) in (0_u32..).zip(&choices) {
             let is_counted = row.terms.part_range.is_none_or(|parts| parts.contains(part));

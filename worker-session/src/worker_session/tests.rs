@@ -147,7 +147,7 @@ fn a_worker_that_is_sent_home_counts_what_is_in_hand_and_leaves_when_that_is_ack
     session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
     queue.next_lease().expect("was heard");
     assert!(queue.begin(LEASE).is_some());
-    assert_eq!(session.hear(Duration::ZERO, ToWorker::Drain, &mut queue), Some(Remark::SentHome));
+    assert_eq!(session.hear(Duration::ZERO, ToWorker::Drain, &mut queue), Some(Remark::Drained));
     session.hear(Duration::ZERO, lease(&[span(20, 29)]), &mut queue);
     assert_eq!(session.step(Duration::ZERO, &mut queue).next, AfterStep::Wait { until: SECOND });
     queue.finish(LEASE, Count::default(), SECOND);

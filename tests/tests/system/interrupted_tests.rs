@@ -25,7 +25,7 @@ fn nothing_is_left_of_tests_that_are_interrupted() {
         let mut command = Command::new(env::current_exe().expect("the running test has a path"));
         command.args([
             "--exact",
-            "interrupted::nothing_is_left_of_tests_that_are_interrupted",
+            "interrupted_tests::nothing_is_left_of_tests_that_are_interrupted",
             "--nocapture",
         ]);
         command.env(UNDONE, &undone).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
