@@ -1,5 +1,6 @@
-//! Determines a release's commit and its date, for `VERSION` and `--version`. Other builds contain neither, so that a
-//! commit does not force a rebuild.
+//! Determines a release's commit and its date, for `VERSION` and `--version`.
+//!
+//! Other builds contain neither, so that a commit does not force a rebuild.
 
 use std::env;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Authenticates and authorises requests, and reports refused ones.
+//! Authenticates and authorises requests, keeps log-in sessions, and reports refused requests.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The in-memory copy of the invitation store in a running coordinator, and the thread that keeps it up to date.
+//! Keeps the invitations in memory. Its thread rereads the store, binds worker names and writes audit entries.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,5 +1,4 @@
-//! The invitation store: invitations, the names bound to them, and the audit log, in a database beside that of the
-//! jobs.
+//! The invitation store: a database of invitations, their worker names and the audit log.
 //!
 //! In a data directory it is a file of its own. So `queens-coordinator invite` and `revoke` can change it while a
 //! coordinator runs, and a backup of the jobs does not disclose the invitations. On a server it has tables of its own,

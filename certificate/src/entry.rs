@@ -7,7 +7,7 @@ use queens_solver::{Count, Span};
 
 use crate::fields::{Fields, shown};
 use crate::header::identity;
-use crate::who::PartyDigest;
+use crate::counter_identity::PartyDigest;
 
 /// The maximum number of counters of a part.
 pub(crate) const MOST_COUNTERS: usize = 1 << 18;

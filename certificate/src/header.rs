@@ -9,7 +9,7 @@ use queens_solver::{BoardSize, Method};
 use crate::fields::{Fields, from_hex, shown, to_hex};
 use crate::key::PublicKey;
 use crate::tree::Hash;
-use crate::who::PartyDigest;
+use crate::counter_identity::PartyDigest;
 
 /// The first field of a file, before the format and the number of parts.
 pub(crate) const MAGIC: &str = "queens certificate";

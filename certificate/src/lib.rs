@@ -22,7 +22,7 @@ mod refusal;
 mod report;
 mod sample;
 mod tree;
-mod who;
+mod counter_identity;
 mod writer;
 
 pub use check::check;
@@ -35,5 +35,5 @@ pub use proof::{Proved, Wanted, check_proof, is_proof, prove};
 pub use refusal::Refusal;
 pub use report::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};
 pub use sample::{Extent, Sample, random_seed};
-pub use who::PartyDigest;
+pub use counter_identity::PartyDigest;
 pub use writer::Writer;

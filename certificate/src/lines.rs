@@ -1,4 +1,4 @@
-//! Reads the lines of an untrusted file, with bounds on memory and time.
+//! Unpacks and reads the lines of an untrusted certificate, with limits on line length and unpacked size.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 

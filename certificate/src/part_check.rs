@@ -17,7 +17,7 @@ use crate::refusal::Refusal;
 use crate::report::{Agreement, LoserReport, PartReport, PassReport};
 use crate::sample::Draw;
 use crate::tree::{Tree, leaf};
-use crate::who::Who;
+use crate::counter_identity::Who;
 
 /// The number of records between two progress reports.
 const TOLD_EVERY: u64 = 1 << 16;

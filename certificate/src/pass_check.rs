@@ -9,7 +9,7 @@ use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
 use crate::record_evidence::{RecordEvidence, Rule, Unconfirmed};
-use crate::who::Who;
+use crate::counter_identity::Who;
 
 /// The workers, by the numbers of their counters.
 #[derive(Debug, Default)]

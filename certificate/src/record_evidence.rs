@@ -6,7 +6,7 @@ use std::iter::Sum;
 use queens_solver::Count;
 
 use crate::entry::{Counted, MOST_COUNTERS, Verdict};
-use crate::who::{PartyDigest, Who};
+use crate::counter_identity::{PartyDigest, Who};
 
 /// The maximum number of verdicts on one span: all counters but one may have lost.
 const MOST_VERDICTS: usize = MOST_COUNTERS;

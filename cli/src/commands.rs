@@ -1,4 +1,4 @@
-//! The commands, with their arguments: one file for each, or for several of a kind.
+//! Declares the modules of the commands. `args.rs` lists the commands, and `main.rs` runs them.
 
 pub(crate) mod animate;
 pub(crate) mod audit;

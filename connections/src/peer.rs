@@ -1,4 +1,4 @@
-//! The peer of a connection: its address, its TLS key, and its place in the connection table.
+//! The peer of a connection, its place in the connection table, and the state that a port shares.
 
 use std::io;
 use std::net::IpAddr;

@@ -4,7 +4,7 @@ pub(crate) mod audit_jobs;
 pub(crate) mod auth_setup;
 pub(crate) mod invite;
 mod listeners;
-pub(crate) mod quota_args;
+pub(crate) mod limit_args;
 pub(crate) mod restore;
 pub(crate) mod serve;
 pub(crate) mod signing_key;

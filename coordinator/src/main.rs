@@ -1,4 +1,4 @@
-//! `queens-coordinator`: stores n-queens jobs, hands their parts to workers, and adds up the counts.
+//! `queens-coordinator`: parses the command line, and serves or runs one of the commands.
 
 mod commands;
 mod examples;

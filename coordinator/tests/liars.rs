@@ -1,5 +1,4 @@
-//! Runs the ledger's histories with lying workers on SQLite: it must answer like the store in memory, and pass the
-//! audit.
+//! Runs the ledger's histories with lying workers on SQLite, which must answer like the store in memory.
 
 #[allow(dead_code, reason = "the ledger's own test uses all of it")]
 #[path = "../../ledger/tests/liars/nature.rs"]

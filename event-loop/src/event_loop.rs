@@ -1,4 +1,4 @@
-//! The event loop: the thread that runs the core and its store.
+//! Runs the ledger and its store in one thread: applies commands, commits their writes, and then answers.
 //!
 //! Commands arrive in a bounded queue. The thread takes all that wait, applies them to the core, and makes the
 //! resulting writes durable in one transaction. Only then it sends messages and answers. All other threads see

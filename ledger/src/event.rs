@@ -6,7 +6,7 @@ use queens_model::{Failure, JobId, Name, Submission, WorkerId};
 use queens_solver::Method;
 
 use crate::effects::{Finding, Loss};
-use crate::events::operators::{JobChange, WorkerChange};
+use crate::handlers::operators::{JobChange, WorkerChange};
 
 /// A user-visible event.
 #[derive(Clone, Debug, PartialEq, Eq)]

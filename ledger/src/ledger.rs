@@ -19,17 +19,17 @@ use queens_model::{
 use queens_solver::{BoardSize, Method, Pass, Plan};
 
 use crate::effects::{Comparison, Effects};
-use crate::events::jobs;
-use crate::events::operators::{self, JobRefusal, UnknownWorker, Verification};
-use crate::events::refusal::WorkerRefusal;
-use crate::events::reports::{self, SpanOutcome};
-use crate::events::submissions::{self, SubmissionRefusal};
-use crate::events::{failures, sessions, time, verification};
+use crate::handlers::jobs;
+use crate::handlers::operators::{self, JobRefusal, UnknownWorker, Verification};
+use crate::handlers::worker_refusal::WorkerRefusal;
+use crate::handlers::reports::{self, SpanOutcome};
+use crate::handlers::submissions::{self, SubmissionRefusal};
+use crate::handlers::{failures, sessions, time, verification};
 use crate::jobs::job::Job;
 use crate::jobs::restore::RestoreError;
 use crate::leases::tokens::Tokens;
 use crate::pace::Paces;
-use crate::reporting::Reporting;
+use crate::report_interval_rule::Reporting;
 use crate::run::Run;
 use crate::state::State;
 use crate::status::{self, PartStatus};

@@ -4,5 +4,5 @@ pub(crate) mod assign;
 pub(crate) mod lease_size;
 pub(crate) mod overdue;
 pub(crate) mod recall;
-pub(crate) mod reporting;
+pub(crate) mod interval_notices;
 pub(crate) mod tails;

@@ -23,7 +23,7 @@ use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::Leases;
 use crate::leases::live_lease::{LiveLease, Purpose};
 use crate::leases::tokens::Tokens;
-use crate::reporting::Reporting;
+use crate::report_interval_rule::Reporting;
 use crate::spans::SpanSet;
 use crate::store::Phase;
 use crate::workers::worker::Worker;

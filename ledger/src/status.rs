@@ -9,7 +9,7 @@ use queens_model::{
 };
 use queens_solver::{Method, Plan};
 
-use crate::events::notices;
+use crate::handlers::notices;
 use crate::jobs::agreement_of_counts::may_count;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;

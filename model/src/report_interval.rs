@@ -1,4 +1,4 @@
-//! The interval of a worker's reports.
+//! A checked report interval, one second to an hour. The ledger's `report_interval_rule.rs` chooses it.
 
 use std::time::Duration;
 

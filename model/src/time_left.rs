@@ -1,4 +1,4 @@
-//! The estimated remaining time of a job.
+//! Holds a job's estimated remaining time with its 95 % interval. The ledger's `pace.rs` computes it.
 
 use thiserror::Error;
 

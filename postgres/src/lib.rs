@@ -3,7 +3,7 @@
 //! It has the tables of the SQLite store and a few of its own (`schema.sql`), in the schema `queens`. One
 //! coordinator at a time may write (`leader_election.rs`). The others are standbys (`leader_candidate.rs`).
 
-mod atomic_write;
+mod combined_statement;
 mod connect;
 mod fault;
 mod history;
@@ -12,7 +12,7 @@ mod leader_election;
 mod leader_lease;
 pub mod pg_connection;
 mod read_only;
-mod row;
+mod postgres_row;
 pub mod schema;
 mod server;
 mod standby;

@@ -23,10 +23,10 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, SimpleQueryMessage, Statement};
 use tokio_stream::StreamExt;
 
-use super::atomic_write::AtomicWrite;
+use super::combined_statement::CombinedStatement;
 use super::connect::{Warnings, connect, of_end};
 use super::fault::fault;
-use super::row::PostgresRow;
+use super::postgres_row::PostgresRow;
 use super::server::Server;
 use super::write_buffer::{Batch, Parameter, WriteBuffer};
 
@@ -220,7 +220,7 @@ impl PgConnection {
 
     /// Returns all buffered writes as one atomic statement.
     fn single(&self, hold: Hold) -> Result<(Statement, Vec<Parameter>), Fault> {
-        let mut single = AtomicWrite::default();
+        let mut single = CombinedStatement::default();
         for batch in self.waiting.borrow_mut().take() {
             for (sql, values) in self.statements_of(batch)? {
                 single.add(&sql, values);

@@ -1,4 +1,4 @@
-//! Where jobs and invitations are stored.
+//! Names the location of a store, a data directory or a server, and audits or recovers its jobs.
 
 use std::path::{Path, PathBuf};
 

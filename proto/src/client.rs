@@ -6,7 +6,7 @@ mod error;
 mod greeting;
 mod operator;
 mod route;
-mod routes;
+mod route_list;
 mod search;
 
 pub use connection::{Connection, endpoint};
@@ -14,5 +14,5 @@ pub use error::{ClientError, Problem};
 pub use greeting::Greeting;
 pub use operator::{Changes, Operator, Pieces};
 pub use route::{Route, RouteError};
-pub use routes::Routes;
+pub use route_list::Routes;
 pub use search::{Attempt, Search};

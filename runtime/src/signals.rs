@@ -1,4 +1,4 @@
-//! Handles the signals that stop a process.
+//! Handles SIGINT, SIGTERM and SIGHUP, and tells a supervisor that the process is ready.
 
 use std::io;
 use std::process;

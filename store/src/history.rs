@@ -1,5 +1,6 @@
-//! The interface of a history store, which keeps progress curves and events for people. History lies apart from the
-//! records, because no count depends on it: unreadable or unwritable history is dropped.
+//! The interface of a history store, which keeps progress curves and events for people.
+//!
+//! History is separate from the records, because no count depends on it: unreadable or unwritable history is dropped.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -316,6 +316,6 @@ fn method() -> utoipa::openapi::schema::Object {
 fn second_method() -> utoipa::openapi::schema::Object {
     use utoipa::openapi::schema::{ObjectBuilder, Type};
     let text = ObjectBuilder::new().schema_type(Type::String);
-    let text = text.description(Some("How all of it is counted a second time; it is not if not given."));
+    let text = text.description(Some("The method of a second pass over the whole job; none by default."));
     text.enum_values(Some(Method::ALL.map(Method::name))).build()
 }

@@ -1,4 +1,4 @@
-//! A worker in a network: its sessions with remote coordinators, and its HTTP server.
+//! A worker's network: sessions with remote coordinators, pauses between attempts, and its HTTP server.
 //!
 //! The counting itself is in [`queens_counting`].
 

@@ -1,4 +1,4 @@
-//! `queens check`: verifies a certificate.
+//! `queens check`: verifies a certificate, or makes and verifies a proof of one record.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

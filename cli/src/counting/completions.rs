@@ -1,4 +1,4 @@
-//! Counts the solutions that complete a partial placement.
+//! `queens count --given`: counts the solutions with given queens, and prints the number.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;

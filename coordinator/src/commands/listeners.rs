@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tracing::warn;
 
 use super::auth_setup::AuthArgs;
-use super::quota_args::LimitArgs;
+use super::limit_args::LimitArgs;
 
 /// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;

@@ -23,7 +23,7 @@ use tracing::{error, info, warn};
 
 use super::auth_setup::AuthArgs;
 use super::listeners::Ports;
-use super::quota_args::LimitArgs;
+use super::limit_args::LimitArgs;
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 

@@ -1,4 +1,4 @@
-//! Takes back leases that are overdue.
+//! Takes back all leases of a worker with an overdue lease, if its job has nothing else to count.
 
 use std::time::Duration;
 

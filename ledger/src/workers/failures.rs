@@ -1,4 +1,4 @@
-//! The recent failures of one worker.
+//! Counts a worker's failures since its last success, and decides when it gets no more leases.
 
 /// A worker with this many failures in a row gets no more leases.
 const MOST_IN_A_ROW: u32 = 8;

@@ -12,7 +12,7 @@ use queens_solver::Method;
 
 use crate::by_method::ByMethod;
 use crate::lease_load::{LeasePace, Load};
-use crate::reporting::Reporting;
+use crate::report_interval_rule::Reporting;
 use crate::workers::readiness::Readiness;
 use crate::workers::worker::Worker;
 

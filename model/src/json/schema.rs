@@ -1,4 +1,4 @@
-//! OpenAPI schemas that can't be derived from a type.
+//! Makes the OpenAPI schema of a text with a fixed set of values.
 
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 

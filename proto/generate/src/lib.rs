@@ -1,7 +1,8 @@
-//! Makes the generated part of `queens-proto` from its `.proto` file, without `protoc`, and tests that what is checked
-//! in is that. It is checked in because generating needs some thirty crates that nothing else needs, and a first build
-//! is waited for. A crate of its own, because that of the messages can't be built while they are not those of the
-//! `.proto` file.
+//! Generates the checked-in code of `queens-proto` from its `.proto` file, and tests that it is up to date.
+//!
+//! It needs no `protoc`. The code is checked in because generating needs some thirty crates that nothing else needs,
+//! and users wait for the first build. It is a crate of its own, because the crate of the messages can't be built while
+//! they differ from the `.proto` file.
 //!
 //! After a change of that file: `QUEENS_GENERATE=1 cargo test -p queens-generate`.
 

@@ -8,7 +8,7 @@ use tonic::{Response, Status};
 use crate::client::connection::{Connection, PATIENCE};
 use crate::client::error::{ClientError, Problem};
 use crate::client::route::Route;
-use crate::client::routes::Routes;
+use crate::client::route_list::Routes;
 use crate::client::search::{Attempt, Search};
 use crate::pb;
 use crate::pb::jobs_client::JobsClient;

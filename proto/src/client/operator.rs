@@ -13,7 +13,7 @@ use crate::client::calls::{Calls, Jobs};
 use crate::client::connection::PATIENCE;
 use crate::client::error::{ClientError, Problem};
 use crate::client::greeting::Greeting;
-use crate::client::routes::Routes;
+use crate::client::route_list::Routes;
 use crate::pb;
 
 /// The most entries of a list: more than any coordinator has.

@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::client::error::Problem;
 use crate::client::route::Route;
-use crate::client::routes::Routes;
+use crate::client::route_list::Routes;
 
 /// The most unlisted coordinators that are tried in a round because others named them.
 const MOST_FOLLOWED: usize = 4;

@@ -1,4 +1,4 @@
-//! Checks that records, recounts and verdicts are consistent.
+//! Checks that records, recounts and verdicts agree, and removes records that lost a verdict.
 
 use queens_ledger::store::draw::is_drawn;
 use queens_ledger::store::{JobEntry, Phase};

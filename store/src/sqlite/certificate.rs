@@ -1,4 +1,4 @@
-//! Exports certificates from a data directory, also while a coordinator uses it.
+//! Exports a certificate from a data directory, even one in use, and notes the export in one not in use.
 
 use std::io::BufWriter;
 use std::path::Path;

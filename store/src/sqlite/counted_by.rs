@@ -1,4 +1,4 @@
-//! Lists the sources of a job's records.
+//! Sums the work of each source of a job's records, for `queens count --data-dir`.
 
 use std::path::Path;
 use std::time::Duration;

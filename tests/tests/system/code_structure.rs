@@ -1,5 +1,4 @@
-//! Structure of the code: no cycles between files, short files, no needless public items, and packages without unwanted
-//! dependencies.
+//! Structure of the code: no cycles, short files, no needless public items, no unwanted dependencies.
 
 mod source;
 

@@ -1,5 +1,4 @@
-//! Failover between two PostgreSQL servers with synchronous replication: coordinators continue with the one that
-//! accepts writes, and lose nothing that was acknowledged.
+//! Failover between two PostgreSQL servers with synchronous replication: nothing acknowledged is lost.
 
 use std::collections::BTreeSet;
 use std::path::Path;

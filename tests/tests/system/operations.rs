@@ -1,5 +1,4 @@
-//! Runs every command of README.md, the tutorial, docs/operations and docs/guides, and compares its output with the
-//! documented one.
+//! Runs every command of README.md, the tutorial, docs/operations and docs/guides, and compares the output.
 //!
 //! A page's blocks of `sh` are one script, in the order of the page, which ends at the first failing command. It runs
 //! in an empty directory that is also its home, with our programs first on its path. It has its own network and process

@@ -1,5 +1,4 @@
-//! All workers lose their coordinator at once and reconnect: to the same after a restart, or to another that shares its
-//! database.
+//! All workers lose their coordinator at once and reconnect to its successor.
 
 use std::env;
 use std::sync::Arc;

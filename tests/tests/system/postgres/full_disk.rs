@@ -1,5 +1,4 @@
-//! A database server with a full disk: no unwritten record is acknowledged, and everything continues when there is
-//! room.
+//! A database server with a full disk: no unwritten record is acknowledged, and everything continues later.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! Point-in-time recovery of a database server from a base backup and its archived log, under a stopped and a running
-//! coordinator.
+//! Point-in-time recovery of a database server, under a stopped and a running coordinator.
 
 use std::path::{Path, PathBuf};
 

@@ -8,15 +8,15 @@ use queens_model::{Delta, JobId, JobIdentity, LeaseId, Report, ToWorker, WorkerI
 use queens_solver::Span;
 
 use crate::effects::Comparison;
-use crate::events::jobs::finish_if_complete;
-use crate::events::recounts;
-use crate::events::refusal::WorkerRefusal;
+use crate::handlers::jobs::finish_if_complete;
+use crate::handlers::recounts;
+use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::jobs::job::Job;
 use crate::leases::live_lease::LiveLease;
 use crate::records::can_be_recorded;
 use crate::schedule::assign::assign;
-use crate::schedule::reporting::tell_interval;
+use crate::schedule::interval_notices::tell_interval;
 use crate::state::State;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;

@@ -1,4 +1,4 @@
-//! Handles operators' changes to jobs and workers.
+//! Handles operators' changes to jobs and workers, and words the refusals.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use queens_model::{Arbiter, JobId, Name, Priority, Share, ToWorker, WorkerId};
 use queens_solver::Method;
 use thiserror::Error;
 
-use crate::events::jobs::{close, finish_if_complete};
-use crate::events::submissions::{NoSecondPass, TooManyJobs};
-use crate::events::{notices, recounts};
+use crate::handlers::jobs::{close, finish_if_complete};
+use crate::handlers::submissions::{NoSecondPass, TooManyJobs};
+use crate::handlers::{notices, recounts};
 use crate::jobs::job::Job;
 use crate::schedule::assign::assign;
 use crate::schedule::recall::{preempt, recall_what_is_in_the_way};

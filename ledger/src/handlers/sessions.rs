@@ -5,13 +5,13 @@ use std::time::Duration;
 use queens_model::{Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 
-use crate::events::notices;
-use crate::events::refusal::{KEPT_FOR_OTHERS, MOST_THREADS_IN_ALL, WorkerRefusal};
+use crate::handlers::notices;
+use crate::handlers::worker_refusal::{KEPT_FOR_OTHERS, MOST_THREADS_IN_ALL, WorkerRefusal};
 use crate::jobs::job::Job;
 use crate::leases::live_lease::LiveLease;
 use crate::schedule::assign::assign;
 use crate::schedule::recall::recall_what_is_in_the_way;
-use crate::schedule::reporting::tell_interval;
+use crate::schedule::interval_notices::tell_interval;
 use crate::spans::SpanSet;
 use crate::state::State;
 use crate::workers::worker::Worker;

@@ -12,7 +12,7 @@ use queens_model::{Delta, JobId, Name, Party, WorkerId};
 use queens_solver::{Count, Pass};
 
 use crate::effects::{Comparison, Finding};
-use crate::events::notices;
+use crate::handlers::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::recounts::{

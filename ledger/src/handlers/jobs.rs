@@ -1,4 +1,4 @@
-//! Handles the start, plan and end of jobs.
+//! Handles restored jobs, their plans and the store's answers; compares two passes; ends jobs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use queens_model::JobId;
 use queens_solver::Plan;
 
 use crate::effects::{Comparison, WantedPlan};
-use crate::events::recounts;
+use crate::handlers::recounts;
 use crate::jobs::agreement::PassMismatch;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{Contradiction, RestoreError, restored};

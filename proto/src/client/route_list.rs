@@ -1,4 +1,4 @@
-//! Routes to all coordinators of one database, one of which leads.
+//! Holds the routes to the listed coordinators, and checks the route that one names as the leader's.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reads the values of rows from a server.
+//! Adapts PostgreSQL's rows to the row interface that both databases share.
 
 use queens_store::sql::database::ServerRow;
 use queens_store::sql::fault::Fault;

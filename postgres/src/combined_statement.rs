@@ -1,16 +1,17 @@
-//! Combines several writing statements into one, which the server executes atomically. It takes a good half of the time
-//! of a transaction.
+//! Combines several writing statements into one, which takes half as long as a transaction.
+//!
+//! The server executes it atomically.
 
 use super::write_buffer::Parameter;
 
 /// A combined statement under construction. Its parts must write different rows, and none sees the writes of another.
 #[derive(Debug, Default)]
-pub(super) struct AtomicWrite {
+pub(super) struct CombinedStatement {
     parts: Vec<String>,
     values: Vec<Parameter>,
 }
 
-impl AtomicWrite {
+impl CombinedStatement {
     /// Adds a statement, whose parameters are numbered from `?1`.
     pub(super) fn add(&mut self, sql: &str, values: Vec<Parameter>) {
         let part = format!("part{} AS ({})", self.parts.len() + 1, renumbered(sql, self.values.len()));
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn parameters_of_each_part_are_its_own() {
         let value = |number: i64| Parameter::One(Value::Integer(number));
-        let mut single = AtomicWrite::default();
+        let mut single = CombinedStatement::default();
         single.add("DELETE FROM a WHERE (b) IN (SELECT * FROM unnest(?1::int8[]))", vec![value(1)]);
         single.add("INSERT INTO a (b, c) VALUES (?1, ?2)", vec![value(2), value(3)]);
         let (sql, values) = single.finish("SELECT hold(?1)", vec![value(4)]);
@@ -63,7 +64,7 @@ mod tests {
              part2 AS (INSERT INTO a (b, c) VALUES (?2, ?3)) SELECT hold(?4)"
         );
         assert_eq!(values, [1, 2, 3, 4].map(value));
-        let (sql, _) = AtomicWrite::default().finish("SELECT hold(?1)", vec![value(4)]);
+        let (sql, _) = CombinedStatement::default().finish("SELECT hold(?1)", vec![value(4)]);
         assert_eq!(sql, "SELECT hold(?1)");
     }
 }

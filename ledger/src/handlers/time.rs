@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use queens_model::WorkerId;
 
-use crate::events::recounts::draw;
-use crate::events::sessions::give_up_silent;
+use crate::handlers::recounts::draw;
+use crate::handlers::sessions::give_up_silent;
 use crate::schedule::assign::assign;
 use crate::schedule::overdue::take_back_overdue;
 use crate::schedule::recall::preempt;
-use crate::schedule::reporting::hurry_for_tails;
+use crate::schedule::interval_notices::hurry_for_tails;
 use crate::schedule::tails::share_tails;
 use crate::state::State;
 

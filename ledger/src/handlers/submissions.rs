@@ -6,7 +6,7 @@ use queens_model::{JobId, PartRange, Submission, Terms, default_recount, price_o
 use queens_solver::{BoardSize, Method, parts_in_counting_order};
 use thiserror::Error;
 
-use crate::events::jobs::want_plan;
+use crate::handlers::jobs::want_plan;
 use crate::jobs::job::Job;
 use crate::state::State;
 use crate::store::JobEntry;

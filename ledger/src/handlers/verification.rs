@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use queens_model::JobId;
 
-use crate::events::jobs::finish_if_complete;
-use crate::events::operators::{JobRefusal, Verification};
-use crate::events::recounts;
-use crate::events::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
+use crate::handlers::jobs::finish_if_complete;
+use crate::handlers::operators::{JobRefusal, Verification};
+use crate::handlers::recounts;
+use crate::handlers::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
 use crate::jobs::job::Job;
 use crate::schedule::assign::assign;
 use crate::state::State;

@@ -1,4 +1,4 @@
-//! The identities of workers in a certificate: their names and the digests of their parties.
+//! Identifies who counted a record: a worker's name and the salted digest of its party.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
