@@ -5,9 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use queens_model::{JobIdentity, Name};
 use queens_solver::{Count, Span};
 
+use crate::counter_identity::PartyDigest;
 use crate::fields::{Fields, shown};
 use crate::header::identity;
-use crate::counter_identity::PartyDigest;
 
 /// The maximum number of counters of a part.
 pub(crate) const MOST_COUNTERS: usize = 1 << 18;

@@ -6,10 +6,10 @@ use std::ops::Range;
 use queens_model::{JobIdentity, Name};
 use queens_solver::{BoardSize, Method};
 
+use crate::counter_identity::PartyDigest;
 use crate::fields::{Fields, from_hex, shown, to_hex};
 use crate::key::PublicKey;
 use crate::tree::Hash;
-use crate::counter_identity::PartyDigest;
 
 /// The first field of a file, before the format and the number of parts.
 pub(crate) const MAGIC: &str = "queens certificate";

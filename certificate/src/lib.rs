@@ -4,6 +4,7 @@
 //! `docs/CERTIFICATE.md` explains the format.
 
 mod check;
+mod counter_identity;
 mod drawn;
 mod entry;
 mod fields;
@@ -22,10 +23,10 @@ mod refusal;
 mod report;
 mod sample;
 mod tree;
-mod counter_identity;
 mod writer;
 
 pub use check::check;
+pub use counter_identity::PartyDigest;
 pub use entry::{Counted, Counter, CrossSum, Entry, Verdict};
 pub use header::{Header, Pass, Total};
 pub use key::{InvalidKey, Key, KeyError, PublicKey};
@@ -35,5 +36,4 @@ pub use proof::{Proved, Wanted, check_proof, is_proof, prove};
 pub use refusal::Refusal;
 pub use report::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};
 pub use sample::{Extent, Sample, random_seed};
-pub use counter_identity::PartyDigest;
 pub use writer::Writer;

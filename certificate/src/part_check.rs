@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use queens_solver::{Method, parts_in_counting_order, published};
 
+use crate::counter_identity::Who;
 use crate::entry::{Counter, Entry, MOST_COUNTERS};
 use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
 use crate::lines::Lines;
@@ -17,7 +18,6 @@ use crate::refusal::Refusal;
 use crate::report::{Agreement, LoserReport, PartReport, PassReport};
 use crate::sample::Draw;
 use crate::tree::{Tree, leaf};
-use crate::counter_identity::Who;
 
 /// The number of records between two progress reports.
 const TOLD_EVERY: u64 = 1 << 16;

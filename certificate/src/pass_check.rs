@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use queens_solver::{Count, Plan};
 
+use crate::counter_identity::Who;
 use crate::drawn::is_drawn;
 use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
 use crate::record_evidence::{RecordEvidence, Rule, Unconfirmed};
-use crate::counter_identity::Who;
 
 /// The workers, by the numbers of their counters.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use std::iter::Sum;
 
 use queens_solver::Count;
 
-use crate::entry::{Counted, MOST_COUNTERS, Verdict};
 use crate::counter_identity::{PartyDigest, Who};
+use crate::entry::{Counted, MOST_COUNTERS, Verdict};
 
 /// The maximum number of verdicts on one span: all counters but one may have lost.
 const MOST_VERDICTS: usize = MOST_COUNTERS;

@@ -3,8 +3,8 @@
 pub(crate) mod audit_jobs;
 pub(crate) mod auth_setup;
 pub(crate) mod invite;
-mod listeners;
 pub(crate) mod limit_args;
+mod listeners;
 pub(crate) mod restore;
 pub(crate) mod serve;
 pub(crate) mod signing_key;

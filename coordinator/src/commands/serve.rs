@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::auth_setup::AuthArgs;
-use super::listeners::Ports;
 use super::limit_args::LimitArgs;
+use super::listeners::Ports;
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 

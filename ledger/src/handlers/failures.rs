@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use queens_model::{Failure, JobId, WorkerId};
 
-use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::handlers::reports::check_span;
+use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::job::Job;
 use crate::schedule::assign::assign;
 use crate::state::State;

@@ -10,8 +10,8 @@ use crate::handlers::worker_refusal::{KEPT_FOR_OTHERS, MOST_THREADS_IN_ALL, Work
 use crate::jobs::job::Job;
 use crate::leases::live_lease::LiveLease;
 use crate::schedule::assign::assign;
-use crate::schedule::recall::recall_what_is_in_the_way;
 use crate::schedule::interval_notices::tell_interval;
+use crate::schedule::recall::recall_what_is_in_the_way;
 use crate::spans::SpanSet;
 use crate::state::State;
 use crate::workers::worker::Worker;

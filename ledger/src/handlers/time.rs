@@ -7,9 +7,9 @@ use queens_model::WorkerId;
 use crate::handlers::recounts::draw;
 use crate::handlers::sessions::give_up_silent;
 use crate::schedule::assign::assign;
+use crate::schedule::interval_notices::hurry_for_tails;
 use crate::schedule::overdue::take_back_overdue;
 use crate::schedule::recall::preempt;
-use crate::schedule::interval_notices::hurry_for_tails;
 use crate::schedule::tails::share_tails;
 use crate::state::State;
 

@@ -34,7 +34,7 @@ pub trait Database {
 
     /// Removes the row with this key, if it exists.
     fn remove(&self, table: &'static Table, key: Vec<Value>) -> Result<(), Fault> {
-        self.change(&table.remove_sql(), &key)
+        self.change(table.remove_sql(), &key)
     }
 }
 

@@ -153,7 +153,7 @@ impl Table {
         board: Option<Board>,
         values: impl IntoIterator<Item = ValueRef<'a>>,
     ) -> i64 {
-        let mut bytes = Vec::with_capacity(128);
+        let mut bytes = Vec::with_capacity(256);
         put(&mut bytes, ValueRef::Text(self.name.as_bytes()));
         if let Some(board) = board.filter(|_| self.is_of_job) {
             put(&mut bytes, ValueRef::Blob(&board.identity.to_bytes()));

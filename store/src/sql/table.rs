@@ -15,6 +15,7 @@ pub struct Table {
     pub is_of_job: bool,
     has_digest: bool,
     put: OnceLock<String>,
+    remove: OnceLock<String>,
 }
 
 impl Table {
@@ -40,7 +41,7 @@ impl Table {
         is_of_job: bool,
         has_digest: bool,
     ) -> Self {
-        Self { name, columns, n_key, is_of_job, has_digest, put: OnceLock::new() }
+        Self { name, columns, n_key, is_of_job, has_digest, put: OnceLock::new(), remove: OnceLock::new() }
     }
 
     /// Returns SQL that writes a row: all columns, and the digest. With a digest, it replaces the row with the same
@@ -67,10 +68,12 @@ impl Table {
     }
 
     /// Returns SQL that removes the row with a key, whose values are the parameters.
-    pub fn remove_sql(&self) -> String {
-        let is = |(number, column)| format!("{column} = ?{number}");
-        let key: Vec<String> = (1..).zip(&self.columns[..self.n_key]).map(is).collect();
-        format!("DELETE FROM {} WHERE {}", self.name, key.join(" AND "))
+    pub fn remove_sql(&self) -> &str {
+        self.remove.get_or_init(|| {
+            let is = |(number, column)| format!("{column} = ?{number}");
+            let key: Vec<String> = (1..).zip(&self.columns[..self.n_key]).map(is).collect();
+            format!("DELETE FROM {} WHERE {}", self.name, key.join(" AND "))
+        })
     }
 }
 
