@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use queens_ledger::SpanOutcome;
+use queens_ledger::store::{Store, Stored, Write};
+use queens_ledger::{Ledger, Run, SpanOutcome};
 use queens_model::{JobId, JobState, WorkerId, WorkerState};
 use queens_solver::Count;
 
@@ -285,4 +286,33 @@ fn records_are_counted_again_under_leases_that_look_like_any() {
     let delta = world.begin(bert).expect("something to count");
     assert_eq!(world.report(bert, Some(delta)), [SpanOutcome::CountedAgain]);
     assert_eq!(world.job(job).progress.n_recorded, world.job(job).progress.n_subproblems);
+}
+
+/// Two coordinators on copies of one state would otherwise draw the same records, and the first publishes its seed.
+#[test]
+fn whoever_opens_a_state_draws_new_seeds_for_open_jobs() {
+    let mut world = World::new();
+    let [done, open] = [world.submit_verified(8, 0), world.submit_verified(9, 50)];
+    world.connect(1, "anna");
+    world.finish();
+    world.check_done(done);
+    let stored = world.store.load().expect("memory");
+    let seeds = |stored: &Stored| -> Vec<_> {
+        [done, open]
+            .map(|id| stored.jobs.iter().find(|job| job.entry.id == id).map(|job| job.entry.terms.seed))
+            .into()
+    };
+    let before = seeds(&stored);
+    let after = [2, 3].map(|secret| {
+        let mut ledger = Ledger::restore(stored.clone(), Run::new(secret)).expect("nothing contradicts");
+        let written = ledger.take_effects().writes.into_iter().find_map(|write| match write {
+            Write::Job(entry) if entry.id == open => Some(entry.terms.seed),
+            _ => None,
+        });
+        written.expect("it is written")
+    });
+    assert!(after[0] != after[1] && !after.map(Some).contains(&before[1]), "{before:?}, {after:?}");
+    // The records of a done job are drawn already, and its seed is public.
+    let restarted = seeds(&world.restart().store.load().expect("memory"));
+    assert_eq!(restarted[0], before[0]);
 }
