@@ -12,7 +12,6 @@ use crate::handlers::jobs::finish_if_complete;
 use crate::handlers::recounts;
 use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
-use crate::jobs::job::Job;
 use crate::leases::live_lease::LiveLease;
 use crate::records::can_be_recorded;
 use crate::schedule::assign::assign;
@@ -69,8 +68,9 @@ pub(crate) fn report(
         state.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
     }
     tell_interval(state, worker);
+    let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
     let touched: BTreeSet<JobId> =
-        report.deltas.iter().filter_map(|delta| job_of(state, delta.job)).collect();
+        touched.into_iter().filter_map(|identity| Some(state.jobs().identified(identity)?.id())).collect();
     touched.into_iter().for_each(|job| finish_if_complete(state, job));
     assign(state);
     Ok(outcomes)
@@ -88,10 +88,6 @@ pub(crate) fn check_span(state: &State, identity: JobIdentity, span: Span) -> Re
     let job = state.jobs().identified(identity);
     let Some((job, counting)) = job.and_then(|job| Some((job.id(), job.counting()?))) else { return Ok(()) };
     if counting.has(span) { Ok(()) } else { Err(WorkerRefusal::UnknownSpan { job, span }) }
-}
-
-fn job_of(state: &State, identity: JobIdentity) -> Option<JobId> {
-    state.jobs().identified(identity).map(Job::id)
 }
 
 /// Records one checked delta of a worker with this report interval.
