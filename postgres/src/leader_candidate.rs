@@ -56,7 +56,7 @@ impl LeaderCandidate {
     /// Takes the lease and opens the store, or fails.
     ///
     /// # Errors
-    /// Those of [`LeaderCandidate::stand`], and if another coordinator leads.
+    /// Those of [`LeaderCandidate::try_to_lead`], and if another coordinator leads.
     pub fn lead(mut self) -> Result<PostgresStore, StoreError> {
         let leader =
             |leader: Option<Contact>| leader.map_or_else(|| "somebody".to_owned(), |leader| leader.url);
@@ -67,7 +67,7 @@ impl LeaderCandidate {
     /// Returns the present leader, if there is one, without taking the lease.
     ///
     /// # Errors
-    /// Those of [`LeaderCandidate::stand`].
+    /// Those of [`LeaderCandidate::try_to_lead`].
     pub fn current_leader(&mut self) -> Result<Option<Contact>, StoreError> {
         self.with_connection(leader_election::leader)
     }
@@ -75,7 +75,7 @@ impl LeaderCandidate {
     /// Informs the leader that workers have asked this coordinator.
     ///
     /// # Errors
-    /// Those of [`LeaderCandidate::stand`].
+    /// Those of [`LeaderCandidate::try_to_lead`].
     pub fn note_standby_contact(&mut self) -> Result<(), StoreError> {
         self.with_connection(leader_election::note_standby_contact)
     }

@@ -26,19 +26,45 @@ pub(crate) struct Join<V> {
     halves: Option<Halves>,
     found: Found,
     upper_parts: Parts,
-    lower_parts: Parts,
-    upper: Upper,
-    lower: Lower,
-    /// The first rows that all lower placements share, and the upper queen that attacks none of their heads.
-    lower_of: Option<(u8, Option<u8>, Option<u8>)>,
-    /// The queen of the first row that the lower heads share.
-    lower_heads_of: Option<u8>,
-    /// The queen of the first row that the upper placements share, if they share one.
-    upper_of: Option<Option<u8>>,
-    levels: [Level; 2],
-    /// The first lower and upper queen that the first level belongs to.
-    level_of: Option<(u8, Option<u8>)>,
+    /// Made for the queen of the first row that the heads share.
+    lower_parts: Cached<u8, Parts>,
+    /// Made for the queen of the first row that the placements share, if they share one.
+    upper: Cached<Option<u8>, Upper>,
+    /// Made for the first rows that all placements share, and for the upper queen that attacks none of their heads.
+    lower: Cached<(u8, Option<u8>, Option<u8>), Lower>,
+    /// Made for the first lower queen, and for the first upper queen if there is only one.
+    level: Cached<(u8, Option<u8>), Level>,
+    next_level: Level,
     work: Work,
+}
+
+/// A value that is kept as long as it is asked for with the same key.
+#[derive(Debug)]
+struct Cached<K, V> {
+    /// `None` if the value is out of date.
+    key: Option<K>,
+    value: V,
+}
+
+impl<K: PartialEq, V: Default> Cached<K, V> {
+    fn new() -> Self {
+        Self { key: None, value: V::default() }
+    }
+
+    /// Returns the value of a key. If it was made for another one, makes it again; `None` if that was stopped.
+    fn get(&mut self, key: K, make: impl FnOnce(&mut V) -> Option<()>) -> Option<&mut V> {
+        if self.key.as_ref() != Some(&key) {
+            self.key = None;
+            make(&mut self.value)?;
+            self.key = Some(key);
+        }
+        Some(&mut self.value)
+    }
+
+    /// Makes the value again when it is next asked for.
+    fn expire(&mut self) {
+        self.key = None;
+    }
 }
 
 /// The columns of both half boards.
@@ -76,14 +102,11 @@ impl<V: Vectors> Join<V> {
             halves: None,
             found: Found::default(),
             upper_parts: Parts::default(),
-            lower_parts: Parts::default(),
-            upper: Upper::default(),
-            lower: Lower::default(),
-            lower_of: None,
-            lower_heads_of: None,
-            upper_of: None,
-            levels: Default::default(),
-            level_of: None,
+            lower_parts: Cached::new(),
+            upper: Cached::new(),
+            lower: Cached::new(),
+            level: Cached::new(),
+            next_level: Level::default(),
             work: Work {
                 sifted: Sifted::new(),
                 leaf: Leaf::new(shape),
@@ -126,13 +149,15 @@ impl<V: Vectors> Join<V> {
 
     /// Makes the tails and data that all subproblems with these columns share.
     fn take(&mut self, upper: Columns, lower: Columns) -> Halves {
-        (self.lower_of, self.level_of) = (None, None);
+        self.lower.expire();
+        self.level.expire();
         let set = upper;
         let upper = Side::new(self.middle, Half::Upper, upper);
         let lower = Side::new(self.middle, Half::Lower, lower);
         self.upper_parts.find(&upper, self.shape.head, &mut self.found);
-        self.lower_parts.find(&lower, self.shape.head, &mut self.found);
-        (self.lower_heads_of, self.upper_of) = (None, None);
+        self.lower_parts.value.find(&lower, self.shape.head, &mut self.found);
+        self.lower_parts.expire();
+        self.upper.expire();
         let weighing = Weighing::new(&upper);
         Halves { set, upper, lower, weighing }
     }
@@ -153,8 +178,7 @@ impl<V: Vectors> Join<V> {
         // that the first upper queen attacks.
         let second = lower_2.filter(|_| !self.shape.keeps_lower);
         let only = upper_1.filter(|_| second.is_some());
-        let lower_of = Some((lower_1, second, only));
-        if self.lower_of != lower_of {
+        let lower = self.lower.get((lower_1, second, only), |lower| {
             let first = match second {
                 Some(lower_2) => Path::of(&[lower_1, lower_2]),
                 None => Path::of(&[lower_1]),
@@ -165,36 +189,43 @@ impl<V: Vectors> Join<V> {
                 attacked: only.map_or(0, |rank| halves.upper.footprint(1, rank)),
                 split: halves.weighing == Weighing::Split,
             };
-            self.lower_of = None;
-            if self.lower_heads_of != Some(lower_1) {
-                self.lower_parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
-                self.lower_heads_of = Some(lower_1);
-            }
-            self.lower.make(self.vectors, &halves.lower, &self.lower_parts, self.shape, first, stop)?;
-            self.lower_of = lower_of;
-        }
-        if self.lower.groups.is_empty() {
+            let parts = self.lower_parts.get(lower_1, |parts| {
+                parts.find_heads(&halves.lower, self.shape.head, Some(lower_1));
+                Some(())
+            })?;
+            lower.make(self.vectors, &halves.lower, parts, self.shape, first, stop)
+        })?;
+        if lower.groups.is_empty() {
             return Some(());
         }
-        if self.level_of != Some((lower_1, upper_1)) {
-            self.level_of = None;
-            self.fill(halves, lower_1, upper_1, stop)?;
-            self.level_of = Some((lower_1, upper_1));
-        }
+        // Kept placements cover all first queens.
+        let wanted = upper_1.filter(|_| !self.shape.keeps_upper);
+        let (vectors, shape, parts) = (self.vectors, self.shape, &mut self.upper_parts);
+        let upper = &mut self.upper;
+        let room = &mut self.work.room;
+        let level = self.level.get((lower_1, upper_1), |level| {
+            let upper = upper.get(wanted, |upper| {
+                parts.find_heads(&halves.upper, shape.head, wanted);
+                upper.make(vectors, &halves.upper, parts, shape);
+                Some(())
+            })?;
+            let filling = Filling { vectors, halves, parts, upper, lower: lower_1, only: upper_1 };
+            filling.fill(level, room, stop)
+        })?;
+        let upper = &self.upper.value;
         let mut second = None;
         let asked =
             |group: &&Group| lower_2.is_none_or(|rank| self.shape.group == 1 || rank == group.path[1]);
-        for group in self.lower.groups.iter().filter(asked) {
+        for group in lower.groups.iter().filter(asked) {
             let level = if self.shape.group <= 2 {
-                &self.levels[0]
+                &*level
             } else {
-                let [first, next] = &mut self.levels;
                 if second != Some(group.path[1]) {
                     second = Some(group.path[1]);
                     let mask = halves.lower.footprint(2, group.path[1]);
-                    next.filter(self.vectors, first, &self.upper.lists, mask);
+                    self.next_level.filter(self.vectors, level, &upper.lists, mask);
                 }
-                next
+                &self.next_level
             };
             for block in (0..group.n_blocks).step_by(MAX_BLOCKS) {
                 let blocks = block..group.n_blocks.min(block + MAX_BLOCKS);
@@ -202,46 +233,14 @@ impl<V: Vectors> Join<V> {
                     vectors: self.vectors,
                     shape: self.shape,
                     halves,
-                    upper: &self.upper,
-                    lower: &self.lower,
+                    upper,
+                    lower,
                     group,
                     blocks,
                     level,
                 };
                 pieces.join(&mut self.work, stop)?;
             }
-        }
-        Some(())
-    }
-
-    /// Fills the first level: the upper placements that the first lower queen does not attack.
-    fn fill(&mut self, halves: &Halves, lower: u8, only: Option<u8>, stop: &AtomicBool) -> Option<()> {
-        let mask = halves.lower.footprint(1, lower);
-        // Kept placements cover all first queens.
-        let wanted = only.filter(|_| !self.shape.keeps_upper);
-        if self.upper_of != Some(wanted) {
-            self.upper_parts.find_heads(&halves.upper, self.shape.head, wanted);
-            self.upper.make(self.vectors, &halves.upper, &self.upper_parts, self.shape);
-            self.upper_of = Some(wanted);
-        }
-        let level = &mut self.levels[0];
-        level.clear(halves.upper.n_rows());
-        for list in &self.upper.lists {
-            level.words.end_line();
-            let begin = level.words.len();
-            let first = list.first;
-            if list.footprint & mask == 0 && only.is_none_or(|only| only == first) {
-                if stop.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let (main, equal) = halves.weighing.ranges(halves.distances(first, lower));
-                let (room, parts) = (&mut self.work.room, &self.upper_parts);
-                let least = if equal[0].is_empty() { main.start } else { equal[0].start };
-                let words = self.upper.words(self.vectors, parts, list, Wanted { mask, least }, room);
-                let to_equal = &mut level.equal[usize::from(first)];
-                self.vectors.divide(words, mask, &main, &equal, &mut level.words, to_equal);
-            }
-            level.lists.push(begin..level.words.len());
         }
         Some(())
     }
@@ -254,10 +253,11 @@ impl<V: Vectors> Join<V> {
     pub(crate) fn memory(&self) -> usize {
         self.found.memory()
             + self.upper_parts.memory()
-            + self.lower_parts.memory()
-            + self.upper.memory()
-            + self.lower.memory()
-            + self.levels.iter().map(Level::memory).sum::<usize>()
+            + self.lower_parts.value.memory()
+            + self.upper.value.memory()
+            + self.lower.value.memory()
+            + self.level.value.memory()
+            + self.next_level.memory()
     }
 }
 
@@ -266,6 +266,44 @@ impl Halves {
     fn distances(&self, upper: u8, lower: u8) -> (u8, u8) {
         let (a, b) = (self.upper.distance(upper), self.lower.distance(lower));
         (a.min(b), a.max(b))
+    }
+}
+
+/// What the first level is filled from.
+struct Filling<'a, V> {
+    vectors: V,
+    halves: &'a Halves,
+    parts: &'a Parts,
+    upper: &'a Upper,
+    /// The first lower queen.
+    lower: u8,
+    /// The only first upper queen, if there is one.
+    only: Option<u8>,
+}
+
+impl<V: Vectors> Filling<'_, V> {
+    /// Fills the first level: the upper placements that the first lower queen does not attack.
+    fn fill(&self, level: &mut Level, room: &mut Words, stop: &AtomicBool) -> Option<()> {
+        let &Self { vectors, halves, parts, upper, lower, only } = self;
+        let mask = halves.lower.footprint(1, lower);
+        level.clear(halves.upper.n_rows());
+        for list in &upper.lists {
+            level.words.end_line();
+            let begin = level.words.len();
+            let first = list.first;
+            if list.footprint & mask == 0 && only.is_none_or(|only| only == first) {
+                if stop.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let (main, equal) = halves.weighing.ranges(halves.distances(first, lower));
+                let least = if equal[0].is_empty() { main.start } else { equal[0].start };
+                let words = upper.words(vectors, parts, list, Wanted { mask, least }, room);
+                let to_equal = &mut level.equal[usize::from(first)];
+                vectors.divide(words, mask, &main, &equal, &mut level.words, to_equal);
+            }
+            level.lists.push(begin..level.words.len());
+        }
+        Some(())
     }
 }
 
