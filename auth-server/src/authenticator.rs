@@ -7,7 +7,9 @@ use std::time::Duration;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use axum::http::{HeaderMap, StatusCode};
 use queens_auth::{Invitation, InvitationError, Permission, Pin, Role, Secret, Token};
+use queens_connections::Peer;
 use queens_model::{Arbiter, AuditEntry, Name, Party, plain};
+use queens_postgres::StoreLocation;
 use queens_runtime::LogThrottle;
 use queens_store::unix_ms;
 use thiserror::Error;
@@ -25,8 +27,6 @@ use super::login_throttle::LoginThrottle;
 use super::message_budget::MessageBudget;
 use super::permissions::{Kind, kind, permission};
 use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
-use queens_connections::Peer;
-use queens_postgres::StoreLocation;
 
 /// How often the invitation store is checked for changes by other processes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

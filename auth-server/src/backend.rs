@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use queens_auth::{check_regular_file, new_private_file};
+use queens_postgres::StoreLocation;
 use queens_store::sql::database::Database;
 use queens_store::sql::fault::Fault;
 use rusqlite::{Connection, TransactionBehavior};
@@ -14,7 +15,6 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::PostgresBackend;
 use super::schema;
-use queens_postgres::StoreLocation;
 
 /// The file name in a data directory.
 const FILE: &str = "access.sqlite3";

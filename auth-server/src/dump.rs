@@ -1,6 +1,7 @@
 //! Copies an invitation store to another store, for a migration or a restore.
 
 use queens_model::AuditEntry;
+use queens_postgres::StoreLocation;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::table::Table;
@@ -11,7 +12,6 @@ use super::backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::number_on;
 use super::worker_names::NAME;
-use queens_postgres::StoreLocation;
 
 /// The table of invitations, which belong to no job.
 static INVITATION: Table = Table::without_digest(

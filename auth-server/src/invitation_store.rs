@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use queens_auth::{Invitation, Pin, Role, Token, TokenHash, random_party};
 use queens_model::{Name, Party};
+use queens_postgres::StoreLocation;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
@@ -16,7 +17,6 @@ use super::backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, MOST_INVITATIONS, TransactionError};
 use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
 use super::worker_names::{bind, take_over};
-use queens_postgres::StoreLocation;
 
 /// The invitation store, in a file or on a server.
 #[derive(Debug)]

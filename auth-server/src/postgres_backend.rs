@@ -8,14 +8,14 @@
 
 use std::time::{Duration, Instant};
 
+use queens_postgres::Server;
+use queens_postgres::pg_connection::PgConnection;
+use queens_postgres::schema::{make_once, postgres_tables, version_in};
 use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 
 use super::invitation_store_error::{NOBODY_THERE, TransactionError};
 use super::schema::TABLES;
-use queens_postgres::Server;
-use queens_postgres::pg_connection::PgConnection;
-use queens_postgres::schema::{make_once, postgres_tables, version_in};
 
 /// The version of these tables that this program works on. The jobs' tables have a version of their own.
 const VERSION: i64 = 1;

@@ -15,6 +15,7 @@ use std::time::Duration;
 use queens_ledger::store::{StoreError, Write};
 use queens_ledger::{Batch, Core, Due, Durable, LedgerEvent, Session, SpanOutcome, WorkerRefusal};
 use queens_model::{EventKind, JobState, Report, ToWorker, WorkerId};
+use queens_runtime::LogThrottle;
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
@@ -33,7 +34,6 @@ use crate::snapshot::Snapshot;
 use crate::snapshot_publisher::{Publisher, Sources};
 use crate::symmetric_counts::SymmetricCounts;
 use crate::traces::Traces;
-use queens_runtime::LogThrottle;
 
 /// The maximum number of commands in one transaction.
 const BATCH: usize = 1024;

@@ -60,7 +60,7 @@ impl Standby {
         self.0.has_standby_contact.swap(false, Ordering::Relaxed)
     }
 
-    /// Returns what is known of the leader.
+    /// Returns the known leader, or why none is known.
     #[must_use]
     pub fn leader(&self) -> LeaderView {
         self.0.leader.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -110,6 +110,6 @@ mod tests {
         names.sort_unstable();
         assert!(names.windows(2).all(|two| two[0] != two[1]), "operations have the same name: {names:?}");
         let is_same = fs::read_to_string(kept).is_ok_and(|kept| kept == made);
-        assert!(is_same, "{kept} is not what is served: see web/src/document.rs");
+        assert!(is_same, "{kept} is out of date: see web/src/document.rs");
     }
 }

@@ -116,10 +116,10 @@ pub(super) async fn audit_entries(State(app): State<App>, query: Queried<AuditQu
     responses((status = 200, description = "The stream.", body = Summary, content_type = "text/event-stream")),
 ))]
 pub(super) async fn follow(State(app): State<App>) -> impl IntoResponse {
-    let follower = app.live.authorize();
-    let events = app.live.summaries().map_while(move |summary| {
+    let subscriber = app.summary_stream.subscribe();
+    let events = app.summary_stream.summaries().map_while(move |summary| {
         let event = sse::Event::default().event("summary").data(&*summary);
-        follower.reads().then_some(Ok::<_, Infallible>(event))
+        subscriber.reads().then_some(Ok::<_, Infallible>(event))
     });
     // Closes the connection with the stream, which frees the connection's slot too.
     ([(CONNECTION, "close")], Sse::new(events))

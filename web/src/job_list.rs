@@ -82,7 +82,7 @@ pub(super) struct Jobs {
 pub(super) async fn list_jobs(State(app): State<App>, query: Queried<JobQuery>) -> Answer<Jobs> {
     let Query(query) = query?;
     let snapshot = app.handle.snapshot();
-    let speed = |job: &JobStatus| app.live.speeds(job.id).now;
+    let speed = |job: &JobStatus| app.summary_stream.speeds(job.id).now;
     let meant = meant(&query, &snapshot.jobs, speed)?;
     let total = meant.len();
     let page = Page { offset: query.offset, limit: query.limit };

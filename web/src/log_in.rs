@@ -6,6 +6,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_auth::Role;
+use queens_auth_server::{AuthContext, COOKIE, SESSION};
+use queens_connections::Peer;
 use serde::{Deserialize, Serialize};
 
 use super::authorize;
@@ -16,8 +18,6 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;
 use super::state::App;
-use queens_auth_server::{AuthContext, COOKIE, SESSION};
-use queens_connections::Peer;
 
 /// The authenticated caller.
 #[derive(Debug, Serialize)]

@@ -52,7 +52,7 @@ impl Hosts {
 }
 
 /// Middleware that passes a request to its handler, or refuses it.
-pub(super) async fn authorize(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
+pub(super) async fn check_request(State(hosts): State<Hosts>, request: Request, next: Next) -> Response {
     match check(&hosts, &request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),

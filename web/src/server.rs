@@ -8,8 +8,11 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
+use queens_auth_server::Authenticator;
+use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
 use queens_event_loop::Handle;
 use queens_model::{CoordinatorUrl, ListenAddress};
+use queens_postgres::Standby;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -22,9 +25,6 @@ use super::security_headers::{self, Hosts};
 use super::standby;
 use super::state::App;
 use super::summaries::SummaryStream;
-use queens_auth_server::Authenticator;
-use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
-use queens_postgres::Standby;
 
 /// A listener for the web pages. Connections wait until the coordinator serves, as the leader or as a standby.
 #[derive(Debug)]
@@ -88,9 +88,9 @@ impl Site {
         stop: CancellationToken,
     ) -> io::Result<()> {
         // Streams get half of the connections; the other half stays free for requests.
-        let n_followers = limits.n_connections.div_ceil(2);
-        let live = SummaryStream::start(handle.clone(), n_followers, stop.clone());
-        let router = router(App { handle, live, authenticator }, self.hosts.clone());
+        let n_subscribers = limits.n_connections.div_ceil(2);
+        let summary_stream = SummaryStream::start(handle.clone(), n_subscribers, stop.clone());
+        let router = router(App { handle, summary_stream, authenticator }, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }
 
@@ -124,6 +124,6 @@ fn router(app: App, hosts: Hosts) -> Router {
         .with_state(app)
         .layer(from_fn_with_state(authenticator, authorize::authorize))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(from_fn_with_state(hosts, security_headers::authorize))
+        .layer(from_fn_with_state(hosts, security_headers::check_request))
         .layer(from_fn(security_headers::secure))
 }

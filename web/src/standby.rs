@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use prometheus_client::registry::Registry;
 use queens_event_loop::metrics::register_leading;
+use queens_postgres::{LeaderView, Standby};
 use queens_service::metrics::exposition;
 
 use super::health;
@@ -19,7 +20,6 @@ use super::not_found::{self, is_of_a_person};
 use super::pages;
 use super::refusal::RequestRefusal;
 use super::security_headers::{self, Hosts};
-use queens_postgres::{LeaderView, Standby};
 
 /// Builds the routes of a standby.
 pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
@@ -33,7 +33,7 @@ pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
         .route("/metrics", get(metrics))
         .fallback(send_on)
         .with_state(standby)
-        .layer(from_fn_with_state(hosts, security_headers::authorize))
+        .layer(from_fn_with_state(hosts, security_headers::check_request))
         .layer(from_fn(security_headers::secure))
 }
 

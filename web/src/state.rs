@@ -1,5 +1,6 @@
 //! The state that all handlers share.
 
+use queens_auth_server::Authenticator;
 use queens_event_loop::Handle;
 use queens_event_loop::Snapshot;
 use queens_model::{JobId, JobStatus};
@@ -7,13 +8,12 @@ use queens_model::{JobId, JobStatus};
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
 use super::summaries::SummaryStream;
-use queens_auth_server::Authenticator;
 
 /// The state that all handlers share.
 #[derive(Clone, Debug)]
 pub(super) struct App {
     pub(super) handle: Handle,
-    pub(super) live: SummaryStream,
+    pub(super) summary_stream: SummaryStream,
     pub(super) authenticator: Authenticator,
 }
 
@@ -26,7 +26,7 @@ impl App {
 
     /// Converts a job of a snapshot to JSON.
     pub(super) fn view(&self, job: &JobStatus, snapshot: &Snapshot) -> Job {
-        Job::of(job, snapshot, self.live.speeds(job.id))
+        Job::of(job, snapshot, self.summary_stream.speeds(job.id))
     }
 }
 

@@ -26,7 +26,7 @@ struct List {
 /// A subscription, which ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct Subscriber {
-    followers: Arc<Subscribers>,
+    subscribers: Arc<Subscribers>,
     number: u64,
 }
 
@@ -36,7 +36,7 @@ impl Subscribers {
     }
 
     /// Adds a subscriber. At the limit, it replaces the one that has not read for [`UNREAD`], or else the oldest.
-    pub(super) fn authorize(self: &Arc<Self>) -> Subscriber {
+    pub(super) fn subscribe(self: &Arc<Self>) -> Subscriber {
         let now = Instant::now();
         let mut list = self.list();
         if list.read.len() >= self.n_places {
@@ -48,7 +48,7 @@ impl Subscribers {
         list.n_admitted += 1;
         let number = list.n_admitted;
         list.read.insert(number, now);
-        Subscriber { followers: self.clone(), number }
+        Subscriber { subscribers: self.clone(), number }
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
@@ -60,7 +60,7 @@ impl Subscribers {
 impl Subscriber {
     /// Records that the subscriber reads; `false` if it has been replaced.
     pub(super) fn reads(&self) -> bool {
-        let mut list = self.followers.list();
+        let mut list = self.subscribers.list();
         let read = list.read.get_mut(&self.number);
         read.map(|read| *read = Instant::now()).is_some()
     }
@@ -68,7 +68,7 @@ impl Subscriber {
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        self.followers.list().read.remove(&self.number);
+        self.subscribers.list().read.remove(&self.number);
     }
 }
 
@@ -78,16 +78,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_does_not_read_makes_room_and_else_who_came_first() {
-        let followers = Arc::new(Subscribers::new(3));
-        let [first, second, third] = [(); 3].map(|()| followers.authorize());
+        let subscribers = Arc::new(Subscribers::new(3));
+        let [first, second, third] = [(); 3].map(|()| subscribers.subscribe());
         tokio::time::advance(UNREAD).await;
         assert!(first.reads() && third.reads());
-        let fourth = followers.authorize();
+        let fourth = subscribers.subscribe();
         assert_eq!([&first, &second, &third, &fourth].map(Subscriber::reads), [true, false, true, true]);
-        let fifth = followers.authorize();
+        let fifth = subscribers.subscribe();
         assert_eq!([&first, &third, &fourth, &fifth].map(Subscriber::reads), [false, true, true, true]);
         drop((third, second));
-        let sixth = followers.authorize();
+        let sixth = subscribers.subscribe();
         assert_eq!([&fourth, &fifth, &sixth].map(Subscriber::reads), [true, true, true]);
     }
 }

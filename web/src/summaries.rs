@@ -27,26 +27,26 @@ const INTERVAL: Duration = Duration::from_millis(500);
 const MOST_JOBS: usize = 50;
 
 /// The most concurrent subscribers.
-const MOST_FOLLOWERS: usize = 256;
+const MOST_SUBSCRIBERS: usize = 256;
 
 /// Access to the stream of summaries.
 #[derive(Clone, Debug)]
 pub(super) struct SummaryStream {
     summaries: watch::Receiver<Arc<str>>,
     curves: SharedCurves,
-    followers: Arc<Subscribers>,
+    subscribers: Arc<Subscribers>,
 }
 
 impl SummaryStream {
-    /// Produces summaries until `stop` is cancelled, for `n_followers` subscribers, but at most [`MOST_FOLLOWERS`].
-    pub(super) fn start(handle: Handle, n_followers: usize, stop: CancellationToken) -> Self {
-        let live = Self {
+    /// Produces summaries until `stop` is cancelled, for `n_subscribers` subscribers, but at most [`MOST_SUBSCRIBERS`].
+    pub(super) fn start(handle: Handle, n_subscribers: usize, stop: CancellationToken) -> Self {
+        let stream = Self {
             summaries: watch::channel("".into()).1,
             curves: handle.curves().clone(),
-            followers: Arc::new(Subscribers::new(n_followers.min(MOST_FOLLOWERS))),
+            subscribers: Arc::new(Subscribers::new(n_subscribers.min(MOST_SUBSCRIBERS))),
         };
-        let (sender, summaries) = watch::channel(live.summary(&handle));
-        let maker = live.clone();
+        let (sender, summaries) = watch::channel(stream.summary(&handle));
+        let maker = stream.clone();
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(INTERVAL);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -60,12 +60,12 @@ impl SummaryStream {
                 handle.metrics().counters().published_in(began.elapsed());
             }
         });
-        Self { summaries, ..live }
+        Self { summaries, ..stream }
     }
 
     /// Adds a subscriber.
-    pub(super) fn authorize(&self) -> Subscriber {
-        self.followers.authorize()
+    pub(super) fn subscribe(&self) -> Subscriber {
+        self.subscribers.subscribe()
     }
 
     /// Returns the stream of summaries from now on.

@@ -8,6 +8,8 @@ use axum::Router;
 use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
+use queens_auth_server::Authenticator;
+use queens_connections::{REQUEST, TooLate, attend};
 use queens_event_loop::Handle;
 use queens_proto::codec::LARGEST_OF_WORKER;
 use queens_proto::pb;
@@ -27,8 +29,6 @@ use super::authorize;
 use super::jobs::JobsService;
 use super::refusal::peer;
 use super::session::WorkersService;
-use queens_auth_server::Authenticator;
-use queens_connections::{REQUEST, TooLate, attend};
 
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
 /// Otherwise a connection to a vanished host would stay open for ever.

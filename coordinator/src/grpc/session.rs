@@ -4,6 +4,8 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use queens_auth_server::{AuthContext, NameError, REVOKED};
+use queens_connections::{NotYetAtWork, RequestGuard};
 use queens_event_loop::Handle;
 use queens_ledger::WorkerRefusal;
 use queens_model::{ToCoordinator, ToWorker};
@@ -17,8 +19,6 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
 use super::refusal::{invalid_message, peer};
-use queens_auth_server::{AuthContext, NameError, REVOKED};
-use queens_connections::{NotYetAtWork, RequestGuard};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;

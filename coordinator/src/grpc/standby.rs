@@ -3,6 +3,7 @@
 use std::io;
 
 use axum::extract::Request;
+use queens_postgres::{LeaderView, Standby};
 use queens_proto::LEADER_KEY;
 use queens_proto::pb::jobs_server::JobsServer;
 use queens_proto::pb::workers_server::WorkersServer;
@@ -17,7 +18,6 @@ use tonic_health::ServingStatus;
 use super::jobs::JobsService;
 use super::server::{LARGEST_OF_ANYBODY, serve_router};
 use super::session::WorkersService;
-use queens_postgres::{LeaderView, Standby};
 
 /// The path of session requests.
 const SESSION: &str = "/queens.v1.Workers/Session";
