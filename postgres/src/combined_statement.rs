@@ -1,4 +1,4 @@
-//! Combines several writing statements into one, which takes half as long as a transaction.
+//! Combines several writing statements into one, for little more than half the time of a transaction.
 //!
 //! The server executes it atomically.
 

@@ -45,7 +45,7 @@ impl Standby {
         Self(Arc::new(Shared { leader: Mutex::new(leader), has_standby_contact: AtomicBool::new(false) }))
     }
 
-    /// Sets the standing; returns whether it has changed.
+    /// Sets the leader; returns whether it is another one.
     pub fn set_leader(&self, leader: LeaderView) -> bool {
         // A panic leaves no inconsistent state: the value is replaced as a whole.
         let mut told = self.0.leader.lock().unwrap_or_else(PoisonError::into_inner);
