@@ -83,6 +83,7 @@ mod descent;
 mod footprint;
 #[cfg(target_arch = "x86_64")]
 mod join;
+mod join_group;
 #[cfg(target_arch = "x86_64")]
 mod leaf;
 #[cfg(target_arch = "x86_64")]
