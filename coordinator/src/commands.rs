@@ -2,10 +2,11 @@
 
 pub(crate) mod audit_jobs;
 pub(crate) mod auth_setup;
+pub(crate) mod backup;
+pub(crate) mod export;
 pub(crate) mod invite;
 pub(crate) mod limit_args;
 mod listeners;
-pub(crate) mod restore;
 pub(crate) mod serve;
 pub(crate) mod signing_key;
 mod stand_by;

@@ -17,7 +17,9 @@ pub use credentials::CredentialsArgs;
 pub use files::{allow_many_files, keep_files_private};
 pub use log_throttle::LogThrottle;
 pub use new_file::{NewFile, NoNewFile};
-pub use output::{complain, is_colourful, is_screen, print, print_some, print_styled, say, stdout};
+pub use output::{
+    complain, is_colourful, is_screen, print, print_some, print_styled, say, stdout, write_answer,
+};
 pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
 pub use threads::{default_threads, threads};
 

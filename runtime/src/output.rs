@@ -1,12 +1,16 @@
 //! Output on stdout and stderr. Control sequences never reach the terminal: see [`plain`].
 
 use std::env;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::{Context, anyhow};
 use nix::errno::Errno;
 use queens_model::plain;
+
+/// What an error of stdout says first.
+const FAILED: &str = "failed to write the answer";
 
 /// Whether stdout was closed when this process started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -32,18 +36,31 @@ extern "C" fn look_at_stdout() {
 ///
 /// # Errors
 /// If the process started with a closed stdout.
-pub fn stdout() -> io::Result<io::Stdout> {
+pub fn stdout() -> anyhow::Result<io::Stdout> {
     if WAS_CLOSED.load(Ordering::Relaxed) {
-        return Err(io::Error::other("stdout is closed"));
+        return Err(anyhow!("stdout is closed").context(FAILED));
     }
     Ok(io::stdout())
 }
 
-/// Prints lines to stdout. A closed pipe is no error: its reader has seen enough.
+/// Writes an answer to stdout as it is. Returns whether the reader is still there: a closed pipe is no error, because its
+/// reader has seen enough.
 ///
 /// # Errors
-/// If they can't be written.
-pub fn print(lines: &str) -> io::Result<()> {
+/// If it can't be written.
+pub fn write_answer(write: impl FnOnce(&mut StdoutLock<'_>) -> io::Result<()>) -> anyhow::Result<bool> {
+    let mut out = stdout()?.lock();
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        written => written.context(FAILED).map(|()| true),
+    }
+}
+
+/// Prints lines to stdout, without control characters.
+///
+/// # Errors
+/// If they can't be written. A closed pipe is no error.
+pub fn print(lines: &str) -> anyhow::Result<()> {
     print_some(lines).map(drop)
 }
 
@@ -51,30 +68,16 @@ pub fn print(lines: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// If it can't be written.
-pub fn print_some(lines: &str) -> io::Result<bool> {
-    let print = |mut out: io::Stdout| {
-        writeln!(out, "{}", plain::lines(lines))?;
-        out.flush()
-    };
-    match stdout().and_then(print) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        printed => printed.map(|()| true),
-    }
+pub fn print_some(lines: &str) -> anyhow::Result<bool> {
+    write_answer(|out| writeln!(out, "{}", plain::lines(lines)))
 }
 
 /// Prints styled lines to stdout; without styles where colours are unwanted.
 ///
 /// # Errors
 /// If they can't be written.
-pub fn print_styled(lines: &str) -> io::Result<()> {
-    let print = |mut out: io::Stdout| {
-        writeln!(out, "{}", styled(lines, is_colourful(&out)))?;
-        out.flush()
-    };
-    match stdout().and_then(print) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        printed => printed,
-    }
+pub fn print_styled(lines: &str) -> anyhow::Result<()> {
+    write_answer(|out| writeln!(out, "{}", styled(lines, is_colourful(out)))).map(drop)
 }
 
 /// Prints styled lines to stderr.

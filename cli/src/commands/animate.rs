@@ -137,7 +137,7 @@ const LINES_BELOW: usize = 1;
 /// Shows the pictures one after the other in the same place of the terminal. Without a terminal, as in a pipe, it
 /// writes them all at once, one below the other. Returns whether all were shown: without an interrupt or a closed pipe.
 async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> anyhow::Result<bool> {
-    let is_screen = is_screen(&stdout().context("failed to write to stdout")?);
+    let is_screen = is_screen(&stdout()?);
     let terminal = Term::buffered_stdout();
     let height = n as usize + LINES_BELOW;
     if is_screen {

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use queens_model::AuditEntry;
+use queens_runtime::print;
 
 use crate::flags::RemoteArgs;
 use crate::present::numbers::date;
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 #[derive(Debug, clap::Args)]

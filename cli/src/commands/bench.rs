@@ -5,14 +5,14 @@ use std::ops::Add;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_runtime::threads;
+use queens_runtime::{print, threads};
 use queens_solver::{BoardSize, Kernel, Method, SampledPart, Sampler, classic, parallel, published};
 use serde::Serialize;
 
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
-use crate::present::output::{Output, method_name, print};
+use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};

@@ -6,9 +6,10 @@ use clap::ArgGroup;
 use queens_model::json::Job;
 use queens_model::{JobId, Priority, Share};
 use queens_proto::client::Operator;
+use queens_runtime::print;
 
 use crate::flags::JobArgs;
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::terms::{RecountByArgs, SecondPassArgs};
 
 #[derive(Debug, clap::Args)]

@@ -13,11 +13,11 @@ use queens_certificate::json::{Certificate, Proof};
 use queens_certificate::{
     Extent, Options, PublicKey, Refusal, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
 };
-use queens_runtime::{default_threads, open_regular_file, stdout, threads};
+use queens_runtime::{default_threads, open_regular_file, print, threads, write_answer};
 
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::present::progress::Spinner;
 use crate::usage::WrongUsage;
 
@@ -119,9 +119,8 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     if let Some(wanted) = args.prove {
         file.rewind()?;
         let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;
-        // A proof is a file: the function for other answers would remove its tabs.
-        let written = stdout().and_then(|mut out| out.write_all(proof.as_bytes()));
-        written.context("failed to write the proof")?;
+        // A proof is a file: 'print' would remove its tabs.
+        write_answer(|out| out.write_all(proof.as_bytes()))?;
         return Ok(ExitCode::SUCCESS);
     }
     print(&match args.output.output {

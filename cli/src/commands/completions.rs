@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use clap::Command;
 use queens_runtime::documents::{Shell, completions};
-
-use crate::present::output::print;
+use queens_runtime::print;
 
 /// Print completions for a shell
 ///

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use queens_model::Contribution;
 use queens_model::json;
+use queens_runtime::print;
 
 use crate::flags::JobArgs;
 use crate::present::numbers::{grouped, two_digits};
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 /// Runs the command and returns its exit status.

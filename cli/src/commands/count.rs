@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
 use queens_boards::Given;
 use queens_proto::client::{Routes, endpoint};
-use queens_runtime::{CredentialsArgs, cancel_on_signal, default_threads, stdout, threads};
+use queens_runtime::{CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads};
 use queens_solver::{Kernel, Method};
 use queens_store::sqlite::DATABASE;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use crate::counting::symmetric::Symmetric;
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
 use crate::present::answer::CountAnswer;
-use crate::present::output::{Output, print};
+use crate::present::output::Output;
 use crate::present::progress::Showing;
 use crate::usage::WrongUsage;
 
@@ -118,7 +118,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     // Fail now rather than after hours.
-    stdout().context("failed to write the answer")?;
+    stdout()?;
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     let symmetric = Symmetric::start(n)?;

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use queens_model::{JobState, JobStatus};
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
-use queens_runtime::{VERSION, default_threads};
+use queens_runtime::{VERSION, default_threads, print};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
 use serde::Serialize;
 
 use crate::flags::RemoteArgs;
 use crate::present::job::{REPAIR, describe_damage};
 use crate::present::numbers::{date, duration};
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 
 /// The board that tests whether a kernel counts correctly. It takes milliseconds.
 const SMALL: u32 = 12;

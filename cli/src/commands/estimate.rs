@@ -4,14 +4,14 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_runtime::{default_threads, threads};
+use queens_runtime::{default_threads, print, threads};
 use queens_solver::{Method, SampledPart, Sampler, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
 use crate::present::numbers::{TimeUnit, grouped, plural};
-use crate::present::output::{Output, method_name, print};
+use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
 use crate::sampling::{

@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use queens_model::{JobId, JobStatus};
 use queens_proto::client::Operator;
-use queens_runtime::{NewFile, cancel_on_signal};
+use queens_runtime::{NewFile, cancel_on_signal, print};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::RemoteArgs;
-use crate::present::output::{Output, print};
+use crate::present::output::Output;
 
 /// The longest line of a certificate, in bytes. A subproblem has at most one record, which takes less with all its
 /// fields and its counter.

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use queens_model::json::Job;
 use queens_model::{JobState, JobStatus};
+use queens_runtime::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;
 use crate::present::job::{state, time_left};
 use crate::present::numbers::{percent, plural};
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 /// List a coordinator's jobs

@@ -1,12 +1,11 @@
 //! `queens list`: prints all solutions.
 
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use queens_boards::{Notation, Solutions};
-use queens_runtime::stdout;
+use queens_runtime::write_answer;
 
 use crate::flags::BoardArgs;
 use crate::present::notation::Format;
@@ -40,11 +39,7 @@ pub(crate) struct ListArgs {
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
     let notation = args.format.notation(args.board.n.get().into())?;
-    match stdout().and_then(|out| write(args, notation, &mut BufWriter::new(out.lock()))) {
-        // The reader has closed the pipe.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
-        written => written.context("failed to write the solutions")?,
-    }
+    write_answer(|out| write(args, notation, &mut BufWriter::new(out)))?;
     Ok(ExitCode::SUCCESS)
 }
 

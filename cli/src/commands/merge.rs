@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
-use queens_runtime::{NewFile, default_threads, open_regular_file};
+use queens_runtime::{NewFile, default_threads, open_regular_file, print};
 use queens_solver::Kernel;
 use serde_json::json;
 
 use crate::flags::OutputArgs;
 use crate::present::certificate::stage;
-use crate::present::output::{Output, print};
+use crate::present::output::Output;
 use crate::present::progress::Spinner;
 
 /// Merge certificates of parts of one board into one

@@ -8,12 +8,12 @@ use clap::ValueEnum;
 use queens_boards::picture::{self, Scale, Style, Theme};
 use queens_boards::{Notation, Placement, Solutions, construction};
 use queens_model::plain::is_plain;
+use queens_runtime::print;
 use queens_solver::BoardSize;
 
 use crate::confirm::confirm_file;
 use crate::flags::{LargeFileArgs, tile_px};
 use crate::present::file::Target;
-use crate::present::output::print;
 use crate::present::raster;
 use crate::usage::WrongUsage;
 

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
-use anyhow::Context;
 use clap::ValueEnum;
 use queens_boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Placement, SearchEnd, Tried, complete,
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     match found {
         Err(invalid) => Err(WrongUsage(invalid.to_string()).into()),
         Ok(SearchEnd::Found(placement)) => {
-            print_styled(&placement.written(notation).to_string()).context("failed to write the answer")?;
+            print_styled(&placement.written(notation).to_string())?;
             Ok(ExitCode::SUCCESS)
         }
         Ok(outcome) => {

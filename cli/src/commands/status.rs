@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use queens_model::json::Job;
+use queens_runtime::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::JobArgs;
 use crate::present::job::describe;
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 
 /// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {

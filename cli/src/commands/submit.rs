@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use queens_model::{JobId, Priority};
+use queens_runtime::print;
 use queens_solver::{BoardSize, Method};
 use serde_json::json;
 
@@ -12,7 +13,7 @@ use crate::confirm::confirm_jobs;
 use crate::counting::cluster::submit;
 use crate::flags::RemoteArgs;
 use crate::method::MethodArgs;
-use crate::present::output::{Output, print};
+use crate::present::output::Output;
 use crate::terms::TermsArgs;
 use crate::usage::WrongUsage;
 

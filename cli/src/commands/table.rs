@@ -10,13 +10,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use queens_boards::plot::{Labels, Line, log_plot};
-use queens_runtime::say;
+use queens_runtime::{print, print_some, say};
 use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use crate::present::file::Target;
-use crate::present::output::{print, print_some};
 use crate::present::table::{say_left_out, terminal_width};
 use crate::time_limit::{time_limit, within};
 use crate::usage::WrongUsage;

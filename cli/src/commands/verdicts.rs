@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use queens_model::VerdictStatus;
 use queens_model::json::Verdict;
+use queens_runtime::print;
 
 use crate::flags::JobArgs;
 use crate::present::numbers::date;
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 /// The maximum number of verdicts shown; programs may request more, page by page.

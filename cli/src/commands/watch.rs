@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use queens_model::JobState;
 use queens_model::json::Job;
-use queens_runtime::{cancel_on_signal, is_screen, stdout};
+use queens_runtime::{cancel_on_signal, is_screen, print_some, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;
 use crate::flags::JobArgs;
 use crate::present::job::{line, state};
-use crate::present::output::{Output, json_of, print_some};
+use crate::present::output::{Output, json_of};
 use crate::present::progress::{Progress, Showing};
 
 /// The minimum interval between two lines.

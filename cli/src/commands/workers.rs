@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use queens_model::json::Worker;
 use queens_model::{Name, WorkerState, WorkerStatus};
+use queens_runtime::print;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
-use crate::present::output::{Output, json_of, print};
+use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 use crate::present::work::speeds;
 use crate::worker_action::WorkerAction;

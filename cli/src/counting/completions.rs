@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use anyhow::Context;
 use queens_boards::{CompletionsError, Given, completions};
+use queens_runtime::print;
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
 use crate::present::numbers::plural;
-use crate::present::output::{Output, print};
+use crate::present::output::Output;
 use crate::usage::WrongUsage;
 
 /// The count to run.

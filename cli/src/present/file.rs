@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use queens_runtime::{cancel_on_signal, stdout};
+use queens_runtime::{cancel_on_signal, write_answer};
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
@@ -52,12 +52,7 @@ impl Target {
     /// Writes everything. A file appears when it is complete, or stays unchanged.
     pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
         match self {
-            Self::Stdout => {
-                match stdout().and_then(|mut out| out.write_all(bytes).and_then(|()| out.flush())) {
-                    Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-                    written => written.context("failed to write the picture"),
-                }
-            }
+            Self::Stdout => write_answer(|out| out.write_all(bytes)).map(drop),
             Self::Special(path) => fs::write(path, bytes).with_context(|| failed(path)),
             Self::File(path) => {
                 // From here on, a signal must wait, or it would leave a temporary file.

@@ -1,6 +1,5 @@
-//! Prints answers to stdout.
+//! The formats of answers.
 
-use anyhow::Context;
 use clap::ValueEnum;
 use queens_solver::Method;
 use serde::{Serialize, Serializer};
@@ -12,16 +11,6 @@ pub(crate) enum Output {
     Text,
     /// One JSON object; counts are strings, because they exceed doubles
     Json,
-}
-
-/// Prints an answer to stdout.
-pub(crate) fn print(lines: &str) -> anyhow::Result<()> {
-    queens_runtime::print(lines).context("failed to write the answer")
-}
-
-/// Prints one of several answers to stdout. Returns whether the reader is still there for the next.
-pub(crate) fn print_some(lines: &str) -> anyhow::Result<bool> {
-    queens_runtime::print_some(lines).context("failed to write the answer")
 }
 
 /// Formats a value as JSON in one line, with its fields in the order of their names.

@@ -4,9 +4,7 @@ use std::io::{self, IsTerminal};
 
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
 use queens_model::plain;
-use queens_runtime::say;
-
-use crate::present::output::print;
+use queens_runtime::{print, say};
 
 /// The spaces between two columns.
 const GAP: usize = 2;

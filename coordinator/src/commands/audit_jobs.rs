@@ -1,6 +1,6 @@
 //! Formats the results of auditing jobs from their records.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use queens_runtime::print;
 use queens_store::JobAudit;
 
@@ -22,9 +22,9 @@ pub(crate) fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
 
 pub(crate) fn show(audits: &[JobAudit]) -> anyhow::Result<()> {
     if audits.is_empty() {
-        return print("no jobs").context("failed to write the answer");
+        return print("no jobs");
     }
-    audits.iter().try_for_each(|audit| print(&describe(audit))).context("failed to write the answer")
+    audits.iter().try_for_each(|audit| print(&describe(audit)))
 }
 
 fn describe(audit: &JobAudit) -> String {

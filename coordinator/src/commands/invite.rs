@@ -235,7 +235,7 @@ fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
 pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
     let all = store.invitations()?;
     if all.is_empty() {
-        return print("there are no invitations").context("failed to write the answer");
+        return print("there are no invitations");
     }
     let mut names: HashMap<Party, BTreeSet<Name>> = HashMap::new();
     for (name, party) in store.names()? {
@@ -243,7 +243,7 @@ pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
     }
     let now_ms = now_ms();
     let line = |one: &Invitation| line_of(one, &names.remove(&one.party).unwrap_or_default(), now_ms);
-    all.iter().map(line).try_for_each(|line| print(&line)).context("failed to write the answer")
+    all.iter().map(line).try_for_each(|line| print(&line))
 }
 
 fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> String {
@@ -275,14 +275,13 @@ pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow:
     let Some(number) = number else { return revoke_all(&mut store) };
     store.revoke(number)?;
     print(&format!("invitation {number} is revoked: its users are disconnected within seconds"))
-        .context("failed to write the answer")
 }
 
 /// Revokes all invitations and lists them. After a restore, invitations that are newer than the copy are missing.
 pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
     let ended = store.revoke_all(now_ms())?;
     let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
-    ended.iter().try_for_each(line).context("failed to write the answer")?;
+    ended.iter().try_for_each(line)?;
     let n = ended.len();
     let invitations = if n == 1 { "invitation is" } else { "invitations are" };
     say(&format!(

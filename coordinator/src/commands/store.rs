@@ -1,4 +1,4 @@
-//! Options for the location of the store: a data directory, or a database on a server.
+//! Options for the location of the store, a data directory or a database on a server; and the command that moves a store.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,31 @@ use queens_postgres::{Server, StoreLocation};
 use queens_runtime::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
+
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// Data directory of the coordinator
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
+    pub(crate) data_dir: PathBuf,
+}
+
+/// Refuses a database for commands that work on directories only. Otherwise they could take outdated data in the
+/// directory for the jobs.
+#[derive(Debug, Args)]
+pub(crate) struct StoreUrlGuard {
+    #[arg(long, env = "QUEENS_STORE", value_name = "URL", hide = true)]
+    store: Option<String>,
+}
+
+impl StoreUrlGuard {
+    pub(crate) fn refuse(&self, instead: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            self.store.is_none(),
+            "jobs are in a database, as --store or QUEENS_STORE says, and not in a directory: {instead}"
+        );
+        Ok(())
+    }
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
@@ -110,5 +135,4 @@ pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
         "{n_jobs} {jobs} with {n_records} records{invitations} are in the new place, and proved \
          there"
     ))
-    .context("failed to write the answer")
 }

@@ -1,15 +1,17 @@
-//! The command that restores a backup or a copy.
+//! The commands that back up a store, restore a copy, and recover what is valid of a damaged one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
 use queens_coordinator::{Restored, restore};
 use queens_postgres::StoreLocation;
-use queens_runtime::say;
+use queens_runtime::{print, say};
+use queens_store::sqlite::{RecoveredJob, backup};
 
 use super::audit_jobs::show;
 use super::invite::{InvitationStoreArgs, revoke_all};
+use super::store::DataArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
@@ -24,6 +26,12 @@ pub(crate) struct RestoreArgs {
 
     #[command(flatten)]
     store: InvitationStoreArgs,
+}
+
+/// Copies the database of a data directory to a file.
+pub(crate) fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
+    let n_bytes = backup(&data.data_dir, file)?;
+    print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
 }
 
 /// Revokes the invitations of a copy, verifies the copy, and moves it into place.
@@ -53,5 +61,36 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
             }
             show(&location.audit()?)
         }
+    }
+}
+
+/// Plans each job again in a new directory, and keeps the records that are as written.
+pub(crate) fn recover(damaged: &StoreLocation, new_dir: &Path) -> anyhow::Result<()> {
+    let recovered = damaged.recover(new_dir)?;
+    if recovered.n_unreadable > 0 {
+        print(&format!("{} pages can't be read", recovered.n_unreadable))?;
+    }
+    recovered.jobs.iter().try_for_each(|job| print(&describe_recovered(job)))?;
+    if !recovered.blocked.is_empty() {
+        let names: Vec<&str> = recovered.blocked.keys().map(|block| block.name.as_str()).collect();
+        print(&format!("blocked: {}", names.join(", ")))?;
+    }
+    print(&format!("go on with: queens-coordinator --data-dir '{}'", new_dir.display()))
+}
+
+fn describe_recovered(recovered: &RecoveredJob) -> String {
+    let RecoveredJob { job, was_lost, n_records, n_recorded, n_subproblems } = recovered;
+    let name = format!("job {}  n = {}  {}", job.id, job.n, job.phase.name());
+    let lost = if *was_lost { "; priority, times and what operators decided are lost" } else { "" };
+    match n_subproblems {
+        None => format!("{name}  no plan yet"),
+        Some(all) if all == n_recorded => {
+            format!("{name}  {n_records} records kept, which cover all {all} subproblems{lost}")
+        }
+        Some(all) => format!(
+            "{name}  {n_records} records kept, which cover {n_recorded} of {all} subproblems: {} have to be counted \
+             again or for the first time{lost}",
+            all - n_recorded
+        ),
     }
 }

@@ -1,0 +1,95 @@
+//! The command line of `queens-worker`.
+
+use std::fs;
+use std::num::NonZeroUsize;
+
+use clap::Parser;
+use queens_counting::Duty;
+use queens_model::{ListenAddress, Name};
+use queens_proto::client::endpoint;
+use queens_runtime::help::{Examples, Program};
+use queens_runtime::{CredentialsArgs, VERSION, default_threads, threads, version_in_full};
+use queens_service::ConfigArgs;
+use queens_service::logs::LogArgs;
+use queens_solver::{Kernel, KernelChoice};
+use tonic::transport::Endpoint;
+
+/// Counts for a coordinator until told to stop.
+///
+/// On Ctrl-C or SIGTERM it reports its counts and leaves; a second signal ends it at once. Without a connection, it
+/// goes on counting its leases, and retries until it succeeds. Logs go to stderr; the environment variable QUEENS_LOG
+/// sets their level (warn, info, debug).
+#[derive(Debug, Parser)]
+#[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100)]
+pub(crate) struct Args {
+    /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
+    /// commas: the worker finds the leader
+    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
+          default_value = "http://127.0.0.1:50051")]
+    pub(crate) coordinator: Vec<Endpoint>,
+
+    #[command(flatten)]
+    pub(crate) credentials: CredentialsArgs,
+
+    /// Counting threads; by default one for each processor
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
+          default_value_t = default_threads(), allow_negative_numbers = true)]
+    pub(crate) threads: NonZeroUsize,
+
+    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, portable
+    #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
+    pub(crate) kernel: KernelChoice,
+
+    /// Percent of its time that each thread counts; it pauses for the rest
+    #[arg(long, env = "QUEENS_CPU", value_name = "PERCENT", default_value = "100", value_parser = duty)]
+    pub(crate) cpu: Duty,
+
+    /// Name of this worker [default: the machine's name]
+    #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
+    pub(crate) name: Option<Name>,
+
+    /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none]
+    #[arg(long, env = "QUEENS_WORKER_HTTP", value_name = "ADDRESS")]
+    pub(crate) http: Option<ListenAddress>,
+
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+impl Program for Args {
+    const EXAMPLES: &'static [Examples] = &[(
+        "",
+        [
+            ("queens-worker", "for the coordinator on this machine"),
+            ("queens-worker --coordinator https://host:50051 --ca ca.pem", "for another"),
+            ("queens-worker --threads 4 --cpu 50", "on four processors, half of the time"),
+        ],
+    )];
+}
+
+/// Parses a percentage, with or without its sign.
+fn duty(text: &str) -> Result<Duty, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok().and_then(Duty::percent);
+    percent.ok_or_else(|| "expected a percentage from 1 to 100".to_owned())
+}
+
+/// Returns the machine's name, as far as it is a valid worker name.
+pub(crate) fn machine_name() -> Name {
+    let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Name::of_any(Some(hostname.trim()).filter(|name| !name.is_empty()).unwrap_or("worker"))
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_runtime::help::faults;
+
+    use super::*;
+
+    #[test]
+    fn its_examples_are_taken() {
+        assert_eq!(faults::<Args>(), [""; 0]);
+    }
+}
