@@ -25,8 +25,8 @@ use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::login_sessions::LoginSessions;
 use super::login_throttle::LoginThrottle;
 use super::message_budget::MessageBudget;
-use super::permissions::{Kind, kind, permission};
 use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
+use super::requirement::{RequestKind, Requirement};
 
 /// How often the invitation store is checked for changes by other processes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -194,17 +194,19 @@ impl Authenticator {
         }
     }
 
-    /// Authenticates and authorises a request. `path` is the path as the table of permissions has it.
+    /// Authenticates and authorises a request. Nobody may send one without a requirement: the server has no such
+    /// operation. `path` is the path as the table of operations has it.
     pub(super) async fn authorize(
         &self,
-        method: &str,
+        requirement: Option<Requirement>,
         path: &str,
         headers: &HeaderMap,
         peer: Option<&Peer>,
     ) -> Result<AuthContext, AuthError> {
-        let (permission, kind) = (permission(method, path), kind(method, path));
+        let permission = requirement.map(|requirement| requirement.permission);
+        let kind = requirement.map_or(RequestKind::Other, |requirement| requirement.kind);
         let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
-            let session_budget = (kind == Kind::Session).then(|| self.budget.for_session());
+            let session_budget = (kind == RequestKind::Session).then(|| self.budget.for_session());
             return Ok(AuthContext::anonymous().with_session_budget(session_budget));
         };
         let address = peer.map(Peer::address);
@@ -248,11 +250,11 @@ impl Authenticator {
     pub(super) fn audit_guard(
         &self,
         auth: &AuthContext,
-        method: &str,
+        requirement: Option<Requirement>,
         path: &str,
         peer: Option<IpAddr>,
     ) -> Option<AuditGuard> {
-        let decides = match permission(method, path) {
+        let decides = match requirement.map(|requirement| requirement.permission) {
             Some(Permission::Decide) => true,
             Some(Permission::Export) => auth.decides(),
             _ => false,

@@ -4,8 +4,9 @@
 //! own, or tables on a database server (`backend`).
 //! A thread behind `invitation_cache` reads and writes it for a running coordinator. It also sees the changes of
 //! `queens-coordinator invite` and `revoke`, and of other coordinators.
-//! [`Authenticator`] authenticates and authorises each gRPC or HTTP request (`middleware`). `permissions` is the only
-//! table of required permissions. An admitted request has an `AuthContext`, which ends with its invitation.
+//! [`Authenticator`] authenticates and authorises each gRPC or HTTP request (`middleware`). The servers' tables of
+//! operations say what each needs ([`Requirement`]). An admitted request has an `AuthContext`, which ends with its
+//! invitation.
 
 mod audit_entry;
 mod audit_guard;
@@ -22,9 +23,9 @@ mod login_sessions;
 mod login_throttle;
 mod message_budget;
 mod middleware;
-mod permissions;
 mod postgres_backend;
 mod quota;
+mod requirement;
 mod rows;
 mod schema;
 mod worker_names;
@@ -37,5 +38,5 @@ pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddres
 pub use self::invitation_store_error::{InvitationStoreError, TransactionError};
 pub use self::login_sessions::LONGEST as SESSION;
 pub use self::middleware::Protocol;
-pub use self::permissions::requests;
 pub use self::quota::QuotaLimits;
+pub use self::requirement::Requirement;

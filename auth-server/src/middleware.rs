@@ -7,6 +7,7 @@ use axum::response::Response;
 use queens_connections::Peer;
 
 use super::authenticator::Authenticator;
+use super::requirement::Requirement;
 
 /// How a protocol words the answers of the middleware.
 pub trait Protocol {
@@ -21,23 +22,23 @@ pub trait Protocol {
 
 impl Authenticator {
     /// Answers a request by its handler if the sender has the permission for it, and records actions in the audit log.
-    /// `path` is the path as the table of permissions has it. The handler finds the [`AuthContext`](super::AuthContext)
+    /// `path` is the path as the server's table of operations has it. The handler finds the [`AuthContext`](super::AuthContext)
     /// in the request's extensions.
     pub async fn handle(
         &self,
         protocol: &impl Protocol,
+        requirement: Option<Requirement>,
         path: &str,
         mut request: Request,
         next: Next,
     ) -> Response {
         let peer = Peer::of(&request);
-        let method = request.method().clone();
-        let auth = match self.authorize(method.as_str(), path, request.headers(), peer.as_ref()).await {
+        let auth = match self.authorize(requirement, path, request.headers(), peer.as_ref()).await {
             Ok(auth) => auth,
             Err(error) => return protocol.refuse(&request, error.status(), error.to_string()),
         };
         let address = peer.as_ref().map(Peer::address);
-        let audit_guard = self.audit_guard(&auth, method.as_str(), path, address);
+        let audit_guard = self.audit_guard(&auth, requirement, path, address);
         if let Some(session_budget) = auth.session_budget() {
             request = request.map(|body| session_budget.body(body));
         }

@@ -13,7 +13,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::message_budget::{MessageBudget, SessionBudget};
-use super::permissions::Kind;
+use super::requirement::RequestKind;
 
 /// Worker sessions for each name of an invitation: the session of a broken connection ends only after a while. The
 /// second figure is added once per invitation.
@@ -119,12 +119,12 @@ impl Usage {
     }
 
     /// Returns the counter for a kind of request; `None` if the kind is not counted.
-    fn n_of(&mut self, kind: Kind) -> Option<&mut usize> {
+    fn n_of(&mut self, kind: RequestKind) -> Option<&mut usize> {
         match kind {
-            Kind::Session => Some(&mut self.n_sessions),
-            Kind::Watch => Some(&mut self.n_watches),
-            Kind::Submission | Kind::Other => Some(&mut self.n_requests),
-            Kind::Probe => None,
+            RequestKind::Session => Some(&mut self.n_sessions),
+            RequestKind::Watch => Some(&mut self.n_watches),
+            RequestKind::Submission | RequestKind::Other => Some(&mut self.n_requests),
+            RequestKind::Probe => None,
         }
     }
 }
@@ -134,7 +134,7 @@ impl Usage {
 pub(super) struct Reservation {
     quotas: Arc<Quotas>,
     person: QuotaKey,
-    kind: Kind,
+    kind: RequestKind,
     /// The message budget of a session; `None` for other requests.
     session_budget: Option<SessionBudget>,
 }
@@ -161,7 +161,7 @@ impl Quotas {
     pub(super) fn begin(
         self: &Arc<Self>,
         person: QuotaKey,
-        kind: Kind,
+        kind: RequestKind,
         n_names: usize,
     ) -> Result<Reservation, QuotaExceeded> {
         let now = Instant::now();
@@ -169,20 +169,20 @@ impl Quotas {
         all.sweep(now);
         let usage = all.by_person.entry(person).or_default();
         match kind {
-            Kind::Session => {
+            RequestKind::Session => {
                 let most = SESSIONS_OF_A_NAME.saturating_mul(n_names).saturating_add(MORE_SESSIONS);
                 if usage.n_sessions >= most {
                     return Err(QuotaExceeded::WorkerSessions(most));
                 }
             }
-            Kind::Watch if usage.n_watches >= MOST_WATCHES => return Err(QuotaExceeded::Watches),
-            Kind::Watch | Kind::Probe => {}
-            Kind::Submission | Kind::Other => {
+            RequestKind::Watch if usage.n_watches >= MOST_WATCHES => return Err(QuotaExceeded::Watches),
+            RequestKind::Watch | RequestKind::Probe => {}
+            RequestKind::Submission | RequestKind::Other => {
                 let QuotaLimits { n_requests, n_submissions } = self.quota;
                 if usage.n_requests >= n_requests.get() {
                     return Err(QuotaExceeded::Requests(n_requests));
                 }
-                if kind == Kind::Submission {
+                if kind == RequestKind::Submission {
                     let one_more = MINUTE / n_submissions.get();
                     let rested = usage.rested.map_or(now, |rested| rested.max(now)) + one_more;
                     if rested > now + one_more * n_submissions.get() {
@@ -193,7 +193,7 @@ impl Quotas {
             }
         }
         usage.n_of(kind).into_iter().for_each(|n| *n += 1);
-        let session_budget = (kind == Kind::Session).then(|| usage.budget.for_session());
+        let session_budget = (kind == RequestKind::Session).then(|| usage.budget.for_session());
         Ok(Reservation { quotas: self.clone(), person, kind, session_budget })
     }
 
@@ -224,21 +224,25 @@ mod tests {
         let begin = |person, kind| quotas.begin(person, kind, 3);
         let n_requests = quotas.quota.n_requests;
         let requests: Vec<_> =
-            (0..n_requests.get()).map(|_| begin(ANN, Kind::Other).expect("a few")).collect();
-        assert_eq!(begin(ANN, Kind::Other).expect_err("many"), QuotaExceeded::Requests(n_requests));
-        assert_eq!(begin(ANN, Kind::Submission).expect_err("many"), QuotaExceeded::Requests(n_requests));
-        _ = begin(BERT, Kind::Other).expect("another person");
+            (0..n_requests.get()).map(|_| begin(ANN, RequestKind::Other).expect("a few")).collect();
+        assert_eq!(begin(ANN, RequestKind::Other).expect_err("many"), QuotaExceeded::Requests(n_requests));
+        assert_eq!(
+            begin(ANN, RequestKind::Submission).expect_err("many"),
+            QuotaExceeded::Requests(n_requests)
+        );
+        _ = begin(BERT, RequestKind::Other).expect("another person");
         drop(requests);
-        let sessions: Vec<_> = (0..10).map(|_| begin(ANN, Kind::Session).expect("a few")).collect();
-        assert_eq!(begin(ANN, Kind::Session).expect_err("many"), QuotaExceeded::WorkerSessions(10));
-        _ = begin(ANN, Kind::Other).expect("sessions don't count");
-        let watches: Vec<_> = (0..MOST_WATCHES).map(|_| begin(ANN, Kind::Watch).expect("a few")).collect();
-        assert_eq!(begin(ANN, Kind::Watch).expect_err("many"), QuotaExceeded::Watches);
-        _ = [begin(ANN, Kind::Other), begin(ANN, Kind::Probe)]
+        let sessions: Vec<_> = (0..10).map(|_| begin(ANN, RequestKind::Session).expect("a few")).collect();
+        assert_eq!(begin(ANN, RequestKind::Session).expect_err("many"), QuotaExceeded::WorkerSessions(10));
+        _ = begin(ANN, RequestKind::Other).expect("sessions don't count");
+        let watches: Vec<_> =
+            (0..MOST_WATCHES).map(|_| begin(ANN, RequestKind::Watch).expect("a few")).collect();
+        assert_eq!(begin(ANN, RequestKind::Watch).expect_err("many"), QuotaExceeded::Watches);
+        _ = [begin(ANN, RequestKind::Other), begin(ANN, RequestKind::Probe)]
             .map(|reservation| reservation.expect("nothing else is lost"));
         drop((sessions, watches));
         for number in 0..100_000 {
-            _ = begin(QuotaKey::Invited(number), Kind::Other).expect("a few");
+            _ = begin(QuotaKey::Invited(number), RequestKind::Other).expect("a few");
         }
         assert!(quotas.all().by_person.len() <= FIRST_SWEEP, "nobody is kept for long who takes nothing");
     }
@@ -247,7 +251,7 @@ mod tests {
     async fn submissions_come_back_one_after_the_other() {
         let n_submissions = NonZeroU32::new(20).expect("some");
         let quotas = Arc::new(Quotas::new(QuotaLimits { n_submissions, ..QuotaLimits::default() }));
-        let submit = |person| quotas.begin(person, Kind::Submission, 0).map(drop);
+        let submit = |person| quotas.begin(person, RequestKind::Submission, 0).map(drop);
         let excess = Err(QuotaExceeded::Submissions(n_submissions));
         (0..20).for_each(|_| submit(ANN).expect("a few"));
         assert_eq!(submit(ANN), excess);

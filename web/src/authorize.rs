@@ -1,11 +1,14 @@
-//! The answers of the authenticating middleware by HTTP.
+//! The authenticating middleware by HTTP.
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use queens_auth_server::{Authenticator, Protocol};
+use queens_auth_server::{Authenticator, Protocol, Requirement};
 
 use super::not_found;
 use super::refusal::{Reason, RequestRefusal};
@@ -32,15 +35,31 @@ impl Protocol for Http {
     }
 }
 
-pub(super) async fn authorize(
-    State(authenticator): State<Authenticator>,
-    request: Request,
-    next: Next,
-) -> Response {
+/// The authenticator, and what each route requires.
+pub(super) struct Gate {
+    authenticator: Authenticator,
+    requirements: HashMap<(&'static str, &'static str), Requirement>,
+}
+
+impl Gate {
+    pub(super) fn new(authenticator: Authenticator) -> Self {
+        Self { authenticator, requirements: HashMap::new() }
+    }
+
+    /// Sets what a route requires.
+    pub(super) fn require(&mut self, method: &'static str, path: &'static str, requirement: Requirement) {
+        self.requirements.insert((method, path), requirement);
+    }
+}
+
+pub(super) async fn authorize(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     // A path without a route needs no permission to be answered 404.
     let Some(path) = path else { return next.run(request).await };
-    authenticator.handle(&Http, path.as_str(), request, next).await
+    // HTTP clients may send HEAD to every GET route.
+    let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
+    let requirement = gate.requirements.get(&(method, path.as_str())).copied();
+    gate.authenticator.handle(&Http, requirement, path.as_str(), request, next).await
 }
 
 /// Returns the answer to a request without valid credentials, without permission or beyond a quota.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::Query;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::routing::MethodRouter;
+use queens_auth_server::Requirement;
 use queens_event_loop::Stopped;
 use serde::Deserialize;
 
@@ -25,6 +27,9 @@ pub(super) type Body<T> = Result<Json<Object<T>>, JsonRejection>;
 pub(super) type Queried<T> = Result<Query<T>, QueryRejection>;
 /// The result of a handler: a JSON value or a refusal.
 pub(super) type Answer<T> = Result<Json<T>, RequestRefusal>;
+
+/// An operation by HTTP: method, path, what it requires of the sender, and its handler.
+pub(super) type Route<S> = (&'static str, &'static str, Requirement, MethodRouter<S>);
 
 /// A page of a list.
 #[derive(Debug, Deserialize)]

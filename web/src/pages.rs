@@ -4,51 +4,60 @@ use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use queens_auth_server::Requirement;
 use queens_boards::picture::{self, Scale};
 
+use super::handlers::Route;
 use super::not_found;
 use super::state::{App, find, job_id};
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
+pub(super) fn routes() -> Vec<Route<App>> {
+    const READ: Requirement = Requirement::READ;
+    const PUBLIC: Requirement = Requirement::PUBLIC;
     let mut routes = looks();
     routes.extend([
-        ("GET", "/", file(HTML, include_str!("../assets/jobs.html"))),
-        ("GET", "/workers", file(HTML, include_str!("../assets/workers.html"))),
-        ("GET", "/workers/{name}", get(worker)),
-        ("GET", "/board", file(HTML, include_str!("../assets/board.html"))),
-        ("GET", "/assets/board.js", file(SCRIPT, include_str!("../assets/board.js"))),
+        ("GET", "/", READ, file(HTML, include_str!("../assets/jobs.html"))),
+        ("GET", "/workers", READ, file(HTML, include_str!("../assets/workers.html"))),
+        ("GET", "/workers/{name}", READ, get(worker)),
+        ("GET", "/board", READ, file(HTML, include_str!("../assets/board.html"))),
+        ("GET", "/assets/board.js", PUBLIC, file(SCRIPT, include_str!("../assets/board.js"))),
         // The queen of all drawings, for the page of a search.
-        ("GET", "/assets/crown.svg", get(crown)),
-        ("GET", "/jobs/{job}", get(job)),
-        ("GET", "/jobs/{job}/parts/{part}", get(part)),
-        ("GET", "/audit", file(HTML, include_str!("../assets/audit.html"))),
-        ("GET", "/assets/audit.js", file(SCRIPT, include_str!("../assets/audit.js"))),
-        ("GET", "/login", file(HTML, include_str!("../assets/login.html"))),
-        ("GET", "/assets/login.js", file(SCRIPT, include_str!("../assets/login.js"))),
-        ("GET", "/assets/page.js", file(SCRIPT, include_str!("../assets/page.js"))),
-        ("GET", "/assets/jobs.js", file(SCRIPT, include_str!("../assets/jobs.js"))),
-        ("GET", "/assets/job.js", file(SCRIPT, include_str!("../assets/job.js"))),
-        ("GET", "/assets/heat.js", file(SCRIPT, include_str!("../assets/heat.js"))),
-        ("GET", "/assets/picture.js", file(SCRIPT, include_str!("../assets/picture.js"))),
-        ("GET", "/assets/chart.js", file(SCRIPT, include_str!("../assets/chart.js"))),
-        ("GET", "/assets/workers.js", file(SCRIPT, include_str!("../assets/workers.js"))),
-        ("GET", "/assets/worker.js", file(SCRIPT, include_str!("../assets/worker.js"))),
-        ("GET", "/assets/fleet.js", file(SCRIPT, include_str!("../assets/fleet.js"))),
-        ("GET", "/assets/list.js", file(SCRIPT, include_str!("../assets/list.js"))),
-        ("GET", "/assets/part.js", file(SCRIPT, include_str!("../assets/part.js"))),
+        ("GET", "/assets/crown.svg", PUBLIC, get(crown)),
+        ("GET", "/jobs/{job}", READ, get(job)),
+        ("GET", "/jobs/{job}/parts/{part}", READ, get(part)),
+        ("GET", "/audit", READ, file(HTML, include_str!("../assets/audit.html"))),
+        ("GET", "/assets/audit.js", PUBLIC, file(SCRIPT, include_str!("../assets/audit.js"))),
+        ("GET", "/login", PUBLIC, file(HTML, include_str!("../assets/login.html"))),
+        ("GET", "/assets/login.js", PUBLIC, file(SCRIPT, include_str!("../assets/login.js"))),
+        ("GET", "/assets/page.js", PUBLIC, file(SCRIPT, include_str!("../assets/page.js"))),
+        ("GET", "/assets/jobs.js", PUBLIC, file(SCRIPT, include_str!("../assets/jobs.js"))),
+        ("GET", "/assets/job.js", PUBLIC, file(SCRIPT, include_str!("../assets/job.js"))),
+        ("GET", "/assets/heat.js", PUBLIC, file(SCRIPT, include_str!("../assets/heat.js"))),
+        ("GET", "/assets/picture.js", PUBLIC, file(SCRIPT, include_str!("../assets/picture.js"))),
+        ("GET", "/assets/chart.js", PUBLIC, file(SCRIPT, include_str!("../assets/chart.js"))),
+        ("GET", "/assets/workers.js", PUBLIC, file(SCRIPT, include_str!("../assets/workers.js"))),
+        ("GET", "/assets/worker.js", PUBLIC, file(SCRIPT, include_str!("../assets/worker.js"))),
+        ("GET", "/assets/fleet.js", PUBLIC, file(SCRIPT, include_str!("../assets/fleet.js"))),
+        ("GET", "/assets/list.js", PUBLIC, file(SCRIPT, include_str!("../assets/list.js"))),
+        ("GET", "/assets/part.js", PUBLIC, file(SCRIPT, include_str!("../assets/part.js"))),
     ]);
     routes
 }
 
 /// The style and icon of all pages, also of a standby's.
-pub(super) fn looks<S: Clone + Send + Sync + 'static>() -> Vec<(&'static str, &'static str, MethodRouter<S>)>
-{
+pub(super) fn looks<S: Clone + Send + Sync + 'static>() -> Vec<Route<S>> {
+    const PUBLIC: Requirement = Requirement::PUBLIC;
     vec![
-        ("GET", "/assets/style.css", file("text/css; charset=utf-8", include_str!("../assets/style.css"))),
-        ("GET", "/assets/queen.svg", file("image/svg+xml", include_str!("../assets/queen.svg"))),
+        (
+            "GET",
+            "/assets/style.css",
+            PUBLIC,
+            file("text/css; charset=utf-8", include_str!("../assets/style.css")),
+        ),
+        ("GET", "/assets/queen.svg", PUBLIC, file("image/svg+xml", include_str!("../assets/queen.svg"))),
     ]
 }
 

@@ -1,49 +1,57 @@
-//! The table of all HTTP routes.
+//! The table of all operations by HTTP.
 
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
+use queens_auth_server::Requirement;
 
+use super::handlers::Route;
 use super::state::App;
 use super::{
     document, event_stream, health, history, job_list, jobs, log_in, metrics, pages, part_map, part_text,
     parts, search_steps, solution_map, worker_list, workers,
 };
 
-/// Returns the method, path and handler of each route.
-pub(super) fn routes() -> Vec<(&'static str, &'static str, MethodRouter<App>)> {
+/// Returns all routes. The middleware refuses a request for any other method or path.
+pub(super) fn routes() -> Vec<Route<App>> {
+    const AUDIT: Requirement = Requirement::AUDIT;
+    const DECIDE: Requirement = Requirement::DECIDE;
+    const PROBE: Requirement = Requirement::PROBE;
+    const PUBLIC: Requirement = Requirement::PUBLIC;
+    const READ: Requirement = Requirement::READ;
+    const SUBMIT: Requirement = Requirement::SUBMIT;
     let mut routes = vec![
-        ("GET", "/healthz", get(health::health)),
-        ("GET", "/readyz", get(health::readiness)),
-        ("GET", "/metrics", get(metrics::metrics)),
-        ("GET", "/api/v1/openapi.json", get(document::document)),
-        ("GET", "/api/v1/live", get(event_stream::follow)),
-        ("GET", "/api/v1/coordinator", get(event_stream::coordinator)),
-        ("GET", "/api/v1/jobs", get(job_list::list_jobs)),
-        ("POST", "/api/v1/jobs", post(jobs::submit)),
-        ("GET", "/api/v1/jobs/{job}", get(jobs::job)),
-        ("GET", "/api/v1/jobs/{job}/history", get(history::history)),
-        ("GET", "/api/v1/jobs/{job}/contributions", get(jobs::contributions)),
-        ("GET", "/api/v1/jobs/{job}/verdicts", get(jobs::verdicts)),
-        ("GET", "/api/v1/jobs/{job}/cells", get(part_map::cells)),
-        ("GET", "/api/v1/jobs/{job}/count.svg", get(solution_map::draw_count)),
-        ("GET", "/api/v1/jobs/{job}/parts", get(parts::list_parts)),
-        ("GET", "/api/v1/jobs/{job}/parts/{part}", get(part_text::explain)),
-        ("GET", "/api/v1/jobs/{job}/parts/{part}/board.svg", get(part_text::draw)),
-        ("GET", "/api/v1/board/{n}", get(search_steps::search)),
-        ("GET", "/api/v1/events", get(event_stream::events)),
-        ("GET", "/api/v1/history", get(history::fleet_history)),
-        ("POST", "/api/v1/jobs/{job}/pause", post(jobs::pause)),
-        ("POST", "/api/v1/jobs/{job}/resume", post(jobs::resume)),
-        ("POST", "/api/v1/jobs/{job}/cancel", post(jobs::cancel)),
-        ("POST", "/api/v1/jobs/{job}/priority", post(jobs::set_priority)),
-        ("POST", "/api/v1/jobs/{job}/verify-more", post(jobs::verify_more)),
-        ("GET", "/api/v1/audit", get(event_stream::audit_entries)),
-        ("POST", "/api/v1/login", post(log_in::log_in)),
-        ("POST", "/api/v1/logout", post(log_in::log_out)),
-        ("GET", "/api/v1/me", get(log_in::me)),
-        ("GET", "/api/v1/workers", get(worker_list::list_workers)),
-        ("POST", "/api/v1/workers/drain", post(workers::drain)),
-        ("POST", "/api/v1/workers/block", post(workers::block)),
-        ("POST", "/api/v1/workers/unblock", post(workers::unblock)),
+        ("GET", "/healthz", PROBE, get(health::health)),
+        ("GET", "/readyz", PROBE, get(health::readiness)),
+        ("GET", "/metrics", READ, get(metrics::metrics)),
+        ("GET", "/api/v1/openapi.json", READ, get(document::document)),
+        ("GET", "/api/v1/live", READ, get(event_stream::follow)),
+        ("GET", "/api/v1/coordinator", READ, get(event_stream::coordinator)),
+        ("GET", "/api/v1/jobs", READ, get(job_list::list_jobs)),
+        ("POST", "/api/v1/jobs", SUBMIT, post(jobs::submit)),
+        ("GET", "/api/v1/jobs/{job}", READ, get(jobs::job)),
+        ("GET", "/api/v1/jobs/{job}/history", READ, get(history::history)),
+        ("GET", "/api/v1/jobs/{job}/contributions", READ, get(jobs::contributions)),
+        ("GET", "/api/v1/jobs/{job}/verdicts", READ, get(jobs::verdicts)),
+        ("GET", "/api/v1/jobs/{job}/cells", READ, get(part_map::cells)),
+        ("GET", "/api/v1/jobs/{job}/count.svg", READ, get(solution_map::draw_count)),
+        ("GET", "/api/v1/jobs/{job}/parts", READ, get(parts::list_parts)),
+        ("GET", "/api/v1/jobs/{job}/parts/{part}", READ, get(part_text::explain)),
+        ("GET", "/api/v1/jobs/{job}/parts/{part}/board.svg", READ, get(part_text::draw)),
+        ("GET", "/api/v1/board/{n}", READ, get(search_steps::search)),
+        ("GET", "/api/v1/events", READ, get(event_stream::events)),
+        ("GET", "/api/v1/history", READ, get(history::fleet_history)),
+        ("POST", "/api/v1/jobs/{job}/pause", DECIDE, post(jobs::pause)),
+        ("POST", "/api/v1/jobs/{job}/resume", DECIDE, post(jobs::resume)),
+        ("POST", "/api/v1/jobs/{job}/cancel", DECIDE, post(jobs::cancel)),
+        ("POST", "/api/v1/jobs/{job}/priority", DECIDE, post(jobs::set_priority)),
+        ("POST", "/api/v1/jobs/{job}/verify-more", DECIDE, post(jobs::verify_more)),
+        ("GET", "/api/v1/audit", AUDIT, get(event_stream::audit_entries)),
+        ("POST", "/api/v1/login", PUBLIC, post(log_in::log_in)),
+        ("POST", "/api/v1/logout", PUBLIC, post(log_in::log_out)),
+        ("GET", "/api/v1/me", READ, get(log_in::me)),
+        ("GET", "/api/v1/workers", READ, get(worker_list::list_workers)),
+        ("POST", "/api/v1/workers/drain", DECIDE, post(workers::drain)),
+        ("POST", "/api/v1/workers/block", DECIDE, post(workers::block)),
+        ("POST", "/api/v1/workers/unblock", DECIDE, post(workers::unblock)),
     ];
     routes.extend(pages::routes());
     routes
@@ -56,20 +64,17 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use queens_auth_server::requests;
 
     #[test]
-    fn what_is_served_is_what_the_table_of_permits_has() {
-        let served: BTreeSet<_> = routes().into_iter().map(|(method, path, _)| (method, path)).collect();
-        let permitted =
-            requests().filter(|(_, path)| !path.starts_with("/queens.") && !path.starts_with("/grpc."));
-        assert_eq!(permitted.collect::<BTreeSet<_>>(), served);
+    fn each_route_is_there_once() {
+        let all: BTreeSet<_> = routes().into_iter().map(|(method, path, ..)| (method, path)).collect();
+        assert_eq!(all.len(), routes().len());
     }
 
     /// Only a router's own response shows its methods: the table lists a router with two methods once.
     #[test]
     fn every_route_has_the_method_it_is_listed_with_and_no_other() {
-        for (method, path, router) in routes() {
+        for (method, path, _, router) in routes() {
             let shown = format!("{router:?}");
             let has = |method: &str| !shown.contains(&format!("{method}: None"));
             let methods = ["get", "post", "put", "delete", "patch", "options", "trace", "connect", "head"];
@@ -82,8 +87,8 @@ mod tests {
     fn the_document_names_all_paths_that_are_not_pages() {
         let document: Value = serde_json::from_str(document::OPENAPI).expect("JSON");
         let described = document["paths"].as_object().expect("paths").keys().cloned();
-        let pages: BTreeSet<_> = pages::routes().into_iter().map(|(_, path, _)| path).collect();
-        let served = routes().into_iter().map(|(_, path, _)| path).filter(|path| !pages.contains(path));
+        let pages: BTreeSet<_> = pages::routes().into_iter().map(|(_, path, ..)| path).collect();
+        let served = routes().into_iter().map(|(_, path, ..)| path).filter(|path| !pages.contains(path));
         let served: BTreeSet<String> = served.map(str::to_owned).collect();
         assert_eq!(described.collect::<BTreeSet<_>>(), served);
     }

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::authorize;
+use super::authorize::{Gate, authorize};
 use super::not_found;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
 use super::routes::routes;
@@ -113,16 +113,17 @@ impl Site {
 }
 
 fn router(app: App, hosts: Hosts) -> Router {
-    let authenticator = app.authenticator.clone();
+    let mut gate = Gate::new(app.authenticator.clone());
     let mut router = Router::new();
-    for (_, path, methods) in routes() {
-        router = router.route(path, methods);
+    for (method, path, requirement, handler) in routes() {
+        gate.require(method, path, requirement);
+        router = router.route(path, handler);
     }
     router
         .fallback(not_found::nothing)
         .method_not_allowed_fallback(async || RequestRefusal::method())
         .with_state(app)
-        .layer(from_fn_with_state(authenticator, authorize::authorize))
+        .layer(from_fn_with_state(Arc::new(gate), authorize))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(from_fn_with_state(hosts, security_headers::check_request))
         .layer(from_fn(security_headers::secure))

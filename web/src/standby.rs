@@ -24,7 +24,7 @@ use super::security_headers::{self, Hosts};
 /// Builds the routes of a standby.
 pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
     let mut router = Router::new();
-    for (_, path, methods) in pages::looks() {
+    for (_, path, _, methods) in pages::looks() {
         router = router.route(path, methods);
     }
     router

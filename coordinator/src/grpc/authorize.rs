@@ -1,10 +1,10 @@
-//! The answers of the authenticating middleware by gRPC.
+//! The authenticating middleware by gRPC, with the table of all operations by gRPC.
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use queens_auth_server::{Authenticator, Protocol};
+use queens_auth_server::{Authenticator, Protocol, Requirement};
 use tonic::{Code, Status};
 
 /// gRPC.
@@ -28,11 +28,65 @@ impl Protocol for Grpc {
     }
 }
 
+/// Returns what an operation requires of the sender; `None` for an unknown path.
+fn requirement(path: &str) -> Option<Requirement> {
+    Some(match path {
+        "/queens.v1.Workers/Session" => Requirement::SESSION,
+        "/queens.v1.Jobs/Submit" => Requirement::SUBMIT,
+        "/queens.v1.Jobs/Cancel"
+        | "/queens.v1.Jobs/Pause"
+        | "/queens.v1.Jobs/Resume"
+        | "/queens.v1.Jobs/SetPriority"
+        | "/queens.v1.Jobs/VerifyMore"
+        | "/queens.v1.Jobs/DrainWorkers"
+        | "/queens.v1.Jobs/BlockWorkers"
+        | "/queens.v1.Jobs/UnblockWorkers" => Requirement::DECIDE,
+        "/queens.v1.Jobs/List"
+        | "/queens.v1.Jobs/Get"
+        | "/queens.v1.Jobs/Watch"
+        | "/queens.v1.Jobs/ListContributions"
+        | "/queens.v1.Jobs/ListVerdicts"
+        | "/queens.v1.Jobs/GetProgressHistory"
+        | "/queens.v1.Jobs/ListWorkers"
+        | "/queens.v1.Jobs/ListEvents"
+        | "/queens.v1.Jobs/GetCoordinator"
+        | "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo" => Requirement::READ,
+        "/queens.v1.Jobs/Export" => Requirement::EXPORT,
+        "/queens.v1.Jobs/ListAuditEntries" => Requirement::AUDIT,
+        "/grpc.health.v1.Health/Check" | "/grpc.health.v1.Health/List" => Requirement::PUBLIC,
+        "/grpc.health.v1.Health/Watch" => Requirement::WATCH,
+        _ => return None,
+    })
+}
+
 pub(super) async fn authorize(
     State(authenticator): State<Authenticator>,
     request: Request,
     next: Next,
 ) -> Response {
     let path = request.uri().path().to_owned();
-    authenticator.handle(&Grpc, &path, request, next).await
+    let requirement = requirement(&path).filter(|_| request.method() == Method::POST);
+    authenticator.handle(&Grpc, requirement, &path, request, next).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_of_the_protocol_requires_something_and_no_other_exists() {
+        let protocol = include_str!("../../../proto/proto/queens/v1/queens.proto");
+        let (mut service, mut n_operations) = ("", 0);
+        for line in protocol.lines().map(str::trim) {
+            let name = line.split([' ', '(', '{']).nth(1).unwrap_or_default();
+            if line.starts_with("service ") {
+                service = name;
+            } else if line.starts_with("rpc ") {
+                assert!(requirement(&format!("/queens.v1.{service}/{name}")).is_some(), "{service}/{name}");
+                n_operations += 1;
+            }
+        }
+        assert_eq!(n_operations, 21, "the table may have an operation that the protocol has no more");
+        assert_eq!(requirement("/queens.v1.Jobs/Erase"), None);
+    }
 }

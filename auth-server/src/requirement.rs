@@ -1,0 +1,52 @@
+//! What the middleware requires of a request: a permission, and room in a quota.
+
+use queens_auth::Permission;
+
+/// The requirement of an operation. Each server has one table of its operations with their requirements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// The permission that the sender must have.
+    pub permission: Permission,
+    /// The quota that the request counts towards.
+    pub kind: RequestKind,
+}
+
+/// The kind of a request, for its quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// A worker's session.
+    Session,
+    /// A new job.
+    Submission,
+    /// A stream of health states.
+    Watch,
+    /// A health check: supervisors send it, and it can't be kept open.
+    Probe,
+    /// Any other request.
+    Other,
+}
+
+impl Requirement {
+    /// Reading the state of jobs and workers.
+    pub const READ: Self = Self::of(Permission::Read);
+    /// An operator's decision, which the audit log records.
+    pub const DECIDE: Self = Self::of(Permission::Decide);
+    /// Reading the audit log.
+    pub const AUDIT: Self = Self::of(Permission::Audit);
+    /// Exporting a certificate.
+    pub const EXPORT: Self = Self::of(Permission::Export);
+    /// A request that needs no invitation.
+    pub const PUBLIC: Self = Self::of(Permission::Public);
+    /// A health check by a supervisor.
+    pub const PROBE: Self = Self { kind: RequestKind::Probe, ..Self::PUBLIC };
+    /// A stream of health states.
+    pub const WATCH: Self = Self { kind: RequestKind::Watch, ..Self::PUBLIC };
+    /// The decision to submit a job.
+    pub const SUBMIT: Self = Self { kind: RequestKind::Submission, ..Self::DECIDE };
+    /// A worker's session.
+    pub const SESSION: Self = Self { kind: RequestKind::Session, ..Self::of(Permission::Count) };
+
+    const fn of(permission: Permission) -> Self {
+        Self { permission, kind: RequestKind::Other }
+    }
+}
