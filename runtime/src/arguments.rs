@@ -128,7 +128,7 @@ fn usage<A: Program>(error: &clap::Error, of_which: &str) -> ExitCode {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let text = error.render().ansi().to_string();
             if let Err(error) = print_styled(text.trim_end()) {
-                complain(&format!("failed to write the help: {error}"));
+                complain(&format!("{error:#}"));
                 return ExitCode::FAILURE;
             }
             ExitCode::SUCCESS
