@@ -6,7 +6,7 @@ use queens_auth::Role;
 use queens_event_loop::AuditAction;
 use queens_model::AuditEntry;
 
-use super::audit_entry::{LONGEST, entry};
+use super::audit_log::{LONGEST, entry};
 use super::auth_context::AuthContext;
 use super::invitation_cache::InvitationCache;
 

@@ -1,8 +1,11 @@
 //! The audit log in the invitation store: actions and refused requests, each up to a maximal number of entries.
 
+use std::net::IpAddr;
+
 use queens_model::{AuditEntry, Party};
 use queens_store::sql::database::{Database, Row, first, for_each};
 use queens_store::sql::fault::Fault;
+use queens_store::unix_ms;
 use rusqlite::types::Value;
 
 use super::invitation_store::InvitationStore;
@@ -113,4 +116,21 @@ pub(super) fn audit_entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {
         what: text("what")?,
         outcome: text("outcome")?,
     })
+}
+
+/// Maximal characters of an action and of an outcome in the audit log.
+pub(super) const LONGEST: usize = 300;
+
+/// Returns an audit entry for the present time, without an outcome and a party.
+pub(super) fn entry(who: String, role: &str, peer: Option<IpAddr>, what: &str) -> AuditEntry {
+    AuditEntry {
+        number: 0,
+        at_ms: unix_ms(),
+        who,
+        party: None,
+        role: role.to_owned(),
+        peer: peer.map(|peer| peer.to_canonical().to_string()).unwrap_or_default(),
+        what: what.chars().take(LONGEST).collect(),
+        outcome: String::new(),
+    }
 }

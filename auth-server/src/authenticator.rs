@@ -17,8 +17,8 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::audit_entry::entry;
 use super::audit_guard::AuditGuard;
+use super::audit_log::entry;
 use super::auth_context::AuthContext;
 use super::invitation_cache::{InvitationCache, Principal, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::audit_entry::entry;
+use super::audit_log::entry;
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::invitation_store_error::InvitationStoreError;
 

@@ -8,7 +8,6 @@
 //! operations say what each needs ([`Requirement`]). An admitted request has an `AuthContext`, which ends with its
 //! invitation.
 
-mod audit_entry;
 mod audit_guard;
 mod audit_log;
 mod audited_body;

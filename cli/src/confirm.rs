@@ -7,7 +7,7 @@ use queens_runtime::say;
 use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::boards::Boards;
-use crate::usage::WrongUsage;
+use crate::flags::WrongUsage;
 
 /// The size in bytes above which a file needs confirmation.
 const LARGE: usize = 20_000_000;
@@ -27,12 +27,13 @@ pub(crate) fn confirm_count(
     confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
 }
 
-/// Returns whether jobs may be submitted for remote workers, by the rule of the coordinator.
+/// Returns whether jobs by one of these methods may be submitted for remote workers, by the rule of the coordinator.
 ///
 /// # Errors
 /// If confirmation is needed and stdin is no terminal.
-pub(crate) fn confirm_jobs(boards: Boards, method: Method, yes: bool) -> Result<bool, WrongUsage> {
-    let price = price_of_jobs(boards.iter(), &boards.to_string(), method);
+pub(crate) fn confirm_jobs(boards: Boards, methods: &[Method], yes: bool) -> Result<bool, WrongUsage> {
+    let sizes: Vec<BoardSize> = boards.iter().collect();
+    let price = price_of_jobs(&sizes, &boards.to_string(), methods);
     price.map_or(Ok(true), |takes| confirm(&takes, yes))
 }
 

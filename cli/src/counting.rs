@@ -4,4 +4,3 @@ pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod counted;
 pub(crate) mod local;
-pub(crate) mod symmetric;

@@ -3,8 +3,9 @@
 use clap::Args;
 use queens_model::JobId;
 use queens_proto::client::{Operator, Routes, endpoint};
-use queens_runtime::CredentialsArgs;
+use queens_runtime::{CONNECTION, CredentialsArgs};
 use queens_solver::{BoardSize, Kernel, KernelChoice};
+use thiserror::Error;
 use tonic::transport::Endpoint;
 
 use crate::present::output::Output;
@@ -40,7 +41,7 @@ pub(crate) struct OutputArgs {
 pub(crate) struct CoordinatorArgs {
     /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
     /// commas: the leader is asked
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           default_value = "http://127.0.0.1:50051")]
     coordinator: Vec<Endpoint>,
 
@@ -121,3 +122,8 @@ pub(crate) fn tile_px(text: &str) -> Result<u32, String> {
     let size = text.parse().ok().filter(|size| TILE_PX.contains(size));
     size.ok_or_else(|| format!("expected a number of pixels from {least} to {most}"))
 }
+
+/// Arguments that do not go together. The command ends with exit status 2, as for a single wrong argument.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub(crate) struct WrongUsage(pub(crate) String);

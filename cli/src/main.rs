@@ -14,7 +14,6 @@ mod sampling;
 mod terms;
 mod time_limit;
 mod top;
-mod usage;
 mod worker_action;
 
 use std::process::ExitCode;
@@ -26,8 +25,8 @@ use tracing::level_filters::LevelFilter;
 
 use crate::args::{Args, Command};
 use crate::commands::change_job;
+use crate::flags::WrongUsage;
 use crate::present::progress::AboveBar;
-use crate::usage::WrongUsage;
 
 fn main() -> ExitCode {
     let args = match arguments::<Args>() {

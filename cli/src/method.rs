@@ -70,6 +70,15 @@ impl MethodChoice {
         self.0
     }
 
+    /// Returns the methods that this choice may lead to.
+    pub(crate) fn candidates(self) -> &'static [Method] {
+        match self.0 {
+            None => &Method::ALL,
+            Some(Method::Search) => &[Method::Search],
+            Some(Method::Halves) => &[Method::Halves],
+        }
+    }
+
     /// Returns the method chosen by name, or the faster one for this board with this kernel on this machine.
     pub(crate) fn method(self, n: BoardSize, kernel: Kernel) -> Method {
         self.0.unwrap_or_else(|| faster(n, kernel))
@@ -94,17 +103,29 @@ impl MethodChoice {
         found.await.context("the choice of a method did not end")
     }
 
-    /// Returns the method chosen by name, or the one that should be faster in a cluster of these workers. Does not
-    /// measure, because they are not this machine.
-    pub(crate) fn method_of_cluster(self, n: BoardSize, workers: &[WorkerStatus]) -> Method {
-        let portable = Kernel::Portable.name();
-        let is_fit = |worker: &WorkerStatus| {
-            worker.methods.contains(&Method::Halves) && worker.kernel.as_str() != portable
-        };
+    /// Returns the method chosen by name, or the one that should be faster in a cluster of these workers. If that is
+    /// not the faster one for the board, returns the reason too. Does not measure, because they are not this machine.
+    pub(crate) fn method_of_cluster(
+        self,
+        n: BoardSize,
+        workers: &[WorkerStatus],
+    ) -> (Method, Option<String>) {
+        if let Some(named) = self.0 {
+            return (named, None);
+        }
+        if !(HALVES_IN_CLUSTERS_FROM..=HALVES_TO).contains(&n.get()) {
+            return (Method::Search, None);
+        }
         // A job that all workers can count beats a faster one that keeps some idle. Future workers are unknown.
-        let are_fit = !workers.is_empty() && workers.iter().all(is_fit);
-        let is_faster = (HALVES_IN_CLUSTERS_FROM..=HALVES_TO).contains(&n.get());
-        self.0.unwrap_or(if is_faster && are_fit { Method::Halves } else { Method::Search })
+        let is_fit = |worker: &WorkerStatus| {
+            worker.methods.contains(&Method::Halves) && worker.kernel.as_str() != Kernel::Portable.name()
+        };
+        let reason = match workers.iter().find(|worker| !is_fit(worker)) {
+            Some(unfit) => format!("worker '{}' has no fast kernel for them", unfit.name),
+            None if workers.is_empty() => "no worker is connected yet".to_owned(),
+            None => return (Method::Halves, None),
+        };
+        (Method::Search, Some(reason))
     }
 }
 

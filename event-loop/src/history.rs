@@ -4,7 +4,6 @@
 //! ten seconds; a crash loses newer data.
 
 mod curves;
-mod resolution;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -28,7 +27,7 @@ use crate::snapshot::Snapshot;
 use queens_store::history::{Change, History, NotKept, Past, Subject};
 
 pub use self::curves::{Curves, Speeds, mean};
-pub use self::resolution::{begins, whole};
+pub use self::curves::{begins, whole};
 
 /// The maximum time before new data are stored.
 const INTERVAL: Duration = Duration::from_secs(10);

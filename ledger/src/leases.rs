@@ -4,4 +4,3 @@ pub(crate) mod ended_leases;
 pub(crate) mod lease_table;
 pub(crate) mod live_lease;
 pub(crate) mod recount_sums;
-pub(crate) mod tokens;

@@ -1,6 +1,5 @@
 //! Workers: their connections, speeds, leases and remaining capacity.
 
-pub(crate) mod failures;
 pub(crate) mod held_leases;
 pub(crate) mod readiness;
 pub(crate) mod speed;

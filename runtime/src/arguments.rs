@@ -1,12 +1,14 @@
 //! Parses command lines, and reports a mistake in one line with its remedy.
 
-use std::env;
 use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::process::ExitCode;
+use std::{env, thread};
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
+use queens_model::MOST_THREADS;
 
 use crate::documents;
 use crate::help::{Program, command, short};
@@ -146,6 +148,9 @@ fn usage<A: Program>(error: &clap::Error, of_which: &str) -> ExitCode {
             let (_, command) = chosen(command::<A>(), &given());
             let hint = match kind {
                 ErrorKind::ArgumentConflict => clash(&command, what, &given()),
+                ErrorKind::UnknownArgument => {
+                    joined(&command, error, &given()).unwrap_or_else(|| suggestion(error))
+                }
                 _ => suggestion(error),
             };
             wrong_usage::<A>(&format!("{what}{hint}{of_which}"))
@@ -165,6 +170,19 @@ fn suggestion(error: &clap::Error) -> String {
     likest.map(|meant| format!(": did you mean '{meant}'?")).unwrap_or_default()
 }
 
+/// Returns a hint if the unexpected argument should be joined by '=' to the option before it.
+fn joined(command: &Command, error: &clap::Error, given: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(unexpected)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_joined = |option: &OsString| {
+        let long = option.to_str().and_then(|option| option.strip_prefix("--"));
+        command
+            .get_arguments()
+            .any(|arg| arg.get_long() == long && long.is_some() && arg.is_require_equals_set())
+    };
+    let two = given.windows(2).find(|two| two[1] == unexpected.as_str() && is_joined(&two[0]))?;
+    Some(format!(": did you mean '{}={unexpected}'?", two[0].display()))
+}
+
 /// Names the conflicting arguments that come from the environment, which nobody typed.
 fn clash(command: &Command, what: &str, given: &[OsString]) -> String {
     let words: Vec<&str> = what.split([' ', '\'']).collect();
@@ -182,4 +200,22 @@ fn clash(command: &Command, what: &str, given: &[OsString]) -> String {
         Some(format!("; {name} is set to '{value}', which stands for {long}: unset it{instead}"))
     };
     command.get_arguments().filter_map(clashes).collect()
+}
+
+/// Parses a number of counting threads.
+///
+/// # Errors
+/// If the text is no number from 1 to 4096.
+pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let threads: Option<NonZeroU32> = text.parse().ok();
+    let threads = threads.filter(|threads| threads.get() <= MOST_THREADS);
+    let threads = threads.and_then(|threads| threads.try_into().ok());
+    threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
+}
+
+/// Returns one thread for each processor, at most a worker's maximum.
+#[must_use]
+pub fn default_threads() -> NonZeroUsize {
+    let most = usize::try_from(MOST_THREADS).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN);
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(most)
 }

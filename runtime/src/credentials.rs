@@ -5,28 +5,31 @@ use std::path::PathBuf;
 use clap::Args;
 use queens_auth::{Credentials, CredentialsError, Pin, Trust};
 
+/// The heading of all options for the connection to a coordinator, in the help.
+pub const CONNECTION: &str = "Connection";
+
 /// Options that verify the coordinator and authenticate the client.
 #[derive(Clone, Debug, Args)]
 pub struct CredentialsArgs {
     /// CA certificates (PEM) to verify the coordinator with [default: Mozilla's root certificates]
-    #[arg(long, env = "QUEENS_CA", value_name = "FILE", conflicts_with = "pin")]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_CA", value_name = "FILE", conflicts_with = "pin")]
     ca: Option<PathBuf>,
 
     /// Public key of the coordinator, as 'queens-coordinator invite' prints it; for several coordinators, the keys of
     /// all, repeated or separated by commas [default: verified by --ca]
-    #[arg(long, env = "QUEENS_PIN", value_name = "sha256:…", value_delimiter = ',')]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_PIN", value_name = "sha256:…", value_delimiter = ',')]
     pin: Vec<Pin>,
 
     /// File with the token of your invitation [default: the environment variable QUEENS_TOKEN]
-    #[arg(long, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
 
     /// Your own TLS certificate (PEM), if its key was invited instead of a token [default: none]
-    #[arg(long, env = "QUEENS_CLIENT_CERT", value_name = "FILE", requires = "client_key")]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_CLIENT_CERT", value_name = "FILE", requires = "client_key")]
     client_cert: Option<PathBuf>,
 
     /// Private key of --client-cert [default: none]
-    #[arg(long, env = "QUEENS_CLIENT_KEY", value_name = "FILE", requires = "client_cert")]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_CLIENT_KEY", value_name = "FILE", requires = "client_cert")]
     client_key: Option<PathBuf>,
 }
 

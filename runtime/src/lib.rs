@@ -10,10 +10,10 @@ pub mod logs;
 mod new_file;
 mod output;
 mod signals;
-mod threads;
 
 pub use arguments::{arguments, arguments_with, wrong_usage};
-pub use credentials::CredentialsArgs;
+pub use arguments::{default_threads, threads};
+pub use credentials::{CONNECTION, CredentialsArgs};
 pub use files::{allow_many_files, keep_files_private};
 pub use log_throttle::LogThrottle;
 pub use new_file::{NewFile, NoNewFile};
@@ -21,7 +21,6 @@ pub use output::{
     complain, is_colourful, is_screen, print, print_some, print_styled, say, stdout, write_answer,
 };
 pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
-pub use threads::{default_threads, threads};
 
 pub use queens_auth::{check_regular_file, open_regular_file};
 

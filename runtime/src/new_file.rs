@@ -21,6 +21,9 @@ pub enum NoNewFile {
     /// The path exists.
     #[error("'{}' is there already: nothing is overwritten", .0.display())]
     Exists(PathBuf),
+    /// The directory of the path does not exist.
+    #[error("there is no directory '{}' to write into", .0.display())]
+    NoDirectory(PathBuf),
     /// The file can't be written.
     #[error("failed to write '{}'", path.display())]
     Unwritable {
@@ -39,6 +42,9 @@ impl NewFile {
     pub fn begin(path: &Path) -> Result<Self, NoNewFile> {
         if path.symlink_metadata().is_ok() {
             return Err(NoNewFile::Exists(path.to_owned()));
+        }
+        if !parent(path).exists() {
+            return Err(NoNewFile::NoDirectory(parent(path).to_owned()));
         }
         let made =
             tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(parent(path));
@@ -113,6 +119,6 @@ mod tests {
         assert!(matches!(file.keep(), Err(NoNewFile::Exists(_))));
         assert!(!target.exists());
         let error = NewFile::begin(&dir.path().join("missing/file")).expect_err("no directory").to_string();
-        assert!(error.starts_with("failed to write '"), "{error}");
+        assert!(error.starts_with("there is no directory '"), "{error}");
     }
 }

@@ -22,6 +22,7 @@ const NOT_IN_FILES: [&str; 2] = ["config", "check-config"];
 
 /// Command-line options for a service's configuration file.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Logs and configuration")]
 pub struct ConfigArgs {
     /// Configuration file (TOML): its keys are the names of these options, which beat it, as do their environment
     /// variables [default: none]

@@ -37,6 +37,7 @@ const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// Command-line options for logs and traces.
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Logs and configuration")]
 pub struct LogArgs {
     /// Format of the logs: lines for people, or JSON objects
     #[arg(long, env = "QUEENS_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]

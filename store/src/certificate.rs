@@ -1,11 +1,11 @@
 //! Errors of certificate exports.
 
 use std::io;
-use std::path::PathBuf;
 
 use queens_certificate::KeyError;
 use queens_ledger::store::StoreError;
 use queens_model::JobId;
+use queens_runtime::NoNewFile;
 use thiserror::Error;
 
 /// Why an export failed.
@@ -31,9 +31,9 @@ pub enum ExportError {
         /// The job whose second pass it is.
         of: JobId,
     },
-    /// The target exists already.
-    #[error("'{}' is there already: an export overwrites nothing", .0.display())]
-    Exists(PathBuf),
+    /// The target can't be created.
+    #[error(transparent)]
+    Target(#[from] NoNewFile),
     /// The signing key is unavailable.
     #[error(transparent)]
     Key(#[from] KeyError),

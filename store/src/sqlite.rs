@@ -19,7 +19,6 @@ mod schema;
 mod tampering;
 #[cfg(test)]
 mod tests;
-mod views;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,9 +29,8 @@ use queens_model::JobId;
 use queens_solver::Span;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use self::directory::Directory;
+use self::directory::{Directory, SqliteViews};
 use self::history::HistoryFile;
-use self::views::SqliteViews;
 use super::archive::{Archive, Records};
 use super::history::History;
 use super::sql::database::{Database, Views};

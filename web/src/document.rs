@@ -25,8 +25,8 @@ mod tests {
     use utoipa::{Modify, OpenApi};
 
     use super::super::{
-        event_stream, health, history, job_list, jobs, log_in, metrics, part_map, part_text, parts,
-        search_steps, solution_map, worker_list, workers,
+        event_stream, health, history, job_list, jobs, log_in, part_map, part_text, parts, search_steps,
+        solution_map, worker_list, workers,
     };
     use queens_auth_server::COOKIE;
 
@@ -51,7 +51,7 @@ mod tests {
             super::document,
             health::health,
             health::readiness,
-            metrics::metrics,
+            health::metrics,
             event_stream::coordinator,
             event_stream::audit_entries,
             event_stream::events,

@@ -1,5 +1,7 @@
 //! Types that all handlers share, and the call that waits for the event loop to execute a command.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use axum::Json;
@@ -9,8 +11,9 @@ use axum::routing::MethodRouter;
 use queens_auth_server::Requirement;
 use queens_event_loop::Stopped;
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::json_object::Object;
 use super::refusal::RequestRefusal;
 use super::state::App;
 
@@ -64,5 +67,30 @@ pub(super) async fn carried_out<T>(
             let why = error.unwrap_or_else(|| "the coordinator has too much to do".to_owned());
             Err(RequestRefusal::unavailable(format!("not carried out yet, but it may still be: {why}")))
         }
+    }
+}
+
+/// A value read from an object. Serde itself also reads a struct from an array, field by field: `[8, 0]` would be a job
+/// for n = 8.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData)).map(Self)
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields))
     }
 }

@@ -11,9 +11,8 @@ use queens_model::{Arbiter, InvalidPartRange, InvalidShare, Priority, Submission
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Body, Page, Queried, carried_out};
+use super::handlers::{Answer, Body, Object, Page, Queried, carried_out};
 use super::job_json::Job;
-use super::json_object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided};

@@ -11,9 +11,8 @@ use queens_connections::Peer;
 use serde::{Deserialize, Serialize};
 
 use super::authorize;
-use super::handlers::{Answer, Body};
+use super::handlers::{Answer, Body, Object};
 use super::jobs::EmptyBody;
-use super::json_object::Object;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;

@@ -6,8 +6,8 @@ use queens_auth_server::Requirement;
 use super::handlers::Route;
 use super::state::App;
 use super::{
-    document, event_stream, health, history, job_list, jobs, log_in, metrics, pages, part_map, part_text,
-    parts, search_steps, solution_map, worker_list, workers,
+    document, event_stream, health, history, job_list, jobs, log_in, pages, part_map, part_text, parts,
+    search_steps, solution_map, worker_list, workers,
 };
 
 /// Returns all routes. The middleware refuses a request for any other method or path.
@@ -21,7 +21,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
     let mut routes = vec![
         ("GET", "/healthz", PROBE, get(health::health)),
         ("GET", "/readyz", PROBE, get(health::readiness)),
-        ("GET", "/metrics", READ, get(metrics::metrics)),
+        ("GET", "/metrics", READ, get(health::metrics)),
         ("GET", "/api/v1/openapi.json", READ, get(document::document)),
         ("GET", "/api/v1/live", READ, get(event_stream::follow)),
         ("GET", "/api/v1/coordinator", READ, get(event_stream::coordinator)),

@@ -8,7 +8,7 @@ use queens_counting::Duty;
 use queens_model::{ListenAddress, Name};
 use queens_proto::client::endpoint;
 use queens_runtime::help::{Examples, Program};
-use queens_runtime::{CredentialsArgs, VERSION, default_threads, threads, version_in_full};
+use queens_runtime::{CONNECTION, CredentialsArgs, VERSION, default_threads, threads, version_in_full};
 use queens_service::ConfigArgs;
 use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
@@ -24,7 +24,7 @@ use tonic::transport::Endpoint;
 pub(crate) struct Args {
     /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
     /// commas: the worker finds the leader
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
           default_value = "http://127.0.0.1:50051")]
     pub(crate) coordinator: Vec<Endpoint>,
 

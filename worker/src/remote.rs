@@ -254,9 +254,10 @@ impl Lost {
         }
     }
 
-    /// Returns advice to people, if the problem does not pass by itself.
+    /// Returns advice to people, if the problem hardly passes by itself.
     fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Problem(problem @ (Problem::Untrusted(_) | Problem::SpeaksOtherwise(_))) => problem.hint(),
             Self::Problem(problem) if problem.is_final() => problem.hint(),
             _ => None,
         }

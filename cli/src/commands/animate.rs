@@ -16,11 +16,11 @@ use queens_runtime::{cancel_on_signal, is_screen, say, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;
+use crate::flags::WrongUsage;
 use crate::flags::{BoardArgs, LargeFileArgs, tile_px};
 use crate::present::file::Target;
 use crate::present::gif::gif;
 use crate::present::raster;
-use crate::usage::WrongUsage;
 
 /// The number of pictures that predict the size of the whole GIF.
 const SAMPLE: usize = 100;

@@ -15,11 +15,11 @@ use queens_certificate::{
 };
 use queens_runtime::{default_threads, open_regular_file, print, threads, write_answer};
 
+use crate::flags::WrongUsage;
 use crate::flags::{KernelArgs, OutputArgs};
 use crate::present::certificate::{describe, describe_proof, stage};
 use crate::present::output::{Output, json_of};
 use crate::present::progress::Spinner;
-use crate::usage::WrongUsage;
 
 /// Verify a certificate, offline and without trusting it
 ///

@@ -8,7 +8,9 @@ use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
 use queens_boards::Given;
 use queens_proto::client::{Routes, endpoint};
-use queens_runtime::{CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads};
+use queens_runtime::{
+    CONNECTION, CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads,
+};
 use queens_solver::{Kernel, Method};
 use queens_store::sqlite::DATABASE;
 use tokio_util::sync::CancellationToken;
@@ -17,14 +19,14 @@ use tonic::transport::Endpoint;
 use crate::confirm::confirm_count;
 use crate::counting::cluster;
 use crate::counting::completions::{Completions, count_completions};
+use crate::counting::counted::Symmetric;
 use crate::counting::local::LocalCount;
-use crate::counting::symmetric::Symmetric;
+use crate::flags::WrongUsage;
 use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
 use crate::present::answer::CountAnswer;
 use crate::present::output::Output;
 use crate::present::progress::Showing;
-use crate::usage::WrongUsage;
 
 /// Count all placements of N queens, and the fundamental ones
 ///
@@ -41,20 +43,6 @@ pub(crate) struct CountArgs {
     /// with --coordinator or --data-dir [default: none]
     #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
     given: Option<Given>,
-
-    /// Count in the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
-    /// waiting, and the job goes on. For several coordinators of one database, the URLs of all, repeated or separated
-    /// by commas; not with --threads, --kernel or --data-dir [default: none]
-    #[arg(long, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
-          conflicts_with_all = ["threads", "kernel", "data_dir"])]
-    coordinator: Vec<Endpoint>,
-
-    #[command(flatten)]
-    credentials: CredentialsArgs,
-
-    /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
-    #[arg(long, conflicts_with = "coordinator")]
-    local: bool,
 
     /// Counting threads; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
@@ -82,6 +70,20 @@ pub(crate) struct CountArgs {
     /// How to show progress on stderr [default: bar on a terminal, else plain]
     #[arg(long, env = "QUEENS_PROGRESS", value_name = "HOW")]
     progress: Option<Showing>,
+
+    /// Count in the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
+    /// waiting, and the job goes on. For several coordinators of one database, the URLs of all, repeated or separated
+    /// by commas; not with --threads, --kernel or --data-dir [default: none]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
+          conflicts_with_all = ["threads", "kernel", "data_dir"])]
+    coordinator: Vec<Endpoint>,
+
+    #[command(flatten)]
+    credentials: CredentialsArgs,
+
+    /// Count in this process, even if QUEENS_COORDINATOR names a coordinator
+    #[arg(long, help_heading = CONNECTION, conflicts_with = "coordinator")]
+    local: bool,
 
     /// The same as --progress none
     #[arg(long, env = "QUEENS_NO_PROGRESS", value_parser = FalseyValueParser::new(), hide = true)]

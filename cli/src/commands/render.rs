@@ -12,10 +12,10 @@ use queens_runtime::print;
 use queens_solver::BoardSize;
 
 use crate::confirm::confirm_file;
+use crate::flags::WrongUsage;
 use crate::flags::{LargeFileArgs, tile_px};
 use crate::present::file::Target;
 use crate::present::raster;
-use crate::usage::WrongUsage;
 
 /// The largest board that can be drawn.
 const MOST_DRAWN: u32 = 1000;

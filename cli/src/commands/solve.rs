@@ -12,10 +12,10 @@ use queens_boards::{
 };
 use queens_runtime::{print_styled, say};
 
+use crate::flags::WrongUsage;
 use crate::present::notation::Format;
 use crate::present::progress::Spinner;
 use crate::time_limit::{time_limit, within};
-use crate::usage::WrongUsage;
 
 /// The largest board for a search. The construction has no such limit.
 const MOST_SEARCHED: u32 = 10_000;

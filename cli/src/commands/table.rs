@@ -15,10 +15,10 @@ use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
+use crate::flags::WrongUsage;
 use crate::present::file::Target;
 use crate::present::table::{say_left_out, terminal_width};
 use crate::time_limit::{time_limit, within};
-use crate::usage::WrongUsage;
 
 /// A count repeats for this time and this often, but not beyond the last limit: short measurements are noisy.
 const REPEAT_FOR: Duration = Duration::from_millis(20);

@@ -30,7 +30,7 @@ pub(crate) async fn count(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(routes).await?;
-    let id = submit(
+    let Submitted { job: id, remark } = submit(
         &operator,
         n,
         method,
@@ -41,6 +41,9 @@ pub(crate) async fn count(
         None,
     )
     .await?;
+    if let Some(remark) = remark {
+        say(&remark);
+    }
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
@@ -69,6 +72,13 @@ pub(crate) async fn count(
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
 }
 
+/// A submitted job.
+pub(crate) struct Submitted {
+    pub(crate) job: JobId,
+    /// Why a slower method was chosen, in a sentence.
+    pub(crate) remark: Option<String>,
+}
+
 /// Submits a job for this method, or for the one that should be faster with the connected workers.
 pub(crate) async fn submit(
     operator: &Operator,
@@ -76,18 +86,25 @@ pub(crate) async fn submit(
     choice: MethodChoice,
     asked: impl FnOnce(Method) -> Submission,
     recount_by: Option<&Name>,
-) -> anyhow::Result<JobId> {
+) -> anyhow::Result<Submitted> {
     let (workers, _) = match choice.named() {
         Some(_) => Default::default(),
         None => operator.workers_and_blocked().await?,
     };
-    let method = choice.method_of_cluster(n, &workers);
-    operator.submit_to_be_recounted(asked(method), recount_by).await.map_err(|error| match error.problem {
+    let (method, reason) = choice.method_of_cluster(n, &workers);
+    let job = operator.submit_to_be_recounted(asked(method), recount_by).await;
+    let job = job.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }
         _ => error.into(),
-    })
+    })?;
+    let remark = |reason| {
+        format!(
+            "n = {n} is counted by {method}, although halves are faster: {reason}; --method=halves chooses them"
+        )
+    };
+    Ok(Submitted { job, remark: reason.map(remark) })
 }
 
 /// Returns the contributors of a completed job: all of them, or none if the coordinator's answer takes too long.

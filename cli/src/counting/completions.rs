@@ -11,9 +11,9 @@ use queens_runtime::print;
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
+use crate::flags::WrongUsage;
 use crate::present::numbers::plural;
 use crate::present::output::Output;
-use crate::usage::WrongUsage;
 
 /// The count to run.
 pub(crate) struct Completions<'a> {

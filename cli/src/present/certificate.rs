@@ -50,6 +50,13 @@ pub(crate) fn describe(report: &Report) -> String {
     let Report { n, solutions, n_crosses, .. } = report;
     let Range { start, end } = report.crosses;
     let mut lines = Vec::new();
+    let sample = report.sample.as_ref().filter(|sample| sample.n_recounted > 0);
+    if sample.is_none() {
+        lines.push(
+            "nothing was counted again, so a false record would not be noticed (--seconds, --share)"
+                .to_owned(),
+        );
+    }
     for (number, part) in (1..).zip(&report.parts) {
         lines.extend(part_lines(number, part));
     }
@@ -69,11 +76,10 @@ pub(crate) fn describe(report: &Report) -> String {
             plural(solutions, "solution")
         )),
     }
-    lines.push(match &report.sample {
-        Some(sample) => sample_line(sample),
-        None => "nothing was counted again now (--seconds, --share)".to_owned(),
-    });
-    lines.push("all of it holds".to_owned());
+    match sample {
+        Some(sample) => lines.extend([sample_line(sample), "all of it holds".to_owned()]),
+        None => lines.push("complete and consistent; nothing was counted again".to_owned()),
+    }
     lines.join("\n")
 }
 

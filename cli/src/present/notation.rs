@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use queens_boards::Notation;
 use queens_runtime::is_colourful;
 
-use crate::usage::WrongUsage;
+use crate::flags::WrongUsage;
 
 /// The maximum number of rows in a drawing, which then has a hundred million squares.
 const MOST_DRAWN: u32 = 10_000;

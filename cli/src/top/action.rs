@@ -4,7 +4,7 @@ use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
 
-use crate::counting::cluster::submit;
+use crate::counting::cluster::{Submitted, submit};
 use crate::method::MethodChoice;
 use crate::terms::TermsArgs;
 use crate::worker_action::WorkerAction;
@@ -35,8 +35,10 @@ impl OperatorAction {
                     let asked = TermsArgs::default().submission(*n, method, *priority);
                     Submission { recount: *recount, ..asked }
                 };
-                let job = submit(operator, *n, *method, asked, recount_by.as_ref()).await?;
-                format!("job {job} is submitted")
+                let Submitted { job, remark } =
+                    submit(operator, *n, *method, asked, recount_by.as_ref()).await?;
+                let remark = remark.map(|remark| format!(": {remark}")).unwrap_or_default();
+                format!("job {job} is submitted{remark}")
             }
             Self::Pause(job) => {
                 operator.pause(*job).await?;

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use queens_model::{JobId, Name, Priority, Share, price_of_job};
-use queens_solver::{BoardSize, Method};
+use queens_model::{JobId, Name, Priority, Share, price_of_jobs};
+use queens_solver::BoardSize;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use crate::method::MethodChoice;
@@ -151,7 +151,7 @@ impl Form {
         let recount_by: Option<Name> = given(&self.recount_by).map_err(|wrong| (Field::RecountBy, wrong))?;
         let action = OperatorAction::Submit { n, method, priority, recount, recount_by };
         // The price follows the rule of 'queens submit' and the coordinator.
-        Ok(match price_of_job(n, method.named().unwrap_or(Method::Search)) {
+        Ok(match price_of_jobs(&[n], &n.to_string(), method.candidates()) {
             Some(takes) => Filled::Ask(action, format!("{takes}. Submit it?")),
             None => Filled::Do(action),
         })

@@ -11,7 +11,6 @@ mod jobs;
 mod overlay;
 mod palette;
 mod parts;
-mod title;
 mod truncate;
 mod workers;
 

@@ -21,6 +21,7 @@ use tracing::{debug, warn};
 const NOTE_AGAIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Authentication")]
 pub(crate) struct AuthArgs {
     /// URL of this coordinator for clients, by a name or through a proxy [default: the address it listens on]
     ///

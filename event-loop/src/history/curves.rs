@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use queens_model::{JobId, JobState, JobStatus};
-use queens_store::history::{LEVELS, N_LEVELS, Point, Subject};
+use queens_store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
 use crate::snapshot::Snapshot;
 
@@ -350,4 +350,21 @@ pub fn mean<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<f64> {
         measured_ms = point.measured_ms.saturating_add(measured_ms);
     }
     (measured_ms >= SHORTEST_MS).then(|| work * 1000.0 / measured_ms as f64)
+}
+
+/// Returns the finest level that goes as far back as the longest, and its points; `None` if nothing is known. Up to
+/// two steps, or a fiftieth of the time, may be missing: another step may measure the start of one. O(levels).
+pub fn whole(levels: &[Vec<Point>; N_LEVELS]) -> Option<(&'static Level, &[Point])> {
+    let ends = levels.iter().filter_map(|points| Some((begins(points.first()?), points.last()?.at_ms())));
+    let (first, last) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
+    let is_whole = |(level, points): &(&Level, &Vec<Point>)| {
+        let late = points.first().map(|point| begins(point) - first);
+        late.is_some_and(|late| late <= (2000 * level.step_seconds).max((last - first) / 50))
+    };
+    LEVELS.iter().zip(levels).find(is_whole).map(|(level, points)| (level, &points[..]))
+}
+
+/// Returns the start of a point's measurement, in milliseconds since 1970.
+pub fn begins(point: &Point) -> u64 {
+    point.at_ms().saturating_sub(point.measured_ms)
 }

@@ -14,7 +14,7 @@ use crate::later::later;
 use crate::lease_load::LeasePace;
 use crate::leases::ended_leases::EndedLeases;
 use crate::leases::live_lease::{EndedLease, LiveLease};
-use crate::leases::tokens::Tokens;
+use crate::run::Tokens;
 use crate::spans::SpanSet;
 use crate::store::Source;
 

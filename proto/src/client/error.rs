@@ -122,8 +122,11 @@ impl Problem {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Connection(_) | Self::Silent | Self::SpeaksOtherwise(_) | Self::Unimplemented => {
+            Self::Connection(_) | Self::Silent | Self::Unimplemented => {
                 Some("is it running there? --coordinator says where to look")
+            }
+            Self::SpeaksOtherwise(_) => {
+                Some("--coordinator wants the address of its --listen, with https:// if it has TLS")
             }
             Self::Untrusted(_) => Some("--pin or --ca says whom to take for it"),
             Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),

@@ -6,11 +6,10 @@ use std::path::Path;
 use queens_certificate::Key;
 use queens_ledger::store::{Phase, StoreError};
 use queens_model::{JobId, Name};
-use queens_runtime::{NewFile, NoNewFile};
+use queens_runtime::NewFile;
 use rusqlite::TransactionBehavior;
 
-use super::directory::{Directory, check_database};
-use super::views::SqliteViews;
+use super::directory::{Directory, SqliteViews, check_database};
 use crate::certificate::ExportError;
 use crate::clock::unix_ms;
 use crate::sql::export::{Exported, export, second_pass};
@@ -24,18 +23,11 @@ use crate::sql::write;
 /// If the job is not done, the directory can't be read, or the file can't be written; then there is none.
 pub fn export_to(dir: &Path, job: JobId, program: &Name, file: &Path) -> Result<Exported, ExportError> {
     check_database(dir)?;
-    let mut new = NewFile::begin(file).map_err(unwritten)?;
+    let mut new = NewFile::begin(file)?;
     let views = SqliteViews { dir: dir.to_owned() };
     let exported = export(&views, &Key::of_directory(dir)?, job, program, BufWriter::new(new.file()))?;
-    new.keep().map_err(unwritten)?;
+    new.keep()?;
     Ok(exported)
-}
-
-fn unwritten(error: NoNewFile) -> ExportError {
-    match error {
-        NoNewFile::Exists(file) => ExportError::Exists(file),
-        NoNewFile::Unwritable { source, .. } => ExportError::Unwritable(source),
-    }
 }
 
 /// Notes in the directory `dir` that a certificate of a job and of its second pass is published. Later findings about a

@@ -10,12 +10,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use queens_ledger::store::StoreError;
+use queens_ledger::store::{StoreError, StoreName};
 use queens_runtime::check_regular_file;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema::{self, APPLICATION_ID, VERSION};
+use crate::sql::database::{Database, Views};
 use crate::sql::fault::Fault;
 
 /// The name of the database in a data directory.
@@ -303,4 +304,27 @@ fn no_database() -> io::Error {
 
 fn unusable(dir: &Path, error: &io::Error) -> StoreError {
     StoreError::Unusable { place: dir.into(), reason: error.to_string() }
+}
+
+/// The database of a data directory.
+#[derive(Debug)]
+pub(super) struct SqliteViews {
+    pub(super) dir: PathBuf,
+}
+
+impl Views for SqliteViews {
+    fn view(&self) -> Result<Box<dyn Database>, Fault> {
+        let connection = open_to_read(&self.dir.join(DATABASE))?;
+        // Ends when the connection is closed.
+        connection.execute_batch("BEGIN")?;
+        if schema::version(&connection)? != VERSION {
+            let reason = "a coordinator that is started on it brings it up to the present version".to_owned();
+            return Err(Fault::Version(reason));
+        }
+        Ok(Box::new(connection))
+    }
+
+    fn place(&self) -> StoreName {
+        self.dir.as_path().into()
+    }
 }

@@ -259,6 +259,11 @@ fn the_certificate_in_the_repository_holds() {
     for said in ["may belong to one person", "may be of another job", "no part is on the word of one name"] {
         assert!(text.contains(said), "{said}: {text}");
     }
+    // What was not done is said first and last.
+    assert!(text.starts_with("nothing was counted again, so a false record would not be noticed"), "{text}");
+    assert!(text.ends_with("\ncomplete and consistent; nothing was counted again\n"), "{text}");
+    let text = run(queens(["check", path(&of_16()), "--share", "1"])).stdout;
+    assert!(text.starts_with("part 1: ") && text.ends_with("\nall of it holds\n"), "{text}");
     // A share above zero draws at least one.
     for (share, n_recounted) in [("0.000001", 1), ("0", 0)] {
         let answer = check(&of_16(), &["--share", share]).answer();

@@ -135,6 +135,7 @@ fn mistakes_are_told_with_what_mends_them() {
         (&["bogus"], &["(see 'queens --help')"]),
         (&["cuont", "8"], &["did you mean 'count'?", "(see 'queens --help')"]),
         (&["count", "8", "--thread", "2"], &["did you mean '--threads'?"]),
+        (&["submit", "8", "--second-pass", "halves"], &["did you mean '--second-pass=halves'?"]),
         (&["count", "8", "--local", "--coordinator", "http://127.0.0.1:1"], &["--local", "--coordinator"]),
     ];
     for (args, expected) in rows {

@@ -93,7 +93,7 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     // A job of core-years needs a confirmation, which names the cost.
     browser.keys("#submit input[name=n]", "28");
     browser.click("#submit button");
-    browser.wait_for("dialog", "n = 28 takes some 340 core-years");
+    browser.wait_for("dialog", "n = 28 takes some 250 core-years");
     keep(&browser, "confirm");
     browser.click("dialog button[value=no]");
     browser.wait_for("#said", "Not done: you went back");

@@ -327,7 +327,8 @@ fn a_port_that_is_taken_is_said_in_one_line() {
 fn a_submission_is_what_it_is_by_the_command_line() {
     let site = Site::start();
     let refused = site.post("/api/v1/jobs", "{\"n\":28}");
-    let price = "n = 28 takes some 340 core-years even if all workers have the fastest kernel, avx512";
+    let price =
+        "n = 28 takes some 250 core-years by search even if all workers have the fastest kernel, avx512";
     assert_eq!((refused.status, &refused.json()["confirm"]), (409, &json!(price)), "{refused:?}");
     let expected = format!("{price}; if you mean it, add \"confirm\": true");
     assert_eq!(refused.json()["error"], expected.as_str());

@@ -6,8 +6,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Sparkline, SparklineBar};
 
+use super::header::seconds;
 use super::palette::Palette;
-use super::title::seconds;
 use super::truncate::truncate;
 use crate::present::work::speed;
 use crate::top::cluster::JobNews;

@@ -9,7 +9,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::title::seconds;
+use super::header::seconds;
 use super::truncate::{cells, truncate};
 use crate::top::screen::Screen;
 

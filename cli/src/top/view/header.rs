@@ -1,5 +1,7 @@
 //! Draws the first lines: the coordinator and its state.
 
+use std::time::Duration;
+
 use queens_model::plain;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -7,10 +9,11 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 
 use super::palette::Palette;
-use super::title::seconds;
 use super::truncate::truncate;
+use crate::present::numbers::duration;
 use crate::present::work::speeds;
-use crate::top::screen::Screen;
+use crate::top::cluster::Lists;
+use crate::top::screen::{Screen, TableOf};
 
 /// Draws the coordinator with its totals, or why it can't be reached.
 pub(super) fn draw_cluster(frame: &mut Frame<'_>, area: Rect, screen: &Screen, palette: Palette) {
@@ -58,4 +61,30 @@ pub(super) fn draw_coordinator(frame: &mut Frame<'_>, area: Rect, screen: &Scree
 
 fn draw_line(frame: &mut Frame<'_>, area: Rect, text: &str, style: Style) {
     frame.render_widget(Line::from(truncate(text, area.width.into())).style(style), area);
+}
+
+/// The age from which a list shows its age.
+const OLD: Duration = Duration::from_secs(3);
+
+/// Formats a title: "jobs: 3 of 12 with 'running', as of 5 s ago".
+pub(super) fn title<I>(
+    what: &str,
+    screen: &Screen,
+    table: &TableOf<I>,
+    n: impl Fn(&Lists) -> usize,
+) -> String {
+    let Some(lists) = &screen.lists else { return what.to_owned() };
+    let words = table.filter.input.text().trim();
+    let of_all = match words {
+        "" => String::new(),
+        words => format!(": {} of {} with '{words}'", table.shown.len(), n(lists)),
+    };
+    let age = lists.at.elapsed();
+    let age = if age < OLD { String::new() } else { format!(", as of {} ago", seconds(age)) };
+    format!("{what}{of_all}{age}")
+}
+
+/// Formats a time in whole seconds, at least one.
+pub(super) fn seconds(time: Duration) -> String {
+    duration(time.as_secs_f64().round().max(1.0))
 }

@@ -6,8 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::column_layout::{Column, Content, Entry, Titled, number, text, word};
+use super::header::title;
 use super::palette::Palette;
-use super::title::title;
 use crate::present::work::speeds;
 use crate::top::screen::Screen;
 
