@@ -88,7 +88,7 @@ pub enum AuthError {
     /// The system has no random numbers.
     #[error("the system has no random numbers")]
     NoRandomNumbers,
-    /// The table of permissions does not name the call or page.
+    /// The server has no such operation.
     #[error("this coordinator has no such call or page")]
     UnknownRoute,
 }
@@ -194,7 +194,7 @@ impl Authenticator {
         }
     }
 
-    /// Authenticates and authorises a request. Nobody may send one without a requirement: the server has no such
+    /// Authenticates and authorises a request. A request without a requirement is refused, as the server has no such
     /// operation. `path` is the path as the table of operations has it.
     pub(super) async fn authorize(
         &self,

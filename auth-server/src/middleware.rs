@@ -22,8 +22,8 @@ pub trait Protocol {
 
 impl Authenticator {
     /// Answers a request by its handler if the sender has the permission for it, and records actions in the audit log.
-    /// `path` is the path as the server's table of operations has it. The handler finds the [`AuthContext`](super::AuthContext)
-    /// in the request's extensions.
+    /// `path` is the path as the server's table of operations has it. The handler finds the
+    /// [`AuthContext`](super::AuthContext) in the request's extensions.
     pub async fn handle(
         &self,
         protocol: &impl Protocol,

@@ -1,4 +1,4 @@
-//! The secret of one run of a coordinator, and the values derived from it.
+//! The secret of one run of a coordinator, and the seeds and lease tokens derived from it.
 
 use std::hash::Hasher;
 

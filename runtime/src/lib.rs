@@ -11,8 +11,7 @@ mod new_file;
 mod output;
 mod signals;
 
-pub use arguments::{arguments, arguments_with, wrong_usage};
-pub use arguments::{default_threads, threads};
+pub use arguments::{arguments, arguments_with, default_threads, threads, wrong_usage};
 pub use credentials::{CONNECTION, CredentialsArgs};
 pub use files::{allow_many_files, keep_files_private};
 pub use log_throttle::LogThrottle;

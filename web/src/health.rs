@@ -1,4 +1,4 @@
-//! Liveness and readiness probes.
+//! Liveness and readiness probes, and the metrics for Prometheus.
 
 use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};

@@ -1,4 +1,4 @@
-//! The commands that back up a store, restore a copy, and recover what is valid of a damaged one.
+//! The commands 'backup', 'restore' and 'recover'. The last saves the valid jobs of a damaged store.
 
 use std::path::{Path, PathBuf};
 

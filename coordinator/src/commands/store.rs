@@ -1,4 +1,4 @@
-//! Options for the location of the store, a data directory or a database on a server; and the command that moves a store.
+//! Options for the location of the store: a data directory, or a database on a server. Also the command 'move'.
 
 use std::path::{Path, PathBuf};
 

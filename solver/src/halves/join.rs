@@ -32,8 +32,8 @@
 //! Prototypes tried and dropped: testing single pairs by vectors, with the lower placements in a trie (44 to 64 cycles
 //! for eight solutions, 27 to 43 for the prototype of this join at n = 22 and 24); merging placements with equal
 //! footprints (95 to 98 % differ); tables for three rows (making them takes longer than they save); fixing the queens of
-//! the middle rows and central columns first (each choice makes its own lists). `avx512` tells the cost of each loop and
-//! what was tried there.
+//! the middle rows and central columns first (each choice makes its own lists). The module `avx512` has the cost of each
+//! loop, and its own failed attempts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

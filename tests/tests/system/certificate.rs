@@ -259,7 +259,7 @@ fn the_certificate_in_the_repository_holds() {
     for said in ["may belong to one person", "may be of another job", "no part is on the word of one name"] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    // What was not done is said first and last.
+    // The first and the last line say that nothing was counted again.
     assert!(text.starts_with("nothing was counted again, so a false record would not be noticed"), "{text}");
     assert!(text.ends_with("\ncomplete and consistent; nothing was counted again\n"), "{text}");
     let text = run(queens(["check", path(&of_16()), "--share", "1"])).stdout;

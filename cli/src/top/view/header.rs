@@ -1,4 +1,4 @@
-//! Draws the first lines: the coordinator and its state.
+//! Draws the first lines, with the coordinator and its state, and formats the titles of tables.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ fn draw_line(frame: &mut Frame<'_>, area: Rect, text: &str, style: Style) {
 /// The age from which a list shows its age.
 const OLD: Duration = Duration::from_secs(3);
 
-/// Formats a title: "jobs: 3 of 12 with 'running', as of 5 s ago".
+/// Formats the title of a table. An example: "jobs: 3 of 12 with 'running', as of 5 s ago".
 pub(super) fn title<I>(
     what: &str,
     screen: &Screen,
