@@ -1,7 +1,7 @@
 //! The commands of `queens`. Each command's arguments are in its own file, shared ones in `flags`.
 
 use clap::{Parser, Subcommand};
-use queens_runtime::help::{Examples, Group, Program};
+use queens_runtime::help::{Group, Program};
 use queens_runtime::{VERSION, version_in_full};
 use queens_solver::Kernel;
 
@@ -48,7 +48,7 @@ const GROUPS: [Group; 6] = [
 
 impl Program for Args {
     const GROUPS: &'static [Group] = &GROUPS;
-    const EXAMPLES: &'static [Examples] = &EXAMPLES;
+    const EXAMPLES: &'static str = EXAMPLES;
 }
 
 /// The commands, in the order of the groups, which man pages keep.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use queens_solver::{BoardSize, InvalidBoardSize};
 use thiserror::Error;
 
-/// A range of board sizes, including the last: written "24" or "24..28".
+/// A range of board sizes, including the last: written "24" or "24-28".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Boards {
     first: BoardSize,
@@ -18,7 +18,7 @@ pub(crate) struct Boards {
 pub(crate) enum InvalidBoards {
     #[error(transparent)]
     Size(#[from] InvalidBoardSize),
-    #[error("expected two sizes from 0 to 32, the smaller first, such as 24..28")]
+    #[error("expected two sizes from 0 to 32, the smaller first, such as 24-28")]
     Range,
 }
 
@@ -43,7 +43,7 @@ impl FromStr for Boards {
     type Err = InvalidBoards;
 
     fn from_str(text: &str) -> Result<Self, InvalidBoards> {
-        let Some((first, last)) = text.split_once("..") else {
+        let Some((first, last)) = text.split_once('-').filter(|(first, _)| !first.is_empty()) else {
             return Ok(text.parse::<BoardSize>()?.into());
         };
         let sizes = first.parse::<BoardSize>().ok().zip(last.parse::<BoardSize>().ok());
@@ -73,16 +73,18 @@ mod tests {
     #[test]
     fn both_ends_of_a_range_are_counted() {
         check("8", &[8], "8");
-        check("24..28", &[24, 25, 26, 27, 28], "24 to 28");
-        check("0..1", &[0, 1], "0 to 1");
-        check("32..32", &[32], "32");
+        check("24-28", &[24, 25, 26, 27, 28], "24 to 28");
+        check("0-1", &[0, 1], "0 to 1");
+        check("32-32", &[32], "32");
     }
 
     #[test]
     fn what_names_no_boards_is_refused() {
-        for wrong in ["28..24", "..", "8..", "..8", "8...9", "8..=9", "30..33", "8..9..10", "a..b"] {
+        for wrong in ["28-24", "8-", "8--9", "30-33", "8-9-10", "a-b"] {
             assert_eq!(wrong.parse::<Boards>(), Err(InvalidBoards::Range), "{wrong}");
         }
-        assert!(matches!("33".parse::<Boards>(), Err(InvalidBoards::Size(_))));
+        for wrong in ["33", "-8", "-", "8..9"] {
+            assert!(matches!(wrong.parse::<Boards>(), Err(InvalidBoards::Size(_))), "{wrong}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use queens_model::JobId;
-use queens_runtime::help::{Examples, Program};
+use queens_runtime::help::Program;
 use queens_runtime::{VERSION, version_in_full};
 use queens_service::ConfigArgs;
 use queens_service::logs::LogArgs;
@@ -13,7 +13,7 @@ use queens_solver::Kernel;
 use crate::commands::backup::RestoreArgs;
 use crate::commands::invite::{InvitationStoreArgs, InviteArgs};
 use crate::commands::serve::ServeArgs;
-use crate::commands::store::{DataArgs, MoveArgs, ReachArgs, StoreArgs, StoreUrlGuard};
+use crate::commands::store::{DataArgs, DirectoryArgs, MoveArgs, ReachArgs, StoreArgs};
 use crate::commands::tls_certificates::CertsArgs;
 use crate::examples::EXAMPLES;
 
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 impl Program for Args {
-    const EXAMPLES: &'static [Examples] = &EXAMPLES;
+    const EXAMPLES: &'static str = EXAMPLES;
 }
 
 #[derive(Debug, Subcommand)]
@@ -54,10 +54,7 @@ pub(crate) enum Command {
         file: PathBuf,
 
         #[command(flatten)]
-        data: DataArgs,
-
-        #[command(flatten)]
-        elsewhere: StoreUrlGuard,
+        data: DirectoryArgs,
     },
 
     /// Verify the counts of all jobs from their records alone
@@ -134,10 +131,7 @@ pub(crate) enum Command {
         file: PathBuf,
 
         #[command(flatten)]
-        data: DataArgs,
-
-        #[command(flatten)]
-        elsewhere: StoreUrlGuard,
+        data: DirectoryArgs,
     },
 
     /// Invite a worker, an operator or a viewer, and print the command for them; its token is shown only once

@@ -1,110 +1,33 @@
-//! The examples at the end of each command's help. A test parses each of them.
+//! The examples at the end of the help: of the program, then of its commands. A test parses each of them.
 
-use queens_runtime::help::Examples;
+pub(crate) const EXAMPLES: &str = "\
+queens-coordinator --data-dir jobs  # for workers on this machine
+queens-coordinator --http 127.0.0.1:8080  # with pages in a browser
+queens-coordinator --config coordinator.toml --check-config  # is it right?
 
-pub(crate) const EXAMPLES: [Examples; 13] = [
-    (
-        "",
-        [
-            ("queens-coordinator --data-dir jobs", "for workers on this machine"),
-            ("queens-coordinator --http 127.0.0.1:8080", "with pages in a browser"),
-            ("queens-coordinator --config coordinator.toml --check-config", "is it right?"),
-        ],
-    ),
-    (
-        "backup",
-        [
-            ("queens-coordinator backup monday.db", "of the usual directory"),
-            ("queens-coordinator backup monday.db --data-dir jobs", "of another"),
-            ("queens-coordinator backup a && queens-coordinator check a", "and prove it"),
-        ],
-    ),
-    (
-        "restore",
-        [
-            ("queens-coordinator restore monday.db --data-dir new", "a backup"),
-            ("queens-coordinator restore snapshots/jobs --data-dir jobs", "of a directory"),
-            ("queens-coordinator restore --store postgres://queens@db/queens", "a dump"),
-        ],
-    ),
-    (
-        "check",
-        [
-            ("queens-coordinator check --data-dir jobs", "while nobody uses it"),
-            ("queens-coordinator check monday.db", "a backup"),
-            ("queens-coordinator check --store postgres://queens@db/queens", "a database"),
-        ],
-    ),
-    (
-        "move",
-        [
-            ("queens-coordinator move --from jobs --to postgres://queens@db/queens", "there"),
-            ("queens-coordinator move --from postgres://queens@db/queens --to jobs", "back"),
-            ("queens-coordinator move --from jobs --to others", "to a new directory"),
-        ],
-    ),
-    (
-        "key",
-        [
-            ("queens-coordinator key --data-dir jobs", "as 'queens check --key' takes it"),
-            ("queens-coordinator key --pem > key.pem", "for OpenSSL"),
-            ("queens-coordinator key --new --data-dir releases", "a key to sign releases"),
-        ],
-    ),
-    (
-        "sign",
-        [
-            ("queens-coordinator sign SHA256SUMS", "makes SHA256SUMS.sig"),
-            ("queens-coordinator sign SHA256SUMS --data-dir releases", "by another key"),
-            ("sha256sum *.gz > SUMS && queens-coordinator sign SUMS", "all of it"),
-        ],
-    ),
-    (
-        "export",
-        [
-            ("queens-coordinator export 3 q20.certificate", "the proof of job 3"),
-            ("queens-coordinator export 3 q20.certificate --data-dir jobs", "elsewhere"),
-            ("queens-coordinator export 3 q && queens check q", "and check it"),
-        ],
-    ),
-    (
-        "invite",
-        [
-            ("queens-coordinator invite --role worker --uses 50", "fifty workers"),
-            ("queens-coordinator invite --role operator --name alice", "who may submit jobs"),
-            ("queens-coordinator invite --role viewer --expires 30d", "who may look, for now"),
-        ],
-    ),
-    (
-        "invitations",
-        [
-            ("queens-coordinator invitations", "of the usual directory"),
-            ("queens-coordinator invitations --data-dir jobs", "of another"),
-            ("queens-coordinator invitations --store postgres://queens@db/queens", "there"),
-        ],
-    ),
-    (
-        "revoke",
-        [
-            ("queens-coordinator revoke 3", "number 3 of 'invitations'"),
-            ("queens-coordinator revoke 3 --data-dir jobs", "of another directory"),
-            ("queens-coordinator revoke 3 --store postgres://queens@db/queens", "a database"),
-        ],
-    ),
-    (
-        "certs",
-        [
-            ("queens-coordinator certs keys --host count.example.org", "by its name"),
-            ("queens-coordinator certs keys --host localhost --host 192.0.2.7", "by several"),
-            ("queens-coordinator certs keys --client carol", "for somebody to invite"),
-        ],
-    ),
-    (
-        "recover",
-        [
-            ("queens-coordinator recover jobs saved", "the provable records of jobs"),
-            ("queens-coordinator recover broken.db saved", "of a backup"),
-            ("queens-coordinator recover a b && queens-coordinator check b", "and prove it"),
-        ],
-    ),
-];
+queens-coordinator backup monday.db  # of the usual directory
+queens-coordinator backup a && queens-coordinator check a  # and prove it
+queens-coordinator restore monday.db --data-dir new  # a backup
+queens-coordinator restore snapshots/jobs --data-dir jobs  # of a directory
+queens-coordinator restore --store postgres://queens@db/queens  # a dump
+queens-coordinator check monday.db  # a backup
+queens-coordinator check --store postgres://queens@db/queens  # a database
+queens-coordinator move --from jobs --to postgres://queens@db/queens  # there
+queens-coordinator move --from postgres://queens@db/queens --to jobs  # back
+queens-coordinator key --data-dir jobs  # as 'queens check --key' takes it
+queens-coordinator key --pem > key.pem  # for OpenSSL
+queens-coordinator key --new --data-dir releases  # a key to sign releases
+queens-coordinator sign SHA256SUMS  # makes SHA256SUMS.sig
+queens-coordinator export 3 q20.certificate  # the proof of job 3
+queens-coordinator export 3 q && queens check q  # and check it
+queens-coordinator invite --role worker --uses 50  # fifty workers
+queens-coordinator invite --role operator --name alice  # who may submit jobs
+queens-coordinator invite --role viewer --expires 30d  # who may look, for now
+queens-coordinator invitations  # of the usual directory
+queens-coordinator revoke 3  # number 3 of 'invitations'
+queens-coordinator certs keys --host count.example.org  # by its name
+queens-coordinator certs keys --host localhost --host 192.0.2.7  # by several
+queens-coordinator certs keys --client carol  # for somebody to invite
+queens-coordinator recover jobs saved  # the provable records of jobs
+queens-coordinator recover broken.db saved  # of a backup
+queens-coordinator recover a b && queens-coordinator check b  # and prove it";

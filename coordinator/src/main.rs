@@ -45,17 +45,15 @@ fn run(args: &Args) -> anyhow::Result<()> {
             print(CONFIG_OK)
         }
         None => serve(&args.serve),
-        Some(Command::Backup { file, data, elsewhere }) => {
-            elsewhere.refuse("'pg_dump --schema=queens' copies them")?;
-            make_backup(data, file)
+        Some(Command::Backup { file, data }) => {
+            make_backup(data.dir("'pg_dump --schema=queens' copies them")?, file)
         }
         Some(Command::Check { path, data, store }) => check(&store.audit(&data.data_dir, path.as_deref())?),
         Some(Command::Move(args)) => move_jobs(args),
         Some(Command::Key { pem, new, from, data }) => show_key(&data.data_dir, *pem, *new, from.as_deref()),
         Some(Command::Sign { file, data }) => sign(&data.data_dir, file),
-        Some(Command::Export { job, file, data, elsewhere }) => {
-            elsewhere.refuse("'queens export' asks the coordinator")?;
-            export_job(data, *job, file)
+        Some(Command::Export { job, file, data }) => {
+            export_job(data.dir("'queens export' asks the coordinator")?, *job, file)
         }
         Some(Command::Restore(args)) => restore_copy(args),
         Some(Command::Recover { damaged, new_dir, reach }) => recover(&reach.location(damaged)?, new_dir),

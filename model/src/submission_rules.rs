@@ -128,9 +128,9 @@ mod tests {
                 price.as_deref().map(|price| expected.is_some_and(|expected| price.starts_with(expected)));
             assert_eq!(is_so, expected.map(|_| true), "n = {n} by {method}: {price:?}");
         }
-        let both = price_of_jobs(&[size(26), size(27)], "26..27", &[Method::Search]);
+        let both = price_of_jobs(&[size(26), size(27)], "26-27", &[Method::Search]);
         assert!(
-            both.is_some_and(|both| both.starts_with("n = 26..27 take some 24 core-years by search even if"))
+            both.is_some_and(|both| both.starts_with("n = 26-27 take some 24 core-years by search even if"))
         );
         let either = price_of_jobs(&[size(26)], "26", &Method::ALL);
         let expected = "n = 26 takes some 2.2 core-years by search or 190 core-days by halves even if";

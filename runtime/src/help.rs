@@ -20,16 +20,13 @@ pub trait Program: Parser {
     /// Its commands in groups, in the order of the help; empty for one plain list.
     const GROUPS: &'static [Group] = &[];
 
-    /// Three examples of the program and of each of its commands.
-    const EXAMPLES: &'static [Examples];
+    /// Examples, one per line, each with its explanation after `  # `. Those before the first empty line are of the
+    /// program as a whole, each of the others of the command that it calls.
+    const EXAMPLES: &'static str;
 }
 
 /// A heading, and its commands.
 pub type Group = (&'static str, &'static [&'static str]);
-
-/// A command, and its examples with their explanations. "" stands for the program itself, "workers drain" for a nested
-/// command.
-pub type Examples = (&'static str, [(&'static str, &'static str); 3]);
 
 /// Returns the command line of a program with its complete help.
 pub(crate) fn command<P: Program>() -> Command {
@@ -41,16 +38,27 @@ pub(crate) fn command<P: Program>() -> Command {
     command.help_template(template)
 }
 
-fn with_examples(command: Command, path: &str, all: &'static [Examples]) -> Command {
-    let own = all.iter().find(|(of, _)| *of == path);
-    let command = match own {
-        Some((_, lines)) => command.after_help(examples(lines)),
-        None => command,
-    };
-    command.mut_subcommands(|below| {
+fn with_examples(command: Command, path: &str, all: &'static str) -> Command {
+    let text = examples(&examples_of(&command, path, all));
+    command.after_help(text).mut_subcommands(|below| {
         let path = format!("{path} {}", below.get_name());
         with_examples(below, path.trim_start(), all)
     })
+}
+
+/// Returns the examples of the command at `path`, and their explanations. "" is the path of the program itself, "workers
+/// drain" that of a nested command.
+fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'static str, &'static str)> {
+    let (of_program, of_commands) = all.split_once("\n\n").unwrap_or((all, ""));
+    let lines = if path.is_empty() { of_program } else { of_commands };
+    let is_of_command = |line: &&str| {
+        let called = line.split_once(' ').map_or("", |(_program, called)| called);
+        let rest = called.strip_prefix(path).filter(|rest| rest.starts_with(' '));
+        let next = rest.and_then(|rest| rest.split_whitespace().next());
+        next.is_some_and(|next| command.find_subcommand(next).is_none())
+    };
+    let lines = lines.lines().filter(|line| path.is_empty() || is_of_command(line));
+    lines.map(|line| line.split_once("  # ").unwrap_or((line, ""))).collect()
 }
 
 /// Formats examples for the end of the help.
@@ -120,21 +128,8 @@ pub(crate) fn short<P: Program>() -> String {
 /// Returns the faults in a program's examples and groups, one per line. Tests assert that there are none.
 #[must_use]
 pub fn faults<P: Program>() -> Vec<String> {
-    let mut paths = Vec::new();
-    walk(&P::command(), "", &mut paths);
-    let mut faults = Vec::new();
-    for path in &paths {
-        let Some((_, lines)) = P::EXAMPLES.iter().find(|(of, _)| of == path) else {
-            faults.push(format!("'{path}' has no example"));
-            continue;
-        };
-        faults.extend(lines.iter().filter_map(|(line, _)| fault::<P>(path, line)));
-        let text = clap::builder::StyledStr::from(examples(lines)).to_string();
-        let long = text.lines().filter(|line| line.chars().count() > LINE);
-        faults.extend(long.map(|line| format!("longer than 80 characters: {line}")));
-    }
-    let strange = P::EXAMPLES.iter().filter(|(of, _)| !paths.iter().any(|path| path == of));
-    faults.extend(strange.map(|(of, _)| format!("examples of '{of}', which is no command")));
+    let mut faults: Vec<String> = P::EXAMPLES.lines().filter_map(fault::<P>).collect();
+    find_faults(&P::command(), "", P::EXAMPLES, &mut faults);
     let all = P::command();
     let commands = all.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
     for name in commands.chain(["help"]).filter(|_| !P::GROUPS.is_empty()) {
@@ -156,22 +151,30 @@ pub fn faults<P: Program>() -> Vec<String> {
     faults
 }
 
-/// Collects the paths of all visible commands.
-fn walk(command: &Command, path: &str, paths: &mut Vec<String>) {
-    paths.push(path.to_owned());
+/// Collects the faults in the examples of all visible commands below `path`.
+fn find_faults(command: &Command, path: &str, all: &'static str, faults: &mut Vec<String>) {
+    let lines = examples_of(command, path, all);
+    if lines.is_empty() {
+        faults.push(format!("'{path}' has no example"));
+    }
+    let text = clap::builder::StyledStr::from(examples(&lines)).to_string();
+    let long = text.lines().filter(|line| line.chars().count() > LINE);
+    faults.extend(long.map(|line| format!("longer than 80 characters: {line}")));
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        walk(below, format!("{path} {}", below.get_name()).trim_start(), paths);
+        find_faults(below, format!("{path} {}", below.get_name()).trim_start(), all, faults);
     }
 }
 
-/// Returns the fault of an example: it does not call the program or the command, or the program refuses it.
-fn fault<P: Program>(path: &str, line: &str) -> Option<String> {
-    let name = P::command().get_name().to_owned();
-    let words = words(line).into_iter().skip_while(|word| *word != name);
+/// Returns the fault of an example: it does not begin with the program, the program refuses it, or it says nothing.
+fn fault<P: Program>(line: &str) -> Option<String> {
+    let Some((line, _)) = line.split_once("  # ") else {
+        return Some(line).filter(|line| !line.is_empty()).map(|line| format!("no explanation: {line}"));
+    };
     // Up to a pipe, a redirection or the next command.
-    let words: Vec<String> = words.take_while(|word| !["|", ">", "&&"].contains(&word.as_str())).collect();
-    if words.is_empty() || !words.join(" ").starts_with(format!("{name} {path}").trim_end()) {
-        return Some(format!("an example of '{path}' that does not call it: {line}"));
+    let words: Vec<String> =
+        words(line).into_iter().take_while(|word| !["|", ">", "&&"].contains(&word.as_str())).collect();
+    if words.first().map(String::as_str) != Some(P::command().get_name()) {
+        return Some(format!("does not begin with the program: {line}"));
     }
     P::try_parse_from(words).err().map(|error| format!("{line}: {error}"))
 }

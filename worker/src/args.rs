@@ -7,7 +7,7 @@ use clap::Parser;
 use queens_counting::Duty;
 use queens_model::{ListenAddress, Name};
 use queens_proto::client::endpoint;
-use queens_runtime::help::{Examples, Program};
+use queens_runtime::help::Program;
 use queens_runtime::{CONNECTION, CredentialsArgs, VERSION, default_threads, threads, version_in_full};
 use queens_service::ConfigArgs;
 use queens_service::logs::LogArgs;
@@ -60,14 +60,10 @@ pub(crate) struct Args {
 }
 
 impl Program for Args {
-    const EXAMPLES: &'static [Examples] = &[(
-        "",
-        [
-            ("queens-worker", "for the coordinator on this machine"),
-            ("queens-worker --coordinator https://host:50051 --ca ca.pem", "for another"),
-            ("queens-worker --threads 4 --cpu 50", "on four processors, half of the time"),
-        ],
-    )];
+    const EXAMPLES: &'static str = "\
+queens-worker  # for the coordinator on this machine
+queens-worker --coordinator https://host:50051 --ca ca.pem  # for another
+queens-worker --threads 4 --cpu 50  # on four processors, half of the time";
 }
 
 /// Parses a percentage, with or without its sign.

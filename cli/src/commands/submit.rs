@@ -23,8 +23,8 @@ use crate::terms::TermsArgs;
 /// refuses one, the boards after it are not submitted, and a message names those that were.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
-    /// Size of the board, 0 to 32; or a range that includes both ends, such as 24..28
-    #[arg(value_name = "N|A..B", allow_negative_numbers = true)]
+    /// Size of the board, 0 to 32; or a range that includes both ends, such as 24-28
+    #[arg(value_name = "N|A-B", allow_negative_numbers = true)]
     boards: Boards,
 
     /// Priority of the job, from -1000 to 1000: higher ones go first, equal ones in the order of submission

@@ -15,6 +15,7 @@ use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
+use crate::boards::Boards;
 use crate::flags::WrongUsage;
 use crate::present::file::Target;
 use crate::present::table::{say_left_out, terminal_width};
@@ -31,13 +32,9 @@ const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
 /// boards. If a terminal is too narrow, some columns are left out, and a message names them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
-    /// The first board size
-    #[arg(long, value_name = "A", default_value = "1", allow_negative_numbers = true)]
-    from: BoardSize,
-
-    /// The last board size
-    #[arg(long, value_name = "B", default_value = "10", allow_negative_numbers = true)]
-    to: BoardSize,
+    /// Size of the board, 0 to 32; or a range that includes both ends
+    #[arg(value_name = "N|A-B", default_value = "1-10", allow_negative_numbers = true)]
+    boards: Boards,
 
     /// Method to compare; can be repeated or separated by commas [default: all]
     #[arg(long, value_delimiter = ',')]
@@ -106,10 +103,6 @@ enum Cell {
 
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
-    if args.from > args.to {
-        let (from, to) = (args.from, args.to);
-        return Err(WrongUsage(format!("there is no board size from {from} to {to}")).into());
-    }
     if let Some(path) = &args.plot
         && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg"))
         && path.as_os_str() != "-"
@@ -130,7 +123,7 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     let mut rows: Vec<Row> = Vec::new();
     // A closed pipe ends the table, but not the plot, which has a reader of its own.
     let mut is_read = !print_table || printer.begin()?;
-    for n in BoardSize::range(args.from.get(), args.to.get()) {
+    for n in args.boards.iter() {
         if !is_read && target.is_none() {
             return Ok(ExitCode::SUCCESS);
         }

@@ -11,7 +11,6 @@ use queens_store::sqlite::{RecoveredJob, backup};
 
 use super::audit_jobs::show;
 use super::invite::{InvitationStoreArgs, revoke_all};
-use super::store::DataArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
@@ -29,9 +28,9 @@ pub(crate) struct RestoreArgs {
 }
 
 /// Copies the database of a data directory to a file.
-pub(crate) fn make_backup(data: &DataArgs, file: &Path) -> anyhow::Result<()> {
-    let n_bytes = backup(&data.data_dir, file)?;
-    print(&format!("{n_bytes} bytes of '{}' are in '{}'", data.data_dir.display(), file.display()))
+pub(crate) fn make_backup(dir: &Path, file: &Path) -> anyhow::Result<()> {
+    let n_bytes = backup(dir, file)?;
+    print(&format!("{n_bytes} bytes of '{}' are in '{}'", dir.display(), file.display()))
 }
 
 /// Revokes the invitations of a copy, verifies the copy, and moves it into place.

@@ -8,15 +8,13 @@ use queens_runtime::{VERSION, print};
 use queens_store::sqlite::{export_to, note_exported};
 use tracing::warn;
 
-use super::store::DataArgs;
-
-pub(crate) fn export_job(data: &DataArgs, job: JobId, file: &Path) -> anyhow::Result<()> {
-    let exported = export_to(&data.data_dir, job, &Name::of_any(VERSION), file)?;
-    match note_exported(&data.data_dir, job) {
+pub(crate) fn export_job(dir: &Path, job: JobId, file: &Path) -> anyhow::Result<()> {
+    let exported = export_to(dir, job, &Name::of_any(VERSION), file)?;
+    match note_exported(dir, job) {
         Ok(()) => {}
         Err(StoreError::InUse(_)) => warn!(
             "the coordinator of '{}' does not know that job {job} is exported: 'queens export' tells it",
-            data.data_dir.display()
+            dir.display()
         ),
         Err(error) => warn!("it could not be noted that job {job} is exported: {error}"),
     }

@@ -17,21 +17,27 @@ pub(crate) struct DataArgs {
     pub(crate) data_dir: PathBuf,
 }
 
-/// Refuses a database for commands that work on directories only. Otherwise they could take outdated data in the
-/// directory for the jobs.
+/// The data directory for commands that work on directories only.
 #[derive(Debug, Args)]
-pub(crate) struct StoreUrlGuard {
+pub(crate) struct DirectoryArgs {
+    #[command(flatten)]
+    data: DataArgs,
+
     #[arg(long, env = "QUEENS_STORE", value_name = "URL", hide = true)]
     store: Option<String>,
 }
 
-impl StoreUrlGuard {
-    pub(crate) fn refuse(&self, instead: &str) -> anyhow::Result<()> {
+impl DirectoryArgs {
+    /// Returns the data directory.
+    ///
+    /// # Errors
+    /// If jobs are in a database: the directory may have outdated ones. `instead` says what to do.
+    pub(crate) fn dir(&self, instead: &str) -> anyhow::Result<&Path> {
         anyhow::ensure!(
             self.store.is_none(),
             "jobs are in a database, as --store or QUEENS_STORE says, and not in a directory: {instead}"
         );
-        Ok(())
+        Ok(&self.data.data_dir)
     }
 }
 

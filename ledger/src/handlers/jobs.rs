@@ -11,15 +11,44 @@ use crate::handlers::recounts;
 use crate::jobs::agreement::PassMismatch;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{Contradiction, RestoreError, restored};
-use crate::run::Run;
+use crate::ledger::Ledger;
+use crate::pace::Paces;
+use crate::run::{Run, Tokens};
 use crate::schedule::assign::assign;
 use crate::schedule::recall::preempt;
 use crate::state::State;
 use crate::store::draw::{Draw, Drawn, Recorded};
-use crate::store::{Phase, StoredJob};
+use crate::store::{Block, Phase, Stored, StoredJob};
+use crate::workers::worker_table::Suspicion;
+
+impl Ledger {
+    /// Restores a ledger from `stored`, without workers. Open jobs get new seeds: the stored state may be older than
+    /// one in which their seeds were published.
+    ///
+    /// A job that contradicts itself is set aside and does not affect the others.
+    ///
+    /// # Errors
+    /// If a job was made under another decomposition.
+    pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
+        let mut state = State::new(Tokens::of(run));
+        for (Block { name, party }, reason) in stored.blocked {
+            match party {
+                Some(party) => state.suspect(party, Suspicion { name, reason }),
+                None => state.block(&name),
+            };
+        }
+        let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
+        for job in stored.jobs {
+            restore(&mut state, job, run)?;
+        }
+        // The last coordinator may have recorded all of a job without marking it done.
+        ids.into_iter().for_each(|job| finish_if_complete(&mut state, job));
+        Ok(Self { state, paces: Paces::default() })
+    }
+}
 
 /// Restores a stored job.
-pub(crate) fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), RestoreError> {
+fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), RestoreError> {
     let mut job = restored(stored, run)?;
     let (id, terms) = (job.id(), job.entry().terms);
     if let Some(first) = terms.second_of {
@@ -56,45 +85,54 @@ pub(crate) fn want_plan(state: &mut State, id: JobId) {
     state.changes().want_plan(plan);
 }
 
-pub(crate) fn planned(state: &mut State, now: Duration, id: JobId, plan: Arc<Plan>) {
-    state.advance(now);
-    if state.jobs().get(id).is_none_or(|job| job.phase() != Phase::Planning) {
-        return;
-    }
-    let Some(choices) = state.change_job(id, |job| job.begin(plan)) else { return };
-    state.changes().change_entry(id);
-    state.changes().plan(id, choices);
-    finish_if_complete(state, id);
-    assign(state);
-    preempt(state);
-}
-
-/// Notes that a certificate of a job, and of its second pass, is exported: its verdicts are final. Returns whether the
-/// job is done, which a certificate requires.
-pub(crate) fn exported(state: &mut State, id: JobId) -> bool {
-    if state.jobs().get(id).is_none_or(|job| job.phase() != Phase::Done) {
-        return false;
-    }
-    let date_ms = state.date_ms();
-    for pass in state.jobs().passes(id) {
-        if state.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
-            state.change_job(pass, |job| job.note_exported(date_ms));
-            state.changes().change_entry(pass);
+impl Ledger {
+    /// Gives a job its plan. Does nothing if the job is not waiting for one.
+    pub fn planned(&mut self, now: Duration, id: JobId, plan: impl Into<Arc<Plan>>) {
+        let state = &mut self.state;
+        state.advance(now);
+        if state.jobs().get(id).is_none_or(|job| job.phase() != Phase::Planning) {
+            return;
         }
+        let Some(choices) = state.change_job(id, |job| job.begin(plan.into())) else { return };
+        state.changes().change_entry(id);
+        state.changes().plan(id, choices);
+        finish_if_complete(state, id);
+        assign(state);
+        preempt(state);
     }
-    true
-}
 
-pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Option<Recorded>) {
-    recounts::compared(state, comparison, recorded);
-    finish_if_complete(state, comparison.job);
-    assign(state);
-}
+    /// Notes that a certificate of a job is exported. Returns whether the job is done, which a certificate requires.
+    pub fn exported(&mut self, id: JobId) -> bool {
+        let state = &mut self.state;
+        if state.jobs().get(id).is_none_or(|job| job.phase() != Phase::Done) {
+            return false;
+        }
+        let date_ms = state.date_ms();
+        for pass in state.jobs().passes(id) {
+            if state.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
+                state.change_job(pass, |job| job.note_exported(date_ms));
+                state.changes().change_entry(pass);
+            }
+        }
+        true
+    }
 
-pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
-    recounts::drawn(state, draw, drawn);
-    finish_if_complete(state, draw.job);
-    assign(state);
+    /// Handles the answer to a [`Comparison`]: the record of exactly this span, if there is one. Only another party's
+    /// count confirms it.
+    pub fn compared(&mut self, comparison: &Comparison, recorded: Option<Recorded>) {
+        let state = &mut self.state;
+        recounts::compared(state, comparison, recorded);
+        finish_if_complete(state, comparison.job);
+        assign(state);
+    }
+
+    /// Handles the answer to a [`Draw`].
+    pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
+        let state = &mut self.state;
+        recounts::drawn(state, draw, drawn);
+        finish_if_complete(state, draw.job);
+        assign(state);
+    }
 }
 
 /// Ends a job whose subproblems are all recorded and that has nothing left to recount. If it has two passes, they end
@@ -142,11 +180,16 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
     }
 }
 
-/// Sets a job aside, because its stored state is invalid.
-pub(crate) fn set_aside(state: &mut State, id: JobId, damage: String) {
-    state.cancel_leases_of_job(id);
-    state.change_job(id, |job| job.set_aside(damage));
-    assign(state);
+impl Ledger {
+    /// Sets a job aside, because its stored state is invalid. Its workers get other jobs, and it is never written
+    /// again.
+    pub fn set_aside(&mut self, now: Duration, id: JobId, damage: String) {
+        let state = &mut self.state;
+        state.advance(now);
+        state.cancel_leases_of_job(id);
+        state.change_job(id, |job| job.set_aside(damage));
+        assign(state);
+    }
 }
 
 pub(crate) fn close(state: &mut State, id: JobId, phase: Phase) {

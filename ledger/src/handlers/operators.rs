@@ -11,6 +11,7 @@ use crate::handlers::jobs::{close, finish_if_complete};
 use crate::handlers::submissions::{NoSecondPass, TooManyJobs};
 use crate::handlers::{notices, recounts};
 use crate::jobs::job::Job;
+use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
 use crate::schedule::recall::{preempt, recall_what_is_in_the_way};
 use crate::state::State;
@@ -111,66 +112,83 @@ impl JobRefusal {
 #[error("there is no worker named '{0}'")]
 pub struct UnknownWorker(pub Name);
 
-pub(crate) fn pause(state: &mut State, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    state.advance(now);
-    for pass in change_open_job(state, id, Job::pause)? {
-        state.stop_counting(pass);
-        state.recall_all(&state.leases_of_job(pass));
-    }
-    Ok(())
-}
-
-pub(crate) fn resume(state: &mut State, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    state.advance(now);
-    for pass in change_open_job(state, id, Job::resume)? {
-        if state.workers().holding(pass).is_some() {
-            state.start_counting(pass);
+impl Ledger {
+    /// Pauses a job: its workers report the chunks in hand and get no more leases of it.
+    ///
+    /// # Errors
+    /// If there is no such job, or it has ended.
+    pub fn pause(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+        let state = &mut self.state;
+        state.advance(now);
+        for pass in change_open_job(state, id, Job::pause)? {
+            state.stop_counting(pass);
+            state.recall_all(&state.leases_of_job(pass));
         }
+        Ok(())
     }
-    let workers: Vec<WorkerId> = state.workers().iter().map(|(worker, _)| worker).collect();
-    for worker in workers {
-        state.change_worker(worker, Worker::forgive);
-    }
-    assign(state);
-    preempt(state);
-    Ok(())
-}
 
-pub(crate) fn set_priority(
-    state: &mut State,
-    now: Duration,
-    id: JobId,
-    priority: Priority,
-) -> Result<(), JobRefusal> {
-    state.advance(now);
-    for pass in change_open_job(state, id, |job| job.set_priority(priority))? {
-        let holders = state.workers().holding(pass).map(|holding| holding.holders().clone());
-        holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(state, worker));
+    /// Resumes a job, and has all workers retry its failed spans.
+    ///
+    /// # Errors
+    /// If there is no such job, or it has ended.
+    pub fn resume(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+        let state = &mut self.state;
+        state.advance(now);
+        for pass in change_open_job(state, id, Job::resume)? {
+            if state.workers().holding(pass).is_some() {
+                state.start_counting(pass);
+            }
+        }
+        let workers: Vec<WorkerId> = state.workers().iter().map(|(worker, _)| worker).collect();
+        for worker in workers {
+            state.change_worker(worker, Worker::forgive);
+        }
+        assign(state);
+        preempt(state);
+        Ok(())
     }
-    assign(state);
-    preempt(state);
-    Ok(())
-}
 
-pub(crate) fn cancel(state: &mut State, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-    state.advance(now);
-    let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
-    if matches!(job.phase(), Phase::Done | Phase::Damaged) {
-        return Err(JobRefusal::over(job));
-    }
-    let first = job.first_pass();
-    if job.is_open() {
-        // The second pass is useless without the first; the first stands without the second.
-        let passes = if first == id { state.jobs().passes(id) } else { vec![id] };
-        for pass in passes {
-            close(state, pass, Phase::Cancelled);
+    /// Sets the priority of a job. Workers of less urgent jobs move to it.
+    ///
+    /// # Errors
+    /// If there is no such job, or it has ended.
+    pub fn set_priority(&mut self, now: Duration, id: JobId, priority: Priority) -> Result<(), JobRefusal> {
+        let state = &mut self.state;
+        state.advance(now);
+        for pass in change_open_job(state, id, |job| job.set_priority(priority))? {
+            let holders = state.workers().holding(pass).map(|holding| holding.holders().clone());
+            holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(state, worker));
         }
-        if first != id {
-            state.change_job(first, |job| job.set_second(None));
-            finish_if_complete(state, first);
-        }
+        assign(state);
+        preempt(state);
+        Ok(())
     }
-    Ok(())
+
+    /// Cancels a job. Its records stay. Cancelling a cancelled job has no effect.
+    ///
+    /// # Errors
+    /// If there is no such job, or it is done.
+    pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
+        let state = &mut self.state;
+        state.advance(now);
+        let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+        if matches!(job.phase(), Phase::Done | Phase::Damaged) {
+            return Err(JobRefusal::over(job));
+        }
+        let first = job.first_pass();
+        if job.is_open() {
+            // The second pass is useless without the first; the first stands without the second.
+            let passes = if first == id { state.jobs().passes(id) } else { vec![id] };
+            for pass in passes {
+                close(state, pass, Phase::Cancelled);
+            }
+            if first != id {
+                state.change_job(first, |job| job.set_second(None));
+                finish_if_complete(state, first);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Changes a job and its other pass, if there is one. Returns the changed jobs.
@@ -192,60 +210,74 @@ fn change_open_job(
     Ok(passes)
 }
 
-pub(crate) fn drain(state: &mut State, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
-    state.advance(now);
-    let named = state.workers().named(name);
-    for &worker in &named {
-        state.change_worker(worker, Worker::drain);
-        state.recall_all(&state.leases_of(worker));
-        state.changes().send(worker, ToWorker::Drain);
-    }
-    if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
-}
-
-pub(crate) fn block(state: &mut State, now: Duration, name: &Name) -> usize {
-    state.advance(now);
-    let named = state.workers().named(name);
-    if state.block(name) {
-        state.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
+impl Ledger {
+    /// Sends all workers of a name home, and returns how many there are. Others of the name may come later.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn drain(&mut self, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
+        let state = &mut self.state;
+        state.advance(now);
+        let named = state.workers().named(name);
         for &worker in &named {
-            state.forget_failures_of(worker);
+            state.change_worker(worker, Worker::drain);
             state.recall_all(&state.leases_of(worker));
-            state.changes().send(worker, notices::blocked(name));
+            state.changes().send(worker, ToWorker::Drain);
         }
-        assign(state);
+        if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
     }
-    named.len()
-}
 
-/// Lifts an operator's block of a name, and the suspicion against each party that the name refers to.
-pub(crate) fn unblock(state: &mut State, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
-    state.advance(now);
-    let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();
-    let was_blocked = state.unblock(name);
-    if was_blocked {
-        state.changes().block(Block { name: name.clone(), party: None }, None);
-    }
-    let suspects = state.workers().suspects_of(name);
-    for &party in &suspects {
-        workers.extend(state.workers().of_party(party).into_iter().flatten());
-        if let Some(Suspicion { name, .. }) = state.clear(party) {
-            state.changes().block(Block { name, party: Some(party) }, None);
+    /// Gives no leases to workers of a name, now and later. Returns how many there are now.
+    pub fn block(&mut self, now: Duration, name: &Name) -> usize {
+        let state = &mut self.state;
+        state.advance(now);
+        let named = state.workers().named(name);
+        if state.block(name) {
+            state.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
+            for &worker in &named {
+                state.forget_failures_of(worker);
+                state.recall_all(&state.leases_of(worker));
+                state.changes().send(worker, notices::blocked(name));
+            }
+            assign(state);
         }
+        named.len()
     }
-    if !suspects.is_empty() {
-        recounts::clear(state);
-    }
-    if was_blocked || !suspects.is_empty() {
-        for &worker in &workers {
-            let of_worker = state.workers().get(worker).filter(|worker| !worker.is_blocked());
-            if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
-                state.changes().send(worker, notice);
+
+    /// Lifts a block, and returns how many workers it had blocked. This also clears parties that have lost a dispute by
+    /// this name or have a worker of this name. A name that is a party's identifier clears that party.
+    ///
+    /// # Errors
+    /// If there is none, and the name is not blocked.
+    pub fn unblock(&mut self, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
+        let state = &mut self.state;
+        state.advance(now);
+        let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();
+        let was_blocked = state.unblock(name);
+        if was_blocked {
+            state.changes().block(Block { name: name.clone(), party: None }, None);
+        }
+        let suspects = state.workers().suspects_of(name);
+        for &party in &suspects {
+            workers.extend(state.workers().of_party(party).into_iter().flatten());
+            if let Some(Suspicion { name, .. }) = state.clear(party) {
+                state.changes().block(Block { name, party: Some(party) }, None);
             }
         }
-        assign(state);
-    } else if workers.is_empty() {
-        return Err(UnknownWorker(name.clone()));
+        if !suspects.is_empty() {
+            recounts::clear(state);
+        }
+        if was_blocked || !suspects.is_empty() {
+            for &worker in &workers {
+                let of_worker = state.workers().get(worker).filter(|worker| !worker.is_blocked());
+                if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
+                    state.changes().send(worker, notice);
+                }
+            }
+            assign(state);
+        } else if workers.is_empty() {
+            return Err(UnknownWorker(name.clone()));
+        }
+        Ok(workers.len())
     }
-    Ok(workers.len())
 }

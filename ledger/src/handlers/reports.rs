@@ -13,6 +13,7 @@ use crate::handlers::recounts;
 use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::leases::live_lease::LiveLease;
+use crate::ledger::Ledger;
 use crate::records::can_be_recorded;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
@@ -37,43 +38,53 @@ pub enum SpanOutcome {
     Unleased,
 }
 
-pub(crate) fn report(
-    state: &mut State,
-    now: Duration,
-    worker: WorkerId,
-    report: &Report,
-) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
-    state.advance(now);
-    let known = state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
-    let (source, was_stuck, interval) = (known.source().clone(), known.is_stuck(), known.interval().get());
-    if was_stuck && !report.deltas.is_empty() {
-        state.change_worker(worker, |worker| worker.set_stuck(false));
-    }
-    report.deltas.iter().try_for_each(|delta| check(state, delta))?;
-    let outcomes: Vec<SpanOutcome> =
-        report.deltas.iter().map(|delta| record(state, (worker, interval), delta, &source)).collect();
-    if outcomes.iter().any(|it| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain)) {
-        state.change_worker(worker, |worker| worker.forgive());
-    }
-    for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
-        let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans().is_empty();
-        if state.leases().get(id).is_some_and(is_over) {
-            state.end_lease(id);
+impl Ledger {
+    /// Handles a worker's report. A report is acknowledged whatever the outcome of its spans; an empty one is not.
+    ///
+    /// # Errors
+    /// If it is invalid; then nothing of it is recorded.
+    pub fn report(
+        &mut self,
+        now: Duration,
+        worker: WorkerId,
+        report: &Report,
+    ) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
+        let state = &mut self.state;
+        state.advance(now);
+        let known = state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
+        let (source, was_stuck, interval) =
+            (known.source().clone(), known.is_stuck(), known.interval().get());
+        if was_stuck && !report.deltas.is_empty() {
+            state.change_worker(worker, |worker| worker.set_stuck(false));
         }
+        report.deltas.iter().try_for_each(|delta| check(state, delta))?;
+        let outcomes: Vec<SpanOutcome> =
+            report.deltas.iter().map(|delta| record(state, (worker, interval), delta, &source)).collect();
+        if outcomes.iter().any(|it| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain)) {
+            state.change_worker(worker, |worker| worker.forgive());
+        }
+        for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
+            let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans().is_empty();
+            if state.leases().get(id).is_some_and(is_over) {
+                state.end_lease(id);
+            }
+        }
+        for &id in &report.finished {
+            finish(state, worker, id);
+        }
+        if !report.is_empty() {
+            state.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+        }
+        tell_interval(state, worker);
+        let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
+        let touched: BTreeSet<JobId> = touched
+            .into_iter()
+            .filter_map(|identity| Some(state.jobs().identified(identity)?.id()))
+            .collect();
+        touched.into_iter().for_each(|job| finish_if_complete(state, job));
+        assign(state);
+        Ok(outcomes)
     }
-    for &id in &report.finished {
-        finish(state, worker, id);
-    }
-    if !report.is_empty() {
-        state.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
-    }
-    tell_interval(state, worker);
-    let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
-    let touched: BTreeSet<JobId> =
-        touched.into_iter().filter_map(|identity| Some(state.jobs().identified(identity)?.id())).collect();
-    touched.into_iter().for_each(|job| finish_if_complete(state, job));
-    assign(state);
-    Ok(outcomes)
 }
 
 fn check(state: &State, delta: &Delta) -> Result<(), WorkerRefusal> {

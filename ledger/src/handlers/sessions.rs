@@ -9,6 +9,7 @@ use crate::handlers::notices;
 use crate::handlers::worker_refusal::{KEPT_FOR_OTHERS, MOST_THREADS_IN_ALL, WorkerRefusal};
 use crate::jobs::job::Job;
 use crate::leases::live_lease::LiveLease;
+use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
 use crate::schedule::recall::recall_what_is_in_the_way;
@@ -16,34 +17,36 @@ use crate::spans::SpanSet;
 use crate::state::State;
 use crate::workers::worker::Worker;
 
-pub(crate) fn connect(
-    state: &mut State,
-    now: Duration,
-    hello: Hello,
-    party: Party,
-) -> Result<(), WorkerRefusal> {
-    check(state, &hello, party)?;
-    state.advance(now);
-    let id = hello.worker;
-    // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
-    let known = state.take_out(id);
-    let worker = Worker::new(&hello, party, known.as_ref(), state.now());
-    let is_draining = worker.is_draining();
-    state.add_worker(id, worker);
-    for held in hello.held {
-        adopt(state, id, held);
+impl Ledger {
+    /// Opens a session for a worker of a party. It keeps those of its leases that nobody else has taken over.
+    ///
+    /// # Errors
+    /// If the worker can't be used here.
+    pub fn connect(&mut self, now: Duration, hello: Hello, party: Party) -> Result<(), WorkerRefusal> {
+        let state = &mut self.state;
+        check(state, &hello, party)?;
+        state.advance(now);
+        let id = hello.worker;
+        // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
+        let known = state.take_out(id);
+        let worker = Worker::new(&hello, party, known.as_ref(), state.now());
+        let is_draining = worker.is_draining();
+        state.add_worker(id, worker);
+        for held in hello.held {
+            adopt(state, id, held);
+        }
+        recall_what_is_in_the_way(state, id);
+        let of_block = state.workers().get(id).and_then(|worker| notices::of_block(state.workers(), worker));
+        if let Some(notice) = of_block {
+            state.changes().send(id, notice);
+        }
+        if is_draining {
+            state.changes().send(id, ToWorker::Drain);
+        }
+        tell_interval(state, id);
+        assign(state);
+        Ok(())
     }
-    recall_what_is_in_the_way(state, id);
-    let of_block = state.workers().get(id).and_then(|worker| notices::of_block(state.workers(), worker));
-    if let Some(notice) = of_block {
-        state.changes().send(id, notice);
-    }
-    if is_draining {
-        state.changes().send(id, ToWorker::Drain);
-    }
-    tell_interval(state, id);
-    assign(state);
-    Ok(())
 }
 
 fn check(state: &State, hello: &Hello, party: Party) -> Result<(), WorkerRefusal> {
@@ -133,17 +136,21 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Span
     spans.iter().copied().filter(is_there).collect()
 }
 
-/// Notes that a worker's connection is lost. It keeps its leases for a while, in case it comes back.
-pub(crate) fn disconnect(state: &mut State, now: Duration, worker: WorkerId) {
-    state.advance(now);
-    state.disconnect(worker);
-}
+impl Ledger {
+    /// Notes that a worker's connection is lost. It keeps its leases for a while, in case it comes back.
+    pub fn disconnect(&mut self, now: Duration, worker: WorkerId) {
+        let state = &mut self.state;
+        state.advance(now);
+        state.disconnect(worker);
+    }
 
-/// Removes a worker that has left for good.
-pub(crate) fn goodbye(state: &mut State, now: Duration, worker: WorkerId) {
-    state.advance(now);
-    state.give_up(worker);
-    assign(state);
+    /// Removes a worker that has left for good.
+    pub fn goodbye(&mut self, now: Duration, worker: WorkerId) {
+        let state = &mut self.state;
+        state.advance(now);
+        state.give_up(worker);
+        assign(state);
+    }
 }
 
 /// Gives up workers that have been silent for too long.

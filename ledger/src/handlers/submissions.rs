@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::handlers::jobs::want_plan;
 use crate::jobs::job::Job;
+use crate::ledger::Ledger;
 use crate::state::State;
 use crate::store::JobEntry;
 
@@ -85,24 +86,30 @@ pub(crate) fn check_second(
     }
 }
 
-/// Submits a job. `seed` is drawn at random.
-pub(crate) fn submit(
-    state: &mut State,
-    asked: &Submission,
-    seed: u128,
-    created_ms: u64,
-) -> Result<JobId, SubmissionRefusal> {
-    check(state, asked)?;
-    let id = next_id(state);
-    let &Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: _ } =
-        asked;
-    let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(state), recount_by.is_some()));
-    let terms = Terms { part_range, recount, recount_by, seed, ..Terms::default() };
-    add(state, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
-    if let Some(method) = second_pass {
-        add_second(state, id, method, created_ms);
+impl Ledger {
+    /// Submits a job. `seed` is drawn at random, and `created_ms` is the time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// If there are too many jobs, or the submission is invalid.
+    pub fn submit(
+        &mut self,
+        asked: &Submission,
+        seed: u128,
+        created_ms: u64,
+    ) -> Result<JobId, SubmissionRefusal> {
+        let state = &mut self.state;
+        check(state, asked)?;
+        let id = next_id(state);
+        let &Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: _ } =
+            asked;
+        let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(state), recount_by.is_some()));
+        let terms = Terms { part_range, recount, recount_by, seed, ..Terms::default() };
+        add(state, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
+        if let Some(method) = second_pass {
+            add_second(state, id, method, created_ms);
+        }
+        Ok(id)
     }
-    Ok(id)
 }
 
 /// Returns the number of parties with workers that may get work.

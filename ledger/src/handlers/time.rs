@@ -1,4 +1,4 @@
-//! Handles the passing of time.
+//! Lets time pass.
 
 use std::time::Duration;
 
@@ -6,23 +6,28 @@ use queens_model::WorkerId;
 
 use crate::handlers::recounts::draw;
 use crate::handlers::sessions::give_up_silent;
+use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::hurry_for_tails;
 use crate::schedule::overdue::take_back_overdue;
 use crate::schedule::recall::preempt;
 use crate::schedule::tails::share_tails;
-use crate::state::State;
 
-/// Returns the workers that were given up.
-pub(crate) fn tick(state: &mut State, now: Duration) -> Vec<WorkerId> {
-    state.advance(now);
-    let silent = give_up_silent(state);
-    state.forget_old();
-    take_back_overdue(state);
-    draw(state);
-    assign(state);
-    preempt(state);
-    hurry_for_tails(state);
-    share_tails(state);
-    silent
+impl Ledger {
+    /// Lets time pass: gives up silent workers, moves tails of running leases to idle threads, and threads to more
+    /// urgent jobs. Returns the workers that were given up, whose sessions are useless now.
+    pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
+        let state = &mut self.state;
+        state.advance(now);
+        let silent = give_up_silent(state);
+        state.forget_old();
+        take_back_overdue(state);
+        draw(state);
+        assign(state);
+        preempt(state);
+        hurry_for_tails(state);
+        share_tails(state);
+        self.paces.measure(&self.state);
+        silent
+    }
 }

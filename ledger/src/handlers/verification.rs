@@ -9,57 +9,64 @@ use crate::handlers::operators::{JobRefusal, Verification};
 use crate::handlers::recounts;
 use crate::handlers::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
 use crate::jobs::job::Job;
+use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
-use crate::state::State;
 use crate::store::Phase;
 
-/// Raises the verification terms of a job. A job that was done is open again until it is verified.
-pub(crate) fn verify_more(
-    state: &mut State,
-    now: Duration,
-    id: JobId,
-    more: Verification,
-    created_ms: u64,
-) -> Result<(), JobRefusal> {
-    state.advance(now);
-    let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
-    let terms = job.entry().terms;
-    if matches!(job.phase(), Phase::Cancelled | Phase::Damaged) {
-        return Err(JobRefusal::over(job));
-    }
-    if let Some(first) = terms.second_of {
-        return Err(JobRefusal::IsSecond { job: id, first });
-    }
-    if let Some(method) = more.second_pass {
-        check_second(job.method(), method, terms.part_range)?;
-        // A damaged second pass never ends, so another one replaces it.
-        if let Some(second) = job.second().filter(|&second| !state.jobs().is_damaged(second)) {
-            return Err(JobRefusal::HasSecond { job: id, second });
+impl Ledger {
+    /// Has more of a job verified. A job that was done is open again until then; `created_ms` is the time in
+    /// milliseconds since 1970.
+    ///
+    /// # Errors
+    /// If there is no such job, or it is cancelled, or can't be verified like this.
+    pub fn verify_more(
+        &mut self,
+        now: Duration,
+        id: JobId,
+        more: Verification,
+        created_ms: u64,
+    ) -> Result<(), JobRefusal> {
+        let state = &mut self.state;
+        state.advance(now);
+        let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+        let terms = job.entry().terms;
+        if matches!(job.phase(), Phase::Cancelled | Phase::Damaged) {
+            return Err(JobRefusal::over(job));
         }
-        if state.jobs().n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {
-            return Err(TooManyJobs.into());
+        if let Some(first) = terms.second_of {
+            return Err(JobRefusal::IsSecond { job: id, first });
         }
-    }
-    if more.recount_by.is_some() && more.recount_by != terms.recount_by {
-        for pass in state.jobs().passes(id) {
-            state.change_job(pass, |job| job.set_recount_by(more.recount_by));
-            state.changes().change_entry(pass);
-            recounts::look_again(state, pass);
+        if let Some(method) = more.second_pass {
+            check_second(job.method(), method, terms.part_range)?;
+            // A damaged second pass never ends, so another one replaces it.
+            if let Some(second) = job.second().filter(|&second| !state.jobs().is_damaged(second)) {
+                return Err(JobRefusal::HasSecond { job: id, second });
+            }
+            if state.jobs().n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {
+                return Err(TooManyJobs.into());
+            }
         }
-    }
-    if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
-        state.change_job(id, |job| job.raise_recount(share));
-        recounts::look_again(state, id);
-    }
-    if let Some(method) = more.second_pass {
-        if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
-            state.change_job(id, Job::reopen);
+        if more.recount_by.is_some() && more.recount_by != terms.recount_by {
+            for pass in state.jobs().passes(id) {
+                state.change_job(pass, |job| job.set_recount_by(more.recount_by));
+                state.changes().change_entry(pass);
+                recounts::look_again(state, pass);
+            }
         }
-        add_second(state, id, method, created_ms);
+        if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
+            state.change_job(id, |job| job.raise_recount(share));
+            recounts::look_again(state, id);
+        }
+        if let Some(method) = more.second_pass {
+            if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
+                state.change_job(id, Job::reopen);
+            }
+            add_second(state, id, method, created_ms);
+        }
+        state.changes().change_entry(id);
+        // The request may need no new work.
+        finish_if_complete(state, id);
+        assign(state);
+        Ok(())
     }
-    state.changes().change_entry(id);
-    // The request may need no new work.
-    finish_if_complete(state, id);
-    assign(state);
-    Ok(())
 }

@@ -220,7 +220,7 @@ fn completions_of_given_queens_are_counted() {
 
 #[test]
 fn methods_agree_in_the_table() {
-    let table: Value = serde_json::from_str(&answer("table --from 0 --to 9 --format json")).expect("JSON");
+    let table: Value = serde_json::from_str(&answer("table 0-9 --format json")).expect("JSON");
     let rows = table.as_array().expect("an array");
     assert_eq!(rows.len(), 10);
     let methods = ["permutations", "backtracking", "propagation", "bitcode", "bitmask", "kernel", "halves"];
@@ -237,12 +237,12 @@ fn methods_agree_in_the_table() {
 
 #[test]
 fn tables_have_a_column_for_each_method_asked_for() {
-    let csv = answer("table --from 7 --to 8 --method bitmask,kernel --method bitmask --format csv");
+    let csv = answer("table 7-8 --method bitmask,kernel --method bitmask --format csv");
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines[0], ["n", "solutions", "fundamental", "bitmask_seconds", "kernel_seconds"]);
     assert_eq!((&lines[1][..3], &lines[2][..3]), (&["7", "40", "6"][..], &["8", "92", "12"][..]));
     assert!(lines[1..].iter().all(|line| line[3..].iter().all(|s| s.parse::<f64>().is_ok())), "{csv}");
-    let text = answer("table --from 8 --to 8 --method backtracking");
+    let text = answer("table 8 --method backtracking");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0], ["n", "solutions", "fundamental", "backtracking"]);
     assert_eq!(lines[1][..3], ["8", "92", "12"]);
@@ -250,21 +250,18 @@ fn tables_have_a_column_for_each_method_asked_for() {
 
 #[test]
 fn a_method_that_takes_too_long_is_given_up() {
-    let outcome = outcome(
-        "table --from 16 --to 18 --method permutations --method kernel --time-limit 0.05 --format csv",
-    );
+    let outcome = outcome("table 16-18 --method permutations --method kernel --time-limit 0.05 --format csv");
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let first = outcome.stdout.lines().nth(1).expect("a row");
     assert_eq!(first.split(',').nth(3), Some(""), "16! permutations take hours: {outcome:?}");
     // No method comes near to its end, and each stops early.
     let slow = "backtracking,propagation,bitmask,kernel";
-    let outcome =
-        run(queens(["table", "--from", "24", "--to", "30", "--method", slow, "--time-limit", "0.1"]));
+    let outcome = run(queens(["table", "24-30", "--method", slow, "--time-limit", "0.1"]));
     let rows: Vec<Vec<&str>> = outcome.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[1..], [["24", "-", "-", ">", "0.1", ">", "0.1", ">", "0.1", ">", "0.1"]], "{outcome:?}");
     assert!(outcome.stderr.contains("no method is left for n = 25"), "{outcome:?}");
     // Bitcode has no such board, so it needs no confirmation.
-    let outcome = run(queens(["table", "--from", "14", "--to", "14", "--method", "bitcode"]));
+    let outcome = run(queens(["table", "14", "--method", "bitcode"]));
     assert!(outcome.stderr.contains("no method is left for n = 14"), "{outcome:?}");
 }
 
@@ -307,8 +304,8 @@ fn wrong_usage_names_what_is_wrong() {
         (&["count", "8", "--given", "8:0"], &["8:0", "below n = 8"]),
         (&["count", "8", "--given", "0:0", "--data-dir", "x"], &["--given", "--data-dir"]),
         (&["count", "8", "--given", "0:0", "--coordinator", "http://h:1"], &["--given", "--coordinator"]),
-        (&["table", "--from", "9", "--to", "8"], &["from 9 to 8"]),
-        (&["table", "--to", "33"], &["'33'", "0 to 32"]),
+        (&["table", "9-8"], &["'9-8'", "the smaller first"]),
+        (&["table", "33"], &["'33'", "0 to 32"]),
         (&["table", "--method", "abacus"], &["'abacus'", "permutations"]),
         (&["table", "--plot", "x.png"], &["'x.png'", ".svg"]),
         (&["render", "8", "--vector", "1 3 0 2"], &["--vector"]),
@@ -325,9 +322,9 @@ fn wrong_usage_names_what_is_wrong() {
         (&["render", "8", "-o", "x.txt", "--theme", "dark"], &["--theme", "pictures"]),
         (&["render", "8", "-o", "x.png", "--caption", "a"], &["caption", "SVG"]),
         (&["render", "8", "-o", "x.svg", "--caption", "a\nb"], &["--caption", "200 visible characters"]),
-        (&["submit", "28..24"], &["'28..24'", "the smaller first", "24..28"]),
-        (&["submit", "16..17", "--parts", "0..3"], &["--parts", "16 to 17", "each by itself"]),
-        (&["submit", "26..28"], &["n = 26 to 28", "core-years", "--yes"]),
+        (&["submit", "28-24"], &["'28-24'", "the smaller first", "24-28"]),
+        (&["submit", "16-17", "--parts", "0..3"], &["--parts", "16 to 17", "each by itself"]),
+        (&["submit", "26-28"], &["n = 26 to 28", "core-years", "--yes"]),
         (&["jobs", "--state", "running,tired"], &["'tired'", "planning, queued, running, paused, done"]),
         (&["render", "8", "--all", "--fundamental"], &["--all", "--fundamental"]),
         (&["render", "14", "--all", "-o", "x.svg"], &["n = 14", "more than 2000"]),
@@ -358,7 +355,7 @@ fn a_reader_that_goes_away_is_no_error() {
     check_closed_pipe("render 8 -o -");
     check_closed_pipe("animate 9");
     check_closed_pipe("animate 6 -o - --format gif");
-    check_closed_pipe("table --to 5");
+    check_closed_pipe("table 1-5");
     check_closed_pipe("count 8 --given 0:0");
 }
 

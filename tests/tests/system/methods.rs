@@ -269,8 +269,7 @@ fn halves_are_measured_estimated_and_compared() {
     assert_eq!((&bench["method"], &bench["agrees"]), (&"halves".into(), &true.into()));
     let estimate = run(queens(["estimate", "12", "--method", "halves", "--output", "json"])).answer();
     assert_eq!((&estimate["method"], &estimate["solutions"]), (&"halves".into(), &14200.0.into()));
-    let table =
-        run(queens(["table", "--from", "6", "--to", "9", "--method", "search,halves", "--format", "json"]));
+    let table = run(queens(["table", "6-9", "--method", "search,halves", "--format", "json"]));
     let rows: Value = table.answer();
     let counts: Vec<&Value> = rows.as_array().expect("rows").iter().map(|row| &row["solutions"]).collect();
     assert_eq!(counts, ["4", "40", "92", "352"]);

@@ -452,18 +452,18 @@ fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
         command.env("QUEENS_TOKEN", &token);
         run(command)
     };
-    check_says(&queens("submit 8..10 --priority 3"), "1\n2\n3\n");
+    check_says(&queens("submit 8-10 --priority 3"), "1\n2\n3\n");
     let jobs = queens("jobs --output json").answer();
     let jobs = jobs.as_array().expect("a list");
     let told: Vec<_> = jobs.iter().map(|job| (job["n"].as_u64(), job["priority"].as_i64())).collect();
     assert_eq!(told, [8, 9, 10].map(|n| (Some(n), Some(3))));
-    let refused = queens("submit 11..14 --output json");
+    let refused = queens("submit 11-14 --output json");
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     assert_eq!(refused.stdout, "{\"job\":\"4\"}\n{\"job\":\"5\"}\n");
     for part in ["error: n = 13: ", "5 jobs were submitted", "before it: n = 11 as job 4, n = 12 as job 5"] {
         assert!(refused.stderr.contains(part), "{refused:?}");
     }
-    let refused = queens("submit 13..14");
+    let refused = queens("submit 13-14");
     assert!(!refused.complaint(1).contains("before it"), "nothing was: {refused:?}");
     assert_eq!(queens("jobs --output json").answer().as_array().map(Vec::len), Some(5));
 }

@@ -22,7 +22,7 @@ const ANSWERS: [&str; 9] = [
     "render 8",
     "render 8 -o - --format svg",
     "animate 4",
-    "table --from 4 --to 5",
+    "table 4-5",
     "--help",
 ];
 
@@ -62,7 +62,7 @@ fn an_answer_that_nobody_wants_is_none() {
 /// The rest of the table would take hours.
 #[test]
 fn a_table_of_which_enough_is_read_is_counted_no_further() {
-    let table = "table --from 4 --to 22 --method search --time-limit 1000000";
+    let table = "table 4-22 --method search --time-limit 1000000";
     for format in ["text", "csv"] {
         let outcome = redirected(&format!("{table} --format {format}"), "| head -n 2");
         assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");

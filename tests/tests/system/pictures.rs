@@ -364,7 +364,7 @@ fn a_moving_svg_shows_the_search() {
 #[test]
 fn the_plot_is_drawn_beside_the_table() {
     let temp = TempDir::new().expect("a temporary directory");
-    let outcome = in_dir(temp.path(), "table --from 4 --to 8 --method bitmask,kernel --plot plot.svg");
+    let outcome = in_dir(temp.path(), "table 4-8 --method bitmask,kernel --plot plot.svg");
     assert_eq!((outcome.status.code(), outcome.stdout.lines().count()), (Some(0), 6), "{outcome:?}");
     let svg = fs::read_to_string(temp.path().join("plot.svg")).expect("drawn");
     let document = Document::parse(&svg).expect("XML");
@@ -376,7 +376,7 @@ fn the_plot_is_drawn_beside_the_table() {
     assert!(lines.clone().all(|points| points.split(' ').count() == 5), "five sizes");
     assert_eq!(lines.count(), 2);
     // Only the plot on stdout, without the table.
-    let svg = in_dir(temp.path(), "table --to 4 --method bitmask --plot -").stdout;
+    let svg = in_dir(temp.path(), "table 1-4 --method bitmask --plot -").stdout;
     Document::parse(&svg).expect("XML");
 }
 
@@ -399,7 +399,7 @@ fn what_can_not_be_written_is_named_and_nothing_stays_behind() {
         ("render 8 -o dir.svg", "'dir.svg'"),
         ("render 8 -o old.png/board.svg", "'old.png/board.svg'"),
         ("animate 5 -o missing/a.gif", "'missing/a.gif'"),
-        ("table --to 4 --plot missing/plot.svg", "'missing/plot.svg'"),
+        ("table 1-4 --plot missing/plot.svg", "'missing/plot.svg'"),
         ("render 1000 -o old.png", "take a smaller --tile-size"),
         ("animate 32 -o old.gif --tile-size 400", "take a smaller --tile-size"),
         ("render 3 -o old.png", "no solution for n = 3"),

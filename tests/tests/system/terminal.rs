@@ -330,7 +330,7 @@ fn tables_and_the_first_help_fit_the_terminal() {
     for left_out in ["BUILD", "LEASES", "; --output json has all"] {
         assert!(workers.contains(left_out), "no {left_out}:\n{workers}");
     }
-    let table = shown("queens table --from 4 --to 6");
+    let table = shown("queens table 4-6");
     assert_eq!(table.lines().count(), 5, "{table}");
     for part in ["backtracking", "kernel", "left out: fundamental, ", "; --format csv has all"] {
         assert!(table.contains(part), "no {part}:\n{table}");

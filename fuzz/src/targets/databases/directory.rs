@@ -11,12 +11,14 @@ pub(super) struct Directory(PathBuf);
 
 impl Directory {
     pub(super) fn new(name: &str) -> Self {
-        let memory = Path::new("/dev/shm");
-        let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let path = place.join(format!("queens-fuzz-{}-{name}", process::id()));
-        _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("a directory");
-        Self(path)
+        let name = format!("queens-fuzz-{}-{name}", process::id());
+        // In memory, where everybody may write there.
+        let created = [PathBuf::from("/dev/shm"), std::env::temp_dir()].into_iter().find_map(|place| {
+            let path = place.join(&name);
+            _ = fs::remove_dir_all(&path);
+            fs::create_dir(&path).is_ok().then_some(path)
+        });
+        Self(created.expect("a directory"))
     }
 
     pub(super) fn path(&self) -> &Path {
