@@ -8,6 +8,7 @@ use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::boards::Boards;
 use crate::flags::WrongUsage;
+use crate::method::MethodChoice;
 
 /// The size in bytes above which a file needs confirmation.
 const LARGE: usize = 20_000_000;
@@ -27,13 +28,13 @@ pub(crate) fn confirm_count(
     confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
 }
 
-/// Returns whether jobs by one of these methods may be submitted for remote workers, by the rule of the coordinator.
+/// Returns whether jobs may be submitted for remote workers, by the rule of the coordinator.
 ///
 /// # Errors
 /// If confirmation is needed and stdin is no terminal.
-pub(crate) fn confirm_jobs(boards: Boards, methods: &[Method], yes: bool) -> Result<bool, WrongUsage> {
-    let sizes: Vec<BoardSize> = boards.iter().collect();
-    let price = price_of_jobs(&sizes, &boards.to_string(), methods);
+pub(crate) fn confirm_jobs(boards: Boards, method: MethodChoice, yes: bool) -> Result<bool, WrongUsage> {
+    let jobs: Vec<(BoardSize, Method)> = boards.iter().map(|n| (n, method.in_cluster(n))).collect();
+    let price = price_of_jobs(&jobs, &boards.to_string());
     price.map_or(Ok(true), |takes| confirm(&takes, yes))
 }
 

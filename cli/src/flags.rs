@@ -19,7 +19,7 @@ pub(crate) struct BoardArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct KernelArgs {
-    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, portable
+    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, v128, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     kernel: KernelChoice,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use queens_model::WorkerStatus;
+use queens_model::default_method;
 use queens_runtime::default_threads;
 use queens_solver::{BoardSize, Kernel, Method};
 use thiserror::Error;
@@ -18,14 +18,14 @@ use crate::sampling::{Probing, board_nodes, board_time, probe};
 /// For smaller n, the search is faster on any machine.
 const HALVES_FROM: u8 = 19;
 
+/// From this n on, halves are faster with the portable kernel.
+const HALVES_FROM_PORTABLE: u8 = 18;
+
 /// From this n on, halves are faster with any vector kernel.
 const HALVES_ALWAYS_FROM: u8 = 24;
 
 /// The largest n for which halves are chosen automatically: nobody has measured them on larger boards.
 const HALVES_TO: u8 = 28;
-
-/// From this n on, halves are faster by so much that the machine does not matter.
-const HALVES_IN_CLUSTERS_FROM: u8 = 22;
 
 /// The duration of a short measurement of each method.
 const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 };
@@ -70,15 +70,6 @@ impl MethodChoice {
         self.0
     }
 
-    /// Returns the methods that this choice may lead to.
-    pub(crate) fn candidates(self) -> &'static [Method] {
-        match self.0 {
-            None => &Method::ALL,
-            Some(Method::Search) => &[Method::Search],
-            Some(Method::Halves) => &[Method::Halves],
-        }
-    }
-
     /// Returns the method chosen by name, or the faster one for this board with this kernel on this machine.
     pub(crate) fn method(self, n: BoardSize, kernel: Kernel) -> Method {
         self.0.unwrap_or_else(|| faster(n, kernel))
@@ -103,38 +94,20 @@ impl MethodChoice {
         found.await.context("the choice of a method did not end")
     }
 
-    /// Returns the method chosen by name, or the one that should be faster in a cluster of these workers. If that is
-    /// not the faster one for the board, returns the reason too. Does not measure, because they are not this machine.
-    pub(crate) fn method_of_cluster(
-        self,
-        n: BoardSize,
-        workers: &[WorkerStatus],
-    ) -> (Method, Option<String>) {
-        if let Some(named) = self.0 {
-            return (named, None);
-        }
-        if !(HALVES_IN_CLUSTERS_FROM..=HALVES_TO).contains(&n.get()) {
-            return (Method::Search, None);
-        }
-        // A job that all workers can count beats a faster one that keeps some idle. Future workers are unknown.
-        let is_fit = |worker: &WorkerStatus| {
-            worker.methods.contains(&Method::Halves) && worker.kernel.as_str() != Kernel::Portable.name()
-        };
-        let reason = match workers.iter().find(|worker| !is_fit(worker)) {
-            Some(unfit) => format!("worker '{}' has no fast kernel for them", unfit.name),
-            None if workers.is_empty() => "no worker is connected yet".to_owned(),
-            None => return (Method::Halves, None),
-        };
-        (Method::Search, Some(reason))
+    /// Returns the method chosen by name, or the default of jobs, as the workers are not this machine.
+    pub(crate) fn in_cluster(self, n: BoardSize) -> Method {
+        self.0.unwrap_or_else(|| default_method(n))
     }
 }
 
-/// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], and for the portable kernel,
-/// which is for checking, it is the search. From [`HALVES_ALWAYS_FROM`] on, it is halves, up to the limit of automatic
-/// choice.
+/// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], it is the search. From
+/// [`HALVES_ALWAYS_FROM`] on, it is halves, up to the limit of automatic choice. The portable kernel, whose search is
+/// slow, needs no measurement in between.
 fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     match n.get() {
-        _ if kernel == Kernel::Portable => Some(Method::Search),
+        n if kernel == Kernel::Portable && (HALVES_FROM_PORTABLE..HALVES_ALWAYS_FROM).contains(&n) => {
+            Some(Method::Halves)
+        }
         ..HALVES_FROM => Some(Method::Search),
         HALVES_FROM..HALVES_ALWAYS_FROM => None,
         HALVES_ALWAYS_FROM..=HALVES_TO => Some(Method::Halves),
@@ -182,7 +155,9 @@ mod tests {
             (24, Kernel::Avx2, Method::Halves),
             (28, Kernel::Avx512, Method::Halves),
             (29, Kernel::Avx512, Method::Search),
-            (27, Kernel::Portable, Method::Search),
+            (17, Kernel::Portable, Method::Search),
+            (18, Kernel::Portable, Method::Halves),
+            (27, Kernel::Portable, Method::Halves),
         ] {
             let n = BoardSize::new(n).expect("a board size");
             assert_eq!(MethodChoice(None).method(n, kernel), method, "n = {n}, {kernel}");

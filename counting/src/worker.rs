@@ -46,16 +46,18 @@ impl Worker {
             let count = move || counting::run(&queue, kernel, duty, &counters);
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
-        let speed = config.kernel.typical_speed().into();
+        let speed = |method: Method| method.typical_speed(config.kernel).into();
         let identity = Identity {
             worker: any_number(),
             name: config.name,
             build: Name::of_any(VERSION),
             kernel: Name::of_any(config.kernel.name()),
             n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
-            speed,
-            // A thread takes about as long for a work unit of the halves as for a node of the search.
-            halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed },
+            speed: speed(Method::Search),
+            halves: HalvesSkill {
+                decomposition: Method::Halves.decomposition(),
+                speed: speed(Method::Halves),
+            },
             machine: machine::number(),
         };
         Ok(Self { session: WorkerSession::new(identity), queue, metrics, threads })

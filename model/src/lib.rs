@@ -48,6 +48,8 @@ pub use status::{
     Contribution, CoordinatorStatus, FleetSpeed, InHand, JobState, JobStatus, Progress, WorkerState,
     WorkerStatus,
 };
-pub use submission_rules::{core_seconds, default_recount, price, price_of_job, price_of_jobs};
+pub use submission_rules::{
+    core_seconds, default_method, default_recount, price, price_of_job, price_of_jobs,
+};
 pub use terms::{Arbiter, InvalidPartRange, InvalidShare, PartRange, Share, Submission, Terms};
 pub use time_left::{InvalidTimeLeft, TimeLeft};

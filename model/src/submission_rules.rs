@@ -1,4 +1,7 @@
-//! Rules for submitted jobs, by every interface: the default recount, and the cost above which a job must be confirmed.
+//! Rules for submitted jobs, by every interface: default method and recount, and the cost above which a job must be
+//! confirmed.
+
+use std::ops::RangeInclusive;
 
 use queens_solver::{BoardSize, Kernel, Method};
 
@@ -7,6 +10,10 @@ use crate::terms::Share;
 
 /// From this n on, the default is to recount one per cent of the work.
 const RECOUNTED_FROM: u8 = 20;
+
+/// The boards for which halves are the default: they are faster there with any kernel. For n = 29 and above, nobody has
+/// measured it.
+const BY_HALVES: RangeInclusive<u8> = 22..=28;
 
 /// Core-seconds by search and by halves with AVX-512, for the boards from n = [`SMALLEST`] on. Up to n = 28 they are
 /// those of an Intel Xeon (Sapphire Rapids, 2.6 GHz), estimated from samples: `docs/HALVES.md` has the measurement. For
@@ -29,6 +36,12 @@ const SMALLEST: u8 = 24;
 /// The fastest kernel, since the kernels of remote workers are not known.
 const FASTEST: Kernel = Kernel::Avx512;
 
+/// Returns the method that should be faster for a board, whatever the kernels of its workers.
+#[must_use]
+pub fn default_method(n: BoardSize) -> Method {
+    if BY_HALVES.contains(&n.get()) { Method::Halves } else { Method::Search }
+}
+
 /// Returns the default share of a job's work to recount, with this number of connected parties.
 ///
 /// A single party can't recount, and the job would never be done; if none is connected yet, several may come. A
@@ -48,7 +61,7 @@ pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
         Method::Search => search,
         Method::Halves => halves,
     };
-    seconds * f64::from(FASTEST.typical_speed()) / f64::from(kernel.typical_speed())
+    seconds * f64::from(method.typical_speed(FASTEST)) / f64::from(method.typical_speed(kernel))
 }
 
 /// Formats a cost that must be confirmed, such as "5.1 core-years"; `None` if it is less than a year.
@@ -58,31 +71,23 @@ pub fn price(core_seconds: f64) -> Option<String> {
     (core_seconds >= YEAR).then(|| format!("{} core-{}", unit.rounded(core_seconds), unit.name))
 }
 
-/// Describes the total cost of jobs by each of these methods, if it must be confirmed for one of them. `boards` names
-/// the boards in the text.
+/// Describes the total cost of jobs, if it must be confirmed. `boards` names their boards in the text.
 #[must_use]
-pub fn price_of_jobs(all: &[BoardSize], boards: &str, methods: &[Method]) -> Option<String> {
-    let seconds = |method| all.iter().map(|&n| core_seconds(n, method, FASTEST)).sum::<f64>();
-    let times: Vec<(Method, f64)> = methods.iter().map(|&method| (method, seconds(method))).collect();
-    if times.iter().all(|(_, seconds)| price(*seconds).is_none()) {
-        return None;
-    }
-    let time = |(method, seconds): &(Method, f64)| {
-        let unit = TimeUnit::of(*seconds);
-        format!("{} core-{} by {method}", unit.rounded(*seconds), unit.name)
-    };
-    let times: Vec<String> = times.iter().map(time).collect();
-    let verb = if all.len() == 1 { "takes" } else { "take" };
+pub fn price_of_jobs(jobs: &[(BoardSize, Method)], boards: &str) -> Option<String> {
+    let price = price(jobs.iter().map(|&(n, method)| core_seconds(n, method, FASTEST)).sum())?;
+    let is_used = |method: &Method| jobs.iter().any(|(_, used)| used == method);
+    let methods: Vec<&str> =
+        Method::ALL.iter().filter(|method| is_used(method)).map(|it| it.name()).collect();
+    let (verb, methods) = (if jobs.len() == 1 { "takes" } else { "take" }, methods.join(" and "));
     Some(format!(
-        "n = {boards} {verb} some {} even if all workers have the fastest kernel, {FASTEST}",
-        times.join(" or ")
+        "n = {boards} {verb} some {price} by {methods} even if all workers have the fastest kernel, {FASTEST}"
     ))
 }
 
 /// Describes the cost of one job, if it must be confirmed.
 #[must_use]
 pub fn price_of_job(n: BoardSize, method: Method) -> Option<String> {
-    price_of_jobs(&[n], &n.to_string(), &[method])
+    price_of_jobs(&[(n, method)], &n.to_string())
 }
 
 #[cfg(test)]
@@ -128,13 +133,13 @@ mod tests {
                 price.as_deref().map(|price| expected.is_some_and(|expected| price.starts_with(expected)));
             assert_eq!(is_so, expected.map(|_| true), "n = {n} by {method}: {price:?}");
         }
-        let both = price_of_jobs(&[size(26), size(27)], "26-27", &[Method::Search]);
+        let both = price_of_jobs(&[26, 27].map(|n| (size(n), Method::Search)), "26 to 27");
         assert!(
-            both.is_some_and(|both| both.starts_with("n = 26-27 take some 24 core-years by search even if"))
+            both.is_some_and(|it| it.starts_with("n = 26 to 27 take some 24 core-years by search even if"))
         );
-        let either = price_of_jobs(&[size(26)], "26", &Method::ALL);
-        let expected = "n = 26 takes some 2.2 core-years by search or 190 core-days by halves even if";
-        assert!(either.is_some_and(|either| either.starts_with(expected)));
-        assert_eq!(price_of_jobs(&[size(25)], "25", &Method::ALL), None);
+        let mixed = price_of_jobs(&[28, 29].map(|n| (size(n), default_method(size(n)))), "28 to 29");
+        let expected = "n = 28 to 29 take some 3,000 core-years by search and halves even if";
+        assert!(mixed.as_ref().is_some_and(|it| it.starts_with(expected)), "{mixed:?}");
+        assert_eq!(price_of_jobs(&[(size(25), Method::Search)], "25"), None);
     }
 }

@@ -72,7 +72,7 @@
 //! number, so that consecutive subproblems share their lists. The count of a subproblem depends on its number alone.
 //! Solutions are multiplied by the set's factor, 2 or 1, and in the sum by the part's weight, the rest of the symmetry.
 //!
-//! `portable` implements exactly this: it is the specification. All others return the same counts and work (`unit`).
+//! `specification` implements exactly this. All others return the same counts and work (`unit`).
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -81,36 +81,28 @@ mod avx512;
 mod columns;
 mod descent;
 mod footprint;
-#[cfg(target_arch = "x86_64")]
 mod join;
 mod join_group;
-#[cfg(target_arch = "x86_64")]
 mod leaf;
-#[cfg(target_arch = "x86_64")]
 mod lines;
-#[cfg(target_arch = "x86_64")]
 mod lower;
 mod memory;
 mod parts;
-#[cfg(target_arch = "x86_64")]
 mod placements;
-mod portable;
+mod plain;
 mod sample;
-#[cfg(target_arch = "x86_64")]
 mod shape;
-#[cfg(target_arch = "x86_64")]
 mod side;
+mod specification;
 mod spread;
 mod subproblems;
 #[cfg(test)]
 mod tests;
 mod transposition;
 mod unit;
-#[cfg(target_arch = "x86_64")]
 mod upper;
-#[cfg(target_arch = "x86_64")]
+mod v128;
 mod vectored;
-#[cfg(target_arch = "x86_64")]
 mod vectors;
 mod work;
 

@@ -4,11 +4,11 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod blocks;
-#[cfg(target_arch = "x86_64")]
 mod level;
+mod passes;
 mod portable;
+mod v128;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,12 +20,15 @@ use thiserror::Error;
 use self::{avx2::Avx2, avx512::Avx512};
 use crate::prefix::Prefixes;
 use crate::span::Count;
+use crate::v128::V128;
 
 /// A counting implementation, chosen once per process. All return the same solutions and the same nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kernel {
     /// Plain integer code that runs everywhere; the specification of the others.
     Portable,
+    /// Four states at a time, on processors with vectors of 128 bits: NEON, SSE4.1 or WebAssembly's.
+    V128,
     /// Eight states at a time, on processors with AVX2.
     Avx2,
     /// Sixteen states at a time, on processors with AVX-512.
@@ -34,13 +37,14 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels, the fastest first.
-    pub const ALL: [Self; 3] = [Self::Avx512, Self::Avx2, Self::Portable];
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::V128, Self::Portable];
 
     /// Returns whether this processor can run the kernel.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
             Self::Portable => true,
+            Self::V128 => V128::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => Avx2::detect().is_some(),
             #[cfg(target_arch = "x86_64")]
@@ -50,7 +54,7 @@ impl Kernel {
         }
     }
 
-    /// Lists all compiled kernels and those that run here, for people: "avx2, portable; here portable".
+    /// Lists all compiled kernels and those that run here, for people: "avx2, v128, portable; here v128, portable".
     #[must_use]
     pub fn list() -> String {
         let names =
@@ -70,18 +74,9 @@ impl Kernel {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
+            Self::V128 => "v128",
             Self::Avx2 => "avx2",
             Self::Avx512 => "avx512",
-        }
-    }
-
-    /// Returns the expected nodes per second of one thread of a present-day machine, before any measurement.
-    #[must_use]
-    pub const fn typical_speed(self) -> u32 {
-        match self {
-            Self::Portable => 70_000_000,
-            Self::Avx2 => 600_000_000,
-            Self::Avx512 => 1_000_000_000,
         }
     }
 
@@ -99,10 +94,14 @@ impl Kernel {
     ) -> Option<Count> {
         match self {
             Self::Portable => portable::count(prefixes, n_subproblems, stop),
+            Self::V128 => {
+                let vectors = V128::detect().unwrap_or_else(|| self.lacks());
+                blocks::count(vectors, &passes::ARRAYS, prefixes, n_subproblems, stop)
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => {
                 let vectors = Avx2::detect().unwrap_or_else(|| self.lacks());
-                blocks::count(vectors, &avx2::ARRAYS, prefixes, n_subproblems, stop)
+                blocks::count(vectors, &passes::ARRAYS, prefixes, n_subproblems, stop)
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
@@ -135,7 +134,7 @@ impl KernelChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidKernel {
     /// No kernel has this name.
-    #[error("expected auto, avx512, avx2 or portable")]
+    #[error("expected auto, avx512, avx2, v128 or portable")]
     Unknown,
     /// The processor lacks the kernel's instructions.
     #[error("this processor lacks what the {0} kernel needs; auto takes the fastest it can run")]

@@ -48,6 +48,7 @@ mod symmetric;
 mod symmetry;
 #[cfg(test)]
 mod tests;
+mod v128;
 mod work;
 
 pub use board::{BoardSize, InvalidBoardSize, Square};

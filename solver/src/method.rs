@@ -42,14 +42,26 @@ impl Method {
         }
     }
 
-    /// Returns the most memory of a thread's lists with this kernel, in bytes: 0 if it keeps none. Absent without a
-    /// bound: for half boards by the portable kernel, and from n = 30 on by any.
+    /// Returns the most memory of a thread's lists, in bytes: 0 if it keeps none. Absent without a bound: for half
+    /// boards from n = 30 on.
     #[must_use]
-    pub fn most_memory(self, n: BoardSize, kernel: Kernel) -> Option<usize> {
+    pub fn most_memory(self, n: BoardSize) -> Option<usize> {
         match self {
             Self::Search => Some(0),
-            Self::Halves if kernel == Kernel::Portable => None,
             Self::Halves => most_memory(n),
+        }
+    }
+
+    /// Returns the expected units of work per second of one thread of a present-day machine with this kernel, before any
+    /// measurement.
+    #[must_use]
+    pub const fn typical_speed(self, kernel: Kernel) -> u32 {
+        match (self, kernel) {
+            (_, Kernel::Avx512) => 1_000_000_000,
+            (_, Kernel::Avx2) => 600_000_000,
+            (Self::Search, Kernel::V128) => 350_000_000,
+            (Self::Search, Kernel::Portable) => 70_000_000,
+            (Self::Halves, Kernel::V128 | Kernel::Portable) => 300_000_000,
         }
     }
 

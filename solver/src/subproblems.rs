@@ -121,6 +121,17 @@ impl Subproblems {
     }
 }
 
+#[cfg(test)]
+impl Subproblems {
+    /// Counts these subproblems of half boards by the specification.
+    pub(crate) fn specified(&mut self, numbers: Range<u64>) -> Count {
+        match &mut self.0 {
+            Kind::Prefixes(_) => panic!("only half boards have a specification of their own"),
+            Kind::Halves(halves) => halves.specified(numbers),
+        }
+    }
+}
+
 impl Prefixed {
     fn count(&mut self, numbers: Range<u64>, kernel: Kernel, stop: &AtomicBool) -> Option<Count> {
         let mut prefixes = match self.walk.take() {

@@ -49,7 +49,9 @@ impl Browser {
     /// Panics if that fails.
     #[must_use]
     pub fn open(site: &str) -> Self {
+        let profile = TempDir::new().expect("a temporary directory");
         let mut command = Command::new("chromedriver");
+        command.env("TMPDIR", profile.path()).env("HOME", profile.path());
         command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut driver = Running::start_redirected(&mut command);
         let mut lines = BufReader::new(driver.take_stdout().expect("it is piped")).lines();
@@ -58,7 +60,6 @@ impl Browser {
             line.split_once("successfully on port ").map(|(_, port)| port.trim_end_matches('.').to_owned())
         });
         let port = port.expect("chromedriver prints its port");
-        let profile = TempDir::new().expect("a temporary directory");
         let profile_dir = format!("--user-data-dir={}", profile.path().display());
         let arguments = [
             "--headless=new",

@@ -217,7 +217,9 @@ impl Coordinator {
     #[track_caller]
     #[must_use]
     pub fn submit(&self, n: u8) -> String {
-        let answer = self.queens(["submit", &n.to_string(), "--yes", "--output", "json"]).answer();
+        let answer = self
+            .queens(["submit", &n.to_string(), "--method", "search", "--yes", "--output", "json"])
+            .answer();
         answer["job"].as_str().expect("a job's id").to_owned()
     }
 

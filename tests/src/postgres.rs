@@ -117,6 +117,8 @@ impl Postgres {
         let before = fs::read_to_string(&file).expect("a file of settings");
         let port = self.port.number();
         let own = format!("listen_addresses = '127.0.0.1'\nport = {port}\ncluster_name = '{name}'\n");
+        // In files of its directory: a killed server leaves memory behind.
+        let own = format!("{own}dynamic_shared_memory_type = 'mmap'\n");
         fs::write(file, format!("{before}\n{own}{settings}")).expect("a file of settings");
     }
 
@@ -130,11 +132,16 @@ impl Postgres {
         let running = Running::start_redirected(&mut command);
         let id = running.id();
         self.running = Some(running);
+        let lock = self.path().join("data/postmaster.pid");
         self.kill = Some(Undo::by(|| {
             let mut kill = Command::new("sh");
-            // No process can act between two signals. Some may have just ended.
-            let all = format!("kill -s STOP {id}; kill -s KILL {id} $(cat /proc/{id}/task/{id}/children)");
-            kill.args(["-c", &all]);
+            // No process can act between two signals. Some may have just ended. The seventh line of the lock file has
+            // the number of the segment of shared memory that a killed server leaves behind.
+            let all = format!(
+                "kill -s STOP {id}; kill -s KILL {id} $(cat /proc/{id}/task/{id}/children); \
+                 ipcrm -m $(sed -n '7s/.* //p' \"$0\")"
+            );
+            kill.args(["-c", &all]).arg(&lock);
             kill
         }));
         wait_until("PostgreSQL to answer", || self.sql("postgres", "SELECT 1").ok());

@@ -11,7 +11,7 @@ $("submit").addEventListener("submit", (event) => {
   const form = new FormData(event.target);
   const n = Number(form.get("n"));
   const job = {
-    n, method: form.get("method"), priority: Number(form.get("priority")),
+    n, method: form.get("method") || null, priority: Number(form.get("priority")),
     part_range: form.get("part_range") || null, recount: form.get("recount") || null,
     recount_by: form.get("recount_by").trim() || null, second_pass: form.get("second_pass") || null,
   };

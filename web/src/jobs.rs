@@ -7,7 +7,7 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_ledger::{JobChange, Verification};
 use queens_model::json::{Contribution, Verdict};
-use queens_model::{Arbiter, InvalidPartRange, InvalidShare, Priority, Submission};
+use queens_model::{Arbiter, InvalidPartRange, InvalidShare, Priority, Submission, default_method};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub(super) struct SubmissionBody {
     /// The size of the board.
     #[cfg_attr(test, schema(minimum = 0, maximum = 32))]
     n: u32,
-    /// The method that counts it; search by default.
+    /// The method that counts it; by default the one that should be faster for n.
     #[cfg_attr(test, schema(schema_with = method))]
     method: Option<String>,
     /// The priority; 0 by default.
@@ -82,7 +82,7 @@ pub(super) async fn submit(
         confirm,
     })) = body?;
     let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
-    let method = some_method(method)?.unwrap_or(Method::Search);
+    let method = some_method(method)?.unwrap_or_else(|| default_method(n));
     let priority = self::priority(priority)?;
     let bad = |error: &dyn std::fmt::Display| RequestRefusal::bad_request(error.to_string());
     let part_range = part_range.map(|part_range| part_range.parse()).transpose();
@@ -307,7 +307,9 @@ pub(super) async fn verdicts(
 fn method() -> utoipa::openapi::schema::Object {
     use utoipa::openapi::schema::{ObjectBuilder, Type};
     let text = ObjectBuilder::new().schema_type(Type::String);
-    let text = text.description(Some("How it is to be counted; by search if not given."));
+    let text = text.description(Some(
+        "How it is to be counted; if not given, by the method that should be faster for n.",
+    ));
     text.enum_values(Some(Method::ALL.map(Method::name))).build()
 }
 

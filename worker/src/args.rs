@@ -36,7 +36,7 @@ pub(crate) struct Args {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     pub(crate) threads: NonZeroUsize,
 
-    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, portable
+    /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, v128, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
 

@@ -113,7 +113,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let is_remote = !args.coordinator.is_empty();
     let kernel = if is_remote { Kernel::Avx512 } else { args.kernel.kernel() };
     let likely = match is_remote {
-        true => method.named().unwrap_or(Method::Search),
+        true => method.in_cluster(n),
         false => method.unmeasured(n, kernel),
     };
     if !confirm_count(n, likely, kernel, args.yes || begun)? {

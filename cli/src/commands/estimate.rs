@@ -129,7 +129,7 @@ fn answer(
         wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
         work: board_nodes.value,
         work_per_core_second: if core_time.value > 0.0 { board_nodes.value / core_time.value } else { 0.0 },
-        bytes_per_thread: sampler.method().most_memory(args.board.n, args.kernel.kernel()),
+        bytes_per_thread: sampler.method().most_memory(args.board.n),
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),

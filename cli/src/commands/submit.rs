@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use queens_model::{JobId, Priority};
-use queens_runtime::{print, say};
+use queens_runtime::print;
 use queens_solver::BoardSize;
 use serde_json::json;
 
 use crate::boards::Boards;
 use crate::confirm::confirm_jobs;
-use crate::counting::cluster::{Submitted, submit};
+use crate::counting::cluster::submit;
 use crate::flags::RemoteArgs;
 use crate::flags::WrongUsage;
 use crate::method::MethodArgs;
@@ -60,23 +60,19 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
-    if !confirm_jobs(boards, args.method.choice().candidates(), args.yes)? {
+    if !confirm_jobs(boards, args.method.choice(), args.yes)? {
         return Ok(ExitCode::FAILURE);
     }
     let operator = args.remote.connect().await?;
     let mut submitted = Vec::new();
     for n in boards.iter() {
-        let asked = |method| args.terms.submission(n, method, args.priority);
-        let Submitted { job, remark } =
-            match submit(&operator, n, args.method.choice(), asked, args.terms.recount_by.by()).await {
-                Ok(submitted) => submitted,
-                Err(error) if submitted.is_empty() => return Err(error),
-                Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),
-            };
+        let asked = args.terms.submission(n, args.method.choice().in_cluster(n), args.priority);
+        let job = match submit(&operator, asked, args.terms.recount_by.by()).await {
+            Ok(job) => job,
+            Err(error) if submitted.is_empty() => return Err(error),
+            Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),
+        };
         submitted.push((n, job));
-        if let Some(remark) = remark {
-            say(&remark);
-        }
         print(&match args.remote.output() {
             Output::Text => job.to_string(),
             Output::Json => json!({ "job": job.to_string() }).to_string(),

@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use queens_model::{Contribution, JobId, JobState, JobStatus, Name, Priority, Submission};
 use queens_proto::client::{Operator, Problem, Routes};
 use queens_runtime::say;
-use queens_solver::{BoardSize, Method};
+use queens_solver::BoardSize;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -30,20 +30,9 @@ pub(crate) async fn count(
     stop: &CancellationToken,
 ) -> anyhow::Result<Option<Counted>> {
     let operator = Operator::connect(routes).await?;
-    let Submitted { job: id, remark } = submit(
-        &operator,
-        n,
-        method,
-        |method| {
-            // The user has confirmed the cost before.
-            TermsArgs::default().submission(n, method, Priority::default())
-        },
-        None,
-    )
-    .await?;
-    if let Some(remark) = remark {
-        say(&remark);
-    }
+    // The user has confirmed the cost before.
+    let asked = TermsArgs::default().submission(n, method.in_cluster(n), Priority::default());
+    let id = submit(&operator, asked, None).await?;
     let mut progress = Progress::new(showing);
     let job = tokio::select! {
         job = watch_job(&operator, id, |job, store_error| progress.show(job, store_error)) => job,
@@ -72,39 +61,19 @@ pub(crate) async fn count(
     Ok(Some(Counted { job, n_threads: None, kernel, counted_now, counted_by }))
 }
 
-/// A submitted job.
-pub(crate) struct Submitted {
-    pub(crate) job: JobId,
-    /// Why a slower method was chosen, in a sentence.
-    pub(crate) remark: Option<String>,
-}
-
-/// Submits a job for this method, or for the one that should be faster with the connected workers.
+/// Submits a job.
 pub(crate) async fn submit(
     operator: &Operator,
-    n: BoardSize,
-    choice: MethodChoice,
-    asked: impl FnOnce(Method) -> Submission,
+    asked: Submission,
     recount_by: Option<&Name>,
-) -> anyhow::Result<Submitted> {
-    let (workers, _) = match choice.named() {
-        Some(_) => Default::default(),
-        None => operator.workers_and_blocked().await?,
-    };
-    let (method, reason) = choice.method_of_cluster(n, &workers);
-    let job = operator.submit_to_be_recounted(asked(method), recount_by).await;
-    let job = job.map_err(|error| match error.problem {
+) -> anyhow::Result<JobId> {
+    let job = operator.submit_to_be_recounted(asked, recount_by).await;
+    job.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)
         }
         _ => error.into(),
-    })?;
-    let remark = |reason| {
-        format!(
-            "n = {n} is counted by {method}, although halves are faster: {reason}; --method=halves chooses them"
-        )
-    };
-    Ok(Submitted { job, remark: reason.map(remark) })
+    })
 }
 
 /// Returns the contributors of a completed job: all of them, or none if the coordinator's answer takes too long.

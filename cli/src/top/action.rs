@@ -4,7 +4,7 @@ use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
 
-use crate::counting::cluster::{Submitted, submit};
+use crate::counting::cluster::submit;
 use crate::method::MethodChoice;
 use crate::terms::TermsArgs;
 use crate::worker_action::WorkerAction;
@@ -31,14 +31,10 @@ impl OperatorAction {
     pub(super) async fn carry_out(&self, operator: &Operator) -> anyhow::Result<String> {
         Ok(match self {
             Self::Submit { n, method, priority, recount, recount_by } => {
-                let asked = |method| {
-                    let asked = TermsArgs::default().submission(*n, method, *priority);
-                    Submission { recount: *recount, ..asked }
-                };
-                let Submitted { job, remark } =
-                    submit(operator, *n, *method, asked, recount_by.as_ref()).await?;
-                let remark = remark.map(|remark| format!(": {remark}")).unwrap_or_default();
-                format!("job {job} is submitted{remark}")
+                let asked = TermsArgs::default().submission(*n, method.in_cluster(*n), *priority);
+                let job =
+                    submit(operator, Submission { recount: *recount, ..asked }, recount_by.as_ref()).await?;
+                format!("job {job} is submitted")
             }
             Self::Pause(job) => {
                 operator.pause(*job).await?;

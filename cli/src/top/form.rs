@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use queens_model::{JobId, Name, Priority, Share, price_of_jobs};
+use queens_model::{JobId, Name, Priority, Share, price_of_job};
 use queens_solver::BoardSize;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
@@ -151,7 +151,7 @@ impl Form {
         let recount_by: Option<Name> = given(&self.recount_by).map_err(|wrong| (Field::RecountBy, wrong))?;
         let action = OperatorAction::Submit { n, method, priority, recount, recount_by };
         // The price follows the rule of 'queens submit' and the coordinator.
-        Ok(match price_of_jobs(&[n], &n.to_string(), method.candidates()) {
+        Ok(match price_of_job(n, method.in_cluster(n)) {
             Some(takes) => Filled::Ask(action, format!("{takes}. Submit it?")),
             None => Filled::Do(action),
         })

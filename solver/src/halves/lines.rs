@@ -112,6 +112,15 @@ impl Words {
         }
     }
 
+    /// Makes room for `n` words behind the end. Returns all words, the arbitrary ones behind the end included, and the
+    /// end.
+    pub(crate) fn room(&mut self, n: usize) -> (&mut [u64], usize) {
+        self.reserve(n);
+        // SAFETY: lines are contiguous words, all of them initialised.
+        let all = unsafe { slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.capacity()) };
+        (all, self.len)
+    }
+
     /// Returns a pointer to the first word, valid for the whole capacity.
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u64 {
         self.lines.as_mut_ptr().cast()

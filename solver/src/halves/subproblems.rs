@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::halves::parts::{HalvesPart, Subproblem};
-use crate::halves::portable::{self, Lists};
-#[cfg(target_arch = "x86_64")]
-use crate::halves::{unit::units, vectored::Vectored};
+use crate::halves::specification::{self, Lists};
+use crate::halves::unit::units;
+use crate::halves::vectored::Vectored;
 use crate::kernel::Kernel;
 use crate::span::Count;
 
@@ -15,18 +15,12 @@ use crate::span::Count;
 pub(crate) struct JoinedHalves {
     part: HalvesPart,
     lists: Lists,
-    #[cfg(target_arch = "x86_64")]
     vectored: Vectored,
 }
 
 impl JoinedHalves {
     pub(crate) fn new(part: HalvesPart) -> Self {
-        Self {
-            part,
-            lists: Lists::default(),
-            #[cfg(target_arch = "x86_64")]
-            vectored: Vectored::default(),
-        }
+        Self { part, lists: Lists::default(), vectored: Vectored::default() }
     }
 
     pub(crate) const fn part(&self) -> &HalvesPart {
@@ -53,15 +47,14 @@ impl JoinedHalves {
             } else if let Some(counted) = self.count_by_vectors(&subproblem, kernel, stop) {
                 counted?
             } else {
-                portable::count(middle, &subproblem, &mut self.lists, stop)?
+                specification::count(middle, &subproblem, &mut self.lists, stop)?
             };
             sum = sum.checked_add(count).expect("a call counts for seconds");
         }
         Some(sum)
     }
 
-    /// Counts a subproblem by vectors, if the kernel has a vectored join for the board.
-    #[cfg(target_arch = "x86_64")]
+    /// Counts a subproblem by the fast join, if the board has one.
     fn count_by_vectors(
         &mut self,
         subproblem: &Subproblem,
@@ -79,8 +72,14 @@ impl JoinedHalves {
         }))
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
-    fn count_by_vectors(&mut self, _: &Subproblem, _: Kernel, _: &AtomicBool) -> Option<Option<Count>> {
-        None
+    /// Counts these subproblems by the specification.
+    #[cfg(test)]
+    pub(crate) fn specified(&mut self, numbers: Range<u64>) -> Count {
+        let never = AtomicBool::new(false);
+        let counts = numbers.map(|number| {
+            let subproblem = self.part.subproblem(number);
+            specification::count(self.part.middle(), &subproblem, &mut self.lists, &never).unwrap_or_default()
+        });
+        counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small counts"))
     }
 }

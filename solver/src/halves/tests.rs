@@ -7,7 +7,7 @@ use crate::board::{BoardSize, Square};
 use crate::halves::columns::{Columns, Middle, combination, members, n_combinations};
 use crate::halves::footprint::{Half, footprint};
 use crate::halves::parts::{Given, HALVES_DECOMPOSITION_VERSION, Subproblem, parts_in_lexicographic_order};
-use crate::halves::portable::{self, Lists};
+use crate::halves::specification::{self, Lists};
 use crate::halves::transposition::{CentralRows, delta, gamma, weight};
 use crate::part::halves_in_counting_order;
 
@@ -103,7 +103,7 @@ fn each_solution_is_counted_once() {
             for upper in sets_of(middle) {
                 let (lower, factor) = (middle.columns() & !upper, middle.factor(upper));
                 let subproblem = Subproblem { upper, lower, factor, given: Given::default() };
-                let count = portable::count(middle, &subproblem, &mut Lists::default(), &NEVER);
+                let count = specification::count(middle, &subproblem, &mut Lists::default(), &NEVER);
                 let expected = sets.get(&(middle.queen(), upper)).copied().unwrap_or(0);
                 assert_eq!(
                     count.map(|count| count.solutions),

@@ -11,7 +11,6 @@
 use crate::board::BoardSize;
 
 /// The counts of a subproblem, before its columns' factor.
-#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Joined {
     pub(crate) solutions: u64,
@@ -19,7 +18,6 @@ pub(crate) struct Joined {
     pub(crate) pairs: u128,
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Joined {
     /// Adds the count of one upper list and at most 65,536 lower placements: at most 2^45, as memory holds no more
     /// words.

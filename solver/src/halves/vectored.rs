@@ -1,25 +1,47 @@
-//! Selects the code that joins a subproblem: vectors if the processor has them and the board is large enough.
+//! Selects the code that joins a subproblem: the vectors that the kernel and the processor have.
 
+use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
 
-use crate::halves::avx2::Avx2;
-use crate::halves::avx512::Avx512;
+use crate::board::BoardSize;
 use crate::halves::columns::Middle;
 use crate::halves::join::Join;
 use crate::halves::memory::most_memory;
 use crate::halves::parts::Subproblem;
+use crate::halves::plain::Plain;
 use crate::halves::shape::Shape;
 use crate::halves::unit::Joined;
+use crate::halves::vectors::Vectors;
+#[cfg(target_arch = "x86_64")]
+use crate::halves::{avx2::Avx2, avx512::Avx512};
 use crate::kernel::Kernel;
 
-/// The vectored join with the lists of the last subproblem.
+/// The fast join with the lists of the last subproblem, and the kernel that it is for.
 #[derive(Debug, Default)]
-pub(crate) struct Vectored(Option<Joiner>);
+pub(crate) struct Vectored(Option<(Kernel, Box<dyn Joiner>)>);
 
-#[derive(Debug)]
-enum Joiner {
-    Avx512(Box<Join<Avx512>>),
-    Avx2(Box<Join<Avx2>>),
+/// A [`Join`] by any vectors.
+trait Joiner: Debug + Send + Sync {
+    fn n(&self) -> BoardSize;
+
+    fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined>;
+
+    /// Returns the memory of its lists, in bytes.
+    fn memory(&self) -> usize;
+}
+
+impl<V: Vectors + Debug + Send + Sync> Joiner for Join<V> {
+    fn n(&self) -> BoardSize {
+        self.n()
+    }
+
+    fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
+        self.count(subproblem, stop)
+    }
+
+    fn memory(&self) -> usize {
+        self.memory()
+    }
 }
 
 /// Clones without the lists.
@@ -30,19 +52,13 @@ impl Clone for Vectored {
 }
 
 impl Vectored {
-    /// Prepares for a board; returns whether a kernel has a vectored join there.
-    ///
-    /// The AVX-512 kernel joins by AVX2 if the processor lacks instructions that only the join needs.
+    /// Prepares for a board; returns whether it has a fast join.
     pub(crate) fn serves(&mut self, kernel: Kernel, middle: Middle) -> bool {
-        if kernel == Kernel::Portable || !Shape::is_for(middle.n()) {
+        if !Shape::is_for(middle.n()) {
             return false;
         }
-        let avx512 = if kernel == Kernel::Avx512 { Avx512::detect() } else { None };
-        match (&self.0, avx512, Avx2::detect()) {
-            (Some(Joiner::Avx512(_)), Some(_), _) | (Some(Joiner::Avx2(_)), None, _) => {}
-            (_, Some(vectors), _) => self.0 = Some(Joiner::Avx512(Box::new(Join::new(vectors, middle)))),
-            (_, None, Some(vectors)) => self.0 = Some(Joiner::Avx2(Box::new(Join::new(vectors, middle)))),
-            (_, None, None) => return false,
+        if self.0.as_ref().is_none_or(|(of, _)| *of != kernel) {
+            self.0 = Some((kernel, joiner(kernel, middle)));
         }
         true
     }
@@ -51,34 +67,41 @@ impl Vectored {
     ///
     /// Lists above the [memory limit](most_memory) are dropped afterwards. No known set of columns has such.
     pub(crate) fn count(&mut self, subproblem: &Subproblem, stop: &AtomicBool) -> Option<Joined> {
-        let (joined, n) = match self.0.as_mut()? {
-            Joiner::Avx512(join) => (join.count(subproblem, stop), join.n()),
-            Joiner::Avx2(join) => (join.count(subproblem, stop), join.n()),
-        };
-        if most_memory(n).is_none_or(|most| self.memory() > most) {
+        let (_, joiner) = self.0.as_mut()?;
+        let joined = joiner.count(subproblem, stop);
+        if most_memory(joiner.n()).is_none_or(|most| joiner.memory() > most) {
             self.0 = None;
         }
         joined
     }
+}
 
-    /// Returns the memory of its lists, in bytes.
-    fn memory(&self) -> usize {
-        match &self.0 {
-            Some(Joiner::Avx512(join)) => join.memory(),
-            Some(Joiner::Avx2(join)) => join.memory(),
-            None => 0,
+/// Makes the join of a kernel. The AVX-512 kernel joins by AVX2 if the processor lacks instructions that only the join
+/// needs.
+fn joiner(kernel: Kernel, middle: Middle) -> Box<dyn Joiner> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if kernel == Kernel::Avx512
+            && let Some(vectors) = Avx512::detect()
+        {
+            return Box::new(Join::new(vectors, middle));
+        }
+        if matches!(kernel, Kernel::Avx512 | Kernel::Avx2)
+            && let Some(vectors) = Avx2::detect()
+        {
+            return Box::new(Join::new(vectors, middle));
         }
     }
+    _ = kernel;
+    Box::new(Join::new(Plain, middle))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::BoardSize;
     use crate::halves::columns::members;
     use crate::halves::parts::{Given, HalvesPart, parts_in_lexicographic_order};
     use crate::halves::spread::Spread;
-    use crate::halves::vectors::Vectors;
     use crate::split_mix::SplitMix;
 
     /// Returns a subproblem with many placements: its columns have the largest spread of some thousands of sets.
@@ -102,20 +125,25 @@ mod tests {
         (part, filled.next().expect("one that holds pairs"))
     }
 
+    /// Returns the memory of the lists that are kept, in bytes.
+    fn memory(vectored: &Vectored) -> usize {
+        vectored.0.as_ref().map_or(0, |(_, joiner)| joiner.memory())
+    }
+
     /// Checks that lists keep to the memory limit, and that a stopped join counts the same afterwards.
     #[track_caller]
     fn check(n: u8) {
         let (never, now) = (AtomicBool::new(false), AtomicBool::new(true));
         let n = BoardSize::new(n).expect("a board size");
         let (part, subproblem) = wide(n);
-        for kernel in [Kernel::Avx512, Kernel::Avx2].into_iter().filter(|kernel| kernel.is_available()) {
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
             let mut vectored = Vectored::default();
             assert!(vectored.serves(kernel, part.middle()));
             assert_eq!(vectored.count(&subproblem, &now), None);
             let counted = vectored.count(&subproblem, &never);
             assert!(counted.is_some());
-            assert!(vectored.memory() > 0, "n = {n}, {kernel}: the lists were too large to be kept");
-            assert_eq!(vectored.clone().memory(), 0);
+            assert!(memory(&vectored) > 0, "n = {n}, {kernel}: the lists were too large to be kept");
+            assert_eq!(memory(&vectored.clone()), 0);
             assert_eq!(vectored.count(&subproblem, &now), None);
             assert_eq!(vectored.count(&subproblem, &never), counted);
         }
@@ -191,11 +219,11 @@ mod tests {
 
     #[test]
     fn any_shape_and_digits_count_the_same() {
-        if let Some(vectors) = Avx512::detect() {
-            check_shapes(vectors);
+        #[cfg(target_arch = "x86_64")]
+        {
+            Avx512::detect().into_iter().for_each(check_shapes);
+            Avx2::detect().into_iter().for_each(check_shapes);
         }
-        if let Some(vectors) = Avx2::detect() {
-            check_shapes(vectors);
-        }
+        check_shapes(Plain);
     }
 }

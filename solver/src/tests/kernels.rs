@@ -80,6 +80,7 @@ fn kernels_that_this_processor_lacks_are_said_so() {
     for kernel in Kernel::ALL {
         let needed: &[&str] = match kernel {
             Kernel::Portable => &[],
+            Kernel::V128 => &["sse4_1", "ssse3", "popcnt"],
             Kernel::Avx2 => &["avx2", "popcnt"],
             Kernel::Avx512 => &["avx512f", "popcnt"],
         };

@@ -171,7 +171,7 @@ fn versions_say_what_was_built_from_what() {
         assert_eq!(version("-V"), format!("{program} {}\n", queens_runtime::VERSION));
         let kernels = Kernel::list();
         assert!(
-            kernels.starts_with("avx512, avx2, portable; here ") && kernels.ends_with("portable"),
+            kernels.starts_with("avx512, avx2, v128, portable; here ") && kernels.ends_with("portable"),
             "{kernels}"
         );
         assert_eq!(
@@ -280,7 +280,7 @@ fn a_progress_bar_is_drawn_on_terminals_unless_it_is_not_wanted() {
 
 #[test]
 fn without_a_terminal_progress_is_a_line_at_times() {
-    let portable = ["count", "20", "--kernel", "portable", "--threads", "1"];
+    let portable = ["count", "20", "--kernel", "portable", "--method", "search", "--threads", "1"];
     let mut command = queens(portable);
     let scratch = TempDir::new().expect("a temporary directory");
     let said = scratch.path().join("stderr");
@@ -364,7 +364,7 @@ fn what_takes_more_than_a_year_is_begun_only_if_that_is_meant() {
         check_usage(args, &[], &["n = 28", "core-years", "--yes"]);
     }
     check_usage(
-        &["count", "25", "--kernel", "portable"],
+        &["count", "27", "--kernel", "portable"],
         &[],
         &["core-years with the portable kernel", "--yes"],
     );

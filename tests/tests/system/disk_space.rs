@@ -95,14 +95,14 @@ fn the_record_of_27_queens_fits_a_small_disk() {
     let bytes = bytes_a_record(&plan);
     let work = plan.work() as f64;
     for kernel in [Kernel::Avx512, Kernel::Portable] {
-        let thread_seconds = work / f64::from(kernel.typical_speed());
+        let thread_seconds = work / f64::from(Method::Search.typical_speed(kernel));
         // A lease that extends into another part has a record in each.
         let n_records = thread_seconds / LEASE_SECONDS + plan.parts().len() as f64;
         let total = n_records * bytes;
         say(&format!(
             "Q({N}): {work:.2e} nodes at {:.0e} a second and thread are {:.0} thread-years, {:.1} million leases of \
              {LEASE_SECONDS} s on {} parts; with {bytes:.0} bytes a record, the record takes {:.2} GB ({kernel})",
-            f64::from(kernel.typical_speed()),
+            f64::from(Method::Search.typical_speed(kernel)),
             thread_seconds / (365.25 * 86_400.0),
             thread_seconds / LEASE_SECONDS / 1e6,
             plan.parts().len(),

@@ -49,8 +49,10 @@ fn solutions(n: u8) -> String {
 fn python(modules: &str) -> Option<PathBuf> {
     let found = ["python3", "/usr/bin/python3"].into_iter().find(|python| {
         is_installed(python) && {
+            // Matplotlib would keep its settings in the user's home directory.
+            let settings = TempDir::new().expect("a temporary directory");
             let mut import = Command::new(python);
-            import.args(["-c", &format!("import {modules}")]);
+            import.env("MPLCONFIGDIR", settings.path()).args(["-c", &format!("import {modules}")]);
             run(import).status.success()
         }
     });
@@ -111,6 +113,7 @@ fn matplotlib_draws_what_was_counted() {
     }
     let mut command = Command::new(python);
     command.arg(example("plot.py")).arg("growth.svg").args(["--url", &site.pages()]);
+    command.env("MPLCONFIGDIR", site.dir.path());
     let drawn = site.run(command);
     assert_eq!(
         (drawn.status.code(), drawn.stdout.as_str()),

@@ -22,6 +22,9 @@ const MOST_FAULTS: usize = 60;
 /// Shifts the wall clock of a process, but not its monotonic clock.
 pub(crate) const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
+/// Its shared memory, which does not exist. It would make its own, and leave it behind when the process is killed.
+pub(crate) const FAKETIME_SHARED: &str = "/queens /queens";
+
 /// A coordinator with its proxies.
 struct Node {
     service: Service,
@@ -58,6 +61,7 @@ impl Node {
         if let Some(clock) = clock {
             command
                 .env("LD_PRELOAD", FAKETIME)
+                .env("FAKETIME_SHARED", FAKETIME_SHARED)
                 .env("FAKETIME", clock)
                 .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         }

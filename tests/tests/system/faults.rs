@@ -238,7 +238,9 @@ fn a_full_disk_stops_acknowledgements_and_loses_nothing() {
         let still = scene.status();
         assert_eq!((&still["recorded"], &still["solutions"]), (&full["recorded"], &full["solutions"]));
         let on_disk: i64 = records(&data_dir).expect("readable").iter().map(Record::n_subproblems).sum();
-        assert_eq!(full["recorded"], on_disk.to_string(), "what is told is on disk, and nothing else");
+        let told: i64 = full["recorded"].as_str().and_then(|told| told.parse().ok()).expect("a number");
+        // The last transaction before the failing one may not be told yet.
+        assert!(told <= on_disk, "{told} are told, and {on_disk} are on disk");
         let log = scene.coordinator().log();
         assert!(log.contains("nothing is acknowledged") && log.contains("full"), "{log}");
         // Pages do not wait for a failing write.

@@ -93,7 +93,11 @@ fn bad_arguments_are_refused_in_one_line() {
         assert!(outcome.complaint(2).contains("a whole number from 1"), "{outcome:?}");
     }
     assert!(worker(&["--threads", "0"]).complaint(2).contains("from 1 to 4096"));
-    assert!(worker(&["--kernel", "abacus"]).complaint(2).contains("expected auto, avx512, avx2 or portable"));
+    assert!(
+        worker(&["--kernel", "abacus"])
+            .complaint(2)
+            .contains("expected auto, avx512, avx2, v128 or portable")
+    );
     assert!(worker(&["--name", ""]).complaint(2).contains("visible characters"));
     let scratch = TempDir::new().expect("a temporary directory");
     let outcome = run(coordinator_command("nowhere", scratch.path()));

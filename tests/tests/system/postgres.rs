@@ -6,6 +6,7 @@ mod full_disk;
 #[path = "../../../coordinator/tests/store/steps.rs"]
 mod steps;
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -40,6 +41,23 @@ fn behaves_like_the_store_in_memory() {
         Ok(())
     });
     played.expect("the same");
+}
+
+/// The kernel keeps a segment of shared memory until somebody removes it, and has room for some thousands.
+#[test]
+fn a_killed_server_leaves_no_shared_memory_behind() {
+    let Some(mut postgres) = Postgres::start("") else { return };
+    let lock = fs::read_to_string(postgres.path().join("data/postmaster.pid")).expect("the server's lock");
+    let segment = lock.lines().nth(6).and_then(|line| line.split_whitespace().nth(1)).expect("its segment");
+    let is_there = || {
+        let all = fs::read_to_string("/proc/sysvipc/shm").expect("the list of segments");
+        all.lines().any(|line| line.split_whitespace().nth(1) == Some(segment))
+    };
+    assert!(is_there());
+    let kind = postgres.sql("postgres", "SHOW dynamic_shared_memory_type");
+    assert_eq!(kind.as_deref(), Ok("mmap"), "in its directory, and not in /dev/shm");
+    postgres.kill();
+    assert!(!is_there());
 }
 
 /// Returns a write with a recognisable name.
@@ -219,7 +237,7 @@ fn waits_for_a_server_and_says_so() {
         let started = scope
             .spawn(|| Coordinator::start_command(with_store("127.0.0.1:0", &data_dir, &address), &data_dir));
         wait_until("word of it", || {
-            std::fs::read_to_string(&log).is_ok_and(|log| log.contains("waiting to lead")).then_some(())
+            fs::read_to_string(&log).is_ok_and(|log| log.contains("waiting to lead")).then_some(())
         });
         postgres.run();
         let coordinator = started.join().expect("starts");

@@ -79,7 +79,8 @@ fn encrypted(load: Load, full: bool) -> Taken {
     let place = |command| if full { on_cores_apart(&command) } else { command };
     let guarded = Guarded::start_as(&scratch.path().join("data"), &[], place);
     let operator = guarded.invite(["--role", "operator"]);
-    let submitted = guarded.queens(Some(&operator), ["submit", &load.n.to_string(), "--yes"]);
+    let submitted =
+        guarded.queens(Some(&operator), ["submit", &load.n.to_string(), "--method", "search", "--yes"]);
     assert!(submitted.status.success(), "{submitted:?}");
     wait_at_most(Duration::from_secs(300), "the plan", || {
         let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();

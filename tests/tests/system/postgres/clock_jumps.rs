@@ -9,7 +9,7 @@ use queens_tests::process::wait_until;
 use queens_tests::{TempDir, skipped};
 
 use super::with_store;
-use crate::failover::FAKETIME;
+use crate::failover::{FAKETIME, FAKETIME_SHARED};
 
 /// The jumps end neither its lead, nor a worker's leases or its session, and the job's counting time ignores them.
 #[test]
@@ -29,6 +29,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     set("+0");
     let mut command = with_store("127.0.0.1:0", &data_dir, &address);
     command.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", &clock);
+    command.env("FAKETIME_SHARED", FAKETIME_SHARED);
     command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
     let coordinator = Coordinator::start_command(command, &data_dir);
     let epoch = || postgres.sql("jumps", "SELECT epoch FROM queens.lease").expect("answers");

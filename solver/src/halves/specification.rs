@@ -1,4 +1,4 @@
-//! The portable join, in plain integer code: the specification of all other versions.
+//! The join without a trick: the specification of all other versions, and what counts the smallest boards.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,0 +1,125 @@
+//! The operations of a step on 128 bits: by NEON, by WebAssembly's `simd128`, or in plain Rust.
+
+#[cfg(target_arch = "aarch64")]
+use std::arch::aarch64::*;
+#[cfg(target_feature = "simd128")]
+use std::arch::wasm32::*;
+
+/// 128 bits, or a number in each of their bytes.
+#[derive(Clone, Copy)]
+pub(super) struct V128(V);
+
+#[cfg(target_arch = "aarch64")]
+type V = uint8x16_t;
+#[cfg(target_feature = "simd128")]
+type V = v128;
+#[cfg(not(any(target_arch = "aarch64", target_feature = "simd128")))]
+type V = [u64; 2];
+
+// All processors with 64 bits that these targets mean have the instructions.
+#[cfg(target_arch = "aarch64")]
+#[allow(unused_unsafe, reason = "newer compilers find some of them safe")]
+impl V128 {
+    #[inline(always)]
+    pub(super) fn zero() -> Self {
+        // SAFETY: every processor of the target has NEON.
+        Self(unsafe { vdupq_n_u8(0) })
+    }
+
+    #[inline(always)]
+    pub(super) fn load(words: &[u64; 2]) -> Self {
+        // SAFETY: there are two words, which need not be aligned.
+        Self(unsafe { vld1q_u8(words.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    pub(super) fn and(self, other: Self) -> Self {
+        // SAFETY: see `zero`.
+        Self(unsafe { vandq_u8(self.0, other.0) })
+    }
+
+    /// Adds the number of ones in each byte of the other.
+    #[inline(always)]
+    pub(super) fn add_ones(self, other: Self) -> Self {
+        // SAFETY: see `zero`.
+        Self(unsafe { vaddq_u8(self.0, vcntq_u8(other.0)) })
+    }
+
+    /// Returns the sum of all bytes.
+    #[inline(always)]
+    pub(super) fn sum(self) -> u64 {
+        // SAFETY: see `zero`.
+        unsafe { vaddlvq_u8(self.0) }.into()
+    }
+}
+
+#[cfg(target_feature = "simd128")]
+impl V128 {
+    #[inline(always)]
+    pub(super) fn zero() -> Self {
+        Self(u8x16_splat(0))
+    }
+
+    #[inline(always)]
+    pub(super) fn load(words: &[u64; 2]) -> Self {
+        Self(u64x2(words[0], words[1]))
+    }
+
+    #[inline(always)]
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(v128_and(self.0, other.0))
+    }
+
+    /// Adds the number of ones in each byte of the other.
+    #[inline(always)]
+    pub(super) fn add_ones(self, other: Self) -> Self {
+        Self(u8x16_add(self.0, u8x16_popcnt(other.0)))
+    }
+
+    /// Returns the sum of all bytes.
+    #[inline(always)]
+    pub(super) fn sum(self) -> u64 {
+        let sums = u32x4_extadd_pairwise_u16x8(u16x8_extadd_pairwise_u8x16(self.0));
+        let sums = i32x4_add(sums, i32x4_shuffle::<2, 3, 0, 1>(sums, sums));
+        (u32x4_extract_lane::<0>(sums) + u32x4_extract_lane::<1>(sums)).into()
+    }
+}
+
+#[cfg(not(any(target_arch = "aarch64", target_feature = "simd128")))]
+impl V128 {
+    #[inline(always)]
+    pub(super) fn zero() -> Self {
+        Self([0; 2])
+    }
+
+    #[inline(always)]
+    pub(super) fn load(words: &[u64; 2]) -> Self {
+        Self(*words)
+    }
+
+    #[inline(always)]
+    pub(super) fn and(self, other: Self) -> Self {
+        self.zip(other, |a, b| a & b)
+    }
+
+    /// Adds the number of ones in each byte of the other.
+    #[inline(always)]
+    pub(super) fn add_ones(self, other: Self) -> Self {
+        self.zip(other, |sums, word| {
+            let of_two = word - (word >> 1 & 0x5555_5555_5555_5555);
+            let of_four = (of_two & 0x3333_3333_3333_3333) + (of_two >> 2 & 0x3333_3333_3333_3333);
+            sums + ((of_four + (of_four >> 4)) & 0x0F0F_0F0F_0F0F_0F0F)
+        })
+    }
+
+    /// Returns the sum of all bytes.
+    #[inline(always)]
+    pub(super) fn sum(self) -> u64 {
+        self.0.iter().flat_map(|word| word.to_le_bytes()).map(u64::from).sum()
+    }
+
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        Self([f(self.0[0], other.0[0]), f(self.0[1], other.0[1])])
+    }
+}
