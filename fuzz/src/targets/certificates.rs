@@ -1,11 +1,9 @@
 //! Fuzzes certificates, proofs and keys: files from strangers.
 
+use std::fs;
 use std::io::Cursor;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, process};
 
 use queens_certificate::{
     Extent, Key, Options, Part, PublicKey, Refusal, Report, Sample, Stage, Wanted, check, check_proof,
@@ -14,6 +12,7 @@ use queens_certificate::{
 use queens_solver::{Kernel, published};
 
 use crate::outcome::Outcome;
+use crate::targets::databases::Directory;
 use crate::targets::sealing::{pack, sealed, unpack};
 
 /// The largest board that gets a plan: a large one takes longer than any input may.
@@ -101,18 +100,14 @@ fn proof(text: &[u8]) -> Outcome {
 
 /// Parses the input as the file of a private key, and as a public key. A refused file stays unchanged.
 fn key(input: &[u8]) -> Outcome {
-    static DIR: LazyLock<PathBuf> = LazyLock::new(|| {
-        let dir = std::env::temp_dir().join(format!("queens-fuzz-key-{}", process::id()));
-        fs::create_dir_all(&dir).expect("a directory");
-        dir
-    });
     if input.len() > LONGEST_KEY {
         return Outcome::Refused;
     }
     let public = str::from_utf8(input).ok().and_then(|text| text.parse::<PublicKey>().ok());
-    let file = DIR.join("signing.key");
+    let dir = Directory::new("key");
+    let file = dir.path().join("signing.key");
     fs::write(&file, input).expect("written");
-    let private = Key::of_directory(&DIR);
+    let private = Key::of_directory(dir.path());
     assert_eq!(fs::read(&file).expect("readable"), input);
     Outcome::of(public.is_some() || private.is_ok())
 }

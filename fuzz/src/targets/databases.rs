@@ -19,7 +19,8 @@ use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file,
 use queens_store::{Archive, RecomputedPlan};
 
 use self::asked::{MOST_PLANNED, draw};
-use self::directory::{DATABASE, Directory};
+use self::directory::DATABASE;
+pub(super) use self::directory::Directory;
 use crate::outcome::Outcome;
 
 /// Applies the input's changes to a directory that a program left, and runs every operation on it.

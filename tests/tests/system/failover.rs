@@ -1,5 +1,6 @@
 //! Failover between coordinators that share a database: one leads, and another takes over.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,8 +23,21 @@ const MOST_FAULTS: usize = 60;
 /// Shifts the wall clock of a process, but not its monotonic clock.
 pub(crate) const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
-/// Its shared memory, which does not exist. It would make its own, and leave it behind when the process is killed.
-pub(crate) const FAKETIME_SHARED: &str = "/queens /queens";
+/// Removes on drop what the library leaves in shared memory when a process is killed.
+pub(crate) struct FaketimeMemory;
+
+impl Drop for FaketimeMemory {
+    fn drop(&mut self) {
+        for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            let of = ["faketime_shm_", "sem.faketime_sem_"].iter().find_map(|kind| name.strip_prefix(kind));
+            if of.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+                // It may be another user's.
+                _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
 
 /// A coordinator with its proxies.
 struct Node {
@@ -61,7 +75,6 @@ impl Node {
         if let Some(clock) = clock {
             command
                 .env("LD_PRELOAD", FAKETIME)
-                .env("FAKETIME_SHARED", FAKETIME_SHARED)
                 .env("FAKETIME", clock)
                 .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
         }
@@ -127,6 +140,7 @@ fn goes_on_with(what: &str, node: &Node, job: &str, postgres: &Postgres, since: 
 /// After any fault of the leader, the other soon leads, workers find it, and no record is lost or added twice.
 #[test]
 fn another_leads_whatever_happens_to_the_one_that_does() {
+    let _memory = FaketimeMemory;
     let Some(postgres) = Postgres::start("") else { return };
     _ = postgres.database("shared");
     let dir = TempDir::new().expect("a temporary directory");

@@ -263,12 +263,12 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Wraps a shell command in its own network and process namespaces, and kills its processes at its end or timeout.
+/// Wraps a shell command in its own network, process and shared memory, and kills its processes at its end or timeout.
 fn apart(command: &str) -> Command {
     let mut apart = clean(Command::new("timeout"));
     apart.args(["--signal=KILL", &MOST_SECONDS.to_string()]);
-    apart.args(["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    apart.args(["bash", "-c", &format!("ip link set lo up && {command}")]);
+    apart.args(["unshare", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+    apart.args(["bash", "-c", &format!("ip link set lo up && mount -t tmpfs shm /dev/shm && {command}")]);
     let programs = ["queens", "queens-coordinator", "queens-worker"].map(binary);
     let programs = programs[0].parent().expect("programs lie in a directory").to_owned();
     let usual = env::var_os("PATH").unwrap_or_default();

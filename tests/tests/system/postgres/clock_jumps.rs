@@ -9,7 +9,7 @@ use queens_tests::process::wait_until;
 use queens_tests::{TempDir, skipped};
 
 use super::with_store;
-use crate::failover::{FAKETIME, FAKETIME_SHARED};
+use crate::failover::{FAKETIME, FaketimeMemory};
 
 /// The jumps end neither its lead, nor a worker's leases or its session, and the job's counting time ignores them.
 #[test]
@@ -17,6 +17,7 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     if !Path::new(FAKETIME).exists() {
         return skipped("a coordinator whose clock jumps: faketime is not installed");
     }
+    let _memory = FaketimeMemory;
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("jumps");
     let scratch = TempDir::new().expect("a temporary directory");
@@ -29,7 +30,6 @@ fn a_clock_that_jumps_ends_no_lead_and_no_session() {
     set("+0");
     let mut command = with_store("127.0.0.1:0", &data_dir, &address);
     command.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", &clock);
-    command.env("FAKETIME_SHARED", FAKETIME_SHARED);
     command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
     let coordinator = Coordinator::start_command(command, &data_dir);
     let epoch = || postgres.sql("jumps", "SELECT epoch FROM queens.lease").expect("answers");
