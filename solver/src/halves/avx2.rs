@@ -1,8 +1,9 @@
 //! AVX2 instructions for the join.
 //!
 //! They do the same as [AVX-512](super::avx512), with replacements for missing instructions. A table of lane numbers
-//! for each mask packs words. Collecting the highest bits of bytes transposes bits. Nibble look-ups (Mula) count set
-//! bits. A table for each byte lists the numbers of its set bits.
+//! for each mask packs words. Nibble look-ups (Mula) count set bits. A table for each byte lists the numbers of its set
+//! bits. Transposition and the numbers of table entries are plain Rust, compiled for AVX2: × 0.97 and × 1.0 of the time
+//! by intrinsics at n = 18. Joins, singles, pairs and sieves by plain Rust were slower: × 1.02 to 1.06.
 
 mod lists;
 mod planes;

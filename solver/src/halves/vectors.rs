@@ -154,7 +154,10 @@ pub(crate) trait Vectors: Copy {
 macro_rules! with_vectors {
     ($call:expr) => {{
         // SAFETY: a type that implements `Vectors` has values only where its features were found.
-        unsafe { $call }
+        #[allow(unused_unsafe, reason = "plain functions are safe")]
+        unsafe {
+            $call
+        }
     }};
 }
 pub(crate) use with_vectors;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use crate::halves::avx2::words::{WORDS, all, lanes, load, pack, zeros};
 use crate::halves::lines::Words;
 use crate::halves::placements::FIRST_CENTRAL;
-use crate::halves::vectors::{Bucket, ENTRY, Head, ROOM};
+use crate::halves::plain;
+use crate::halves::vectors::{Bucket, Head, ROOM};
 
 #[target_feature(enable = "avx2,popcnt")]
 pub(super) fn join<const RANKED: bool>(
@@ -108,24 +109,7 @@ pub(super) fn divide(
     to_equal.set_len(end_equal);
 }
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,popcnt")]
 pub(super) fn number(ranks: &mut [u64], fixed: &[u8], n_left: u8, keep: u64) {
-    let keep = all(keep);
-    let times = _mm256_set1_epi16(0x0100 | i16::from(n_left));
-    for at in (0..ranks.len()).step_by(WORDS) {
-        let mut word = load(ranks, at);
-        let from = word;
-        for &rank in fixed {
-            let greater = _mm256_cmpgt_epi8(from, _mm256_set1_epi8(rank.cast_signed()));
-            word = _mm256_add_epi8(word, greater);
-        }
-        let entry = _mm256_maddubs_epi16(word, times);
-        let code =
-            _mm256_and_si256(_mm256_slli_epi16::<{ ENTRY.trailing_zeros().cast_signed() }>(entry), keep);
-        let mut codes = [0; WORDS];
-        // SAFETY: the array has four words.
-        unsafe { _mm256_storeu_si256(codes.as_mut_ptr().cast(), code) };
-        let n = WORDS.min(ranks.len() - at);
-        ranks[at..at + n].copy_from_slice(&codes[..n]);
-    }
+    plain::number(ranks, fixed, n_left, keep);
 }

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use crate::halves::avx2::words::WORDS;
 use crate::halves::lines::Line;
+use crate::halves::plain;
 use crate::halves::vectors::{ENTRY, LINES, NO_PLANE, ROOM, Sieve, Sifted, Tables};
 
 /// Vectors in a line.
@@ -27,68 +28,9 @@ static SET_BITS: [[u16; 8]; 256] = {
     table
 };
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,popcnt")]
 pub(super) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
-    assert!(words.len() <= 512 && n_planes <= 64 && planes.len() > (n_planes.max(1) - 1) * stride);
-    let mut padded = [0; 32];
-    // Interleaves the bytes of two words.
-    let order =
-        _mm256_broadcastsi128_si256(_mm_set_epi8(15, 7, 14, 6, 13, 5, 12, 4, 11, 3, 10, 2, 9, 1, 8, 0));
-    for group in 0..16 {
-        let words = words.get(32 * group..).unwrap_or_default();
-        if words.is_empty() {
-            for plane in 0..n_planes {
-                set(&mut planes[plane * stride], group, 0);
-            }
-            continue;
-        }
-        let words: &[u64; 32] = if let Some(words) = words.first_chunk() {
-            words
-        } else {
-            padded[..words.len()].copy_from_slice(words);
-            &padded
-        };
-        // Takes words 2 i and 2 i + 1 of the first and of the second sixteen.
-        let four = |i: usize| {
-            // SAFETY: each load reads two words of 32.
-            let two = |at: usize| unsafe { _mm_loadu_si128(words[at..at + 2].as_ptr().cast()) };
-            _mm256_shuffle_epi8(_mm256_set_m128i(two(16 + 2 * i), two(2 * i)), order)
-        };
-        let eight = |i: usize| {
-            let (a, b) = (four(2 * i), four(2 * i + 1));
-            [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)]
-        };
-        let sixteen = |i: usize| {
-            let ([a, b], [c, d]) = (eight(2 * i), eight(2 * i + 1));
-            [
-                _mm256_unpacklo_epi32(a, c),
-                _mm256_unpackhi_epi32(a, c),
-                _mm256_unpacklo_epi32(b, d),
-                _mm256_unpackhi_epi32(b, d),
-            ]
-        };
-        let (a, b) = (sixteen(0), sixteen(1));
-        for byte in 0..n_planes.div_ceil(8) {
-            let (a, b) = (a[byte / 2], b[byte / 2]);
-            let mut bytes =
-                if byte % 2 == 0 { _mm256_unpacklo_epi64(a, b) } else { _mm256_unpackhi_epi64(a, b) };
-            for bit in (0..8).rev() {
-                let plane = 8 * byte + bit;
-                if plane < n_planes {
-                    let bits = _mm256_movemask_epi8(bytes).cast_unsigned();
-                    set(&mut planes[plane * stride], group, bits);
-                }
-                bytes = _mm256_add_epi8(bytes, bytes);
-            }
-        }
-    }
-}
-
-/// Sets 32 bits of a line.
-#[inline]
-fn set(line: &mut Line, group: usize, bits: u32) {
-    let (word, shift) = (group / 2, 32 * (group % 2));
-    line.0[word] = line.0[word] & !(0xFFFF_FFFF << shift) | u64::from(bits) << shift;
+    plain::transpose(words, n_planes, planes, stride);
 }
 
 /// Returns the placements of a block that a sieve leaves: those with no bit in any of its planes.
