@@ -22,6 +22,6 @@ impl SplitMix {
 
     /// Returns a number below `bound`, or 0 if that is 0. `bound` must be below 2^32. The bias shrinks with the bound.
     pub const fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 32) as usize * bound) >> 32
+        (((self.next() >> 32) * bound as u64) >> 32) as usize
     }
 }

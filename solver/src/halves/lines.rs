@@ -122,6 +122,7 @@ impl Words {
     }
 
     /// Returns a pointer to the first word, valid for the whole capacity.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u64 {
         self.lines.as_mut_ptr().cast()
     }

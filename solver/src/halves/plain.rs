@@ -12,8 +12,8 @@ use std::ops::Range;
 use crate::halves::lines::{Line, Words};
 use crate::halves::vectors::{Bucket, Head, LINES, Sieve, Sifted, Tables, Vectors, impl_vectors};
 
-pub(super) use self::lists::number;
-pub(super) use self::planes::transpose;
+#[cfg(target_arch = "x86_64")]
+pub(super) use self::{lists::number, planes::transpose};
 
 /// The operations that every processor has.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,8 @@ pub(super) struct Level {
     pub(super) n_left: usize,
     /// The number of rows below this one that the rule looks at.
     pub(super) n_seen: usize,
-    /// Whether this row and those that the rule looks at are adjacent.
+    /// Whether this row and those that the rule looks at are adjacent, which only the AVX-512 kernel asks.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "its kernel is missing"))]
     pub(super) single_steps: bool,
     /// The allowed squares of the row and of those that the rule looks at.
     pub(super) allowed: [u32; SEEN_WHOLE + 1],
