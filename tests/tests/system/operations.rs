@@ -263,14 +263,18 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Shared memory, which a page has for itself, and its temporary files with it.
+const MEMORY: &str = "/dev/shm";
+
 /// Wraps a shell command in its own network, process and shared memory, and kills its processes at its end or timeout.
 fn apart(command: &str) -> Command {
     let mut apart = clean(Command::new("timeout"));
     apart.args(["--signal=KILL", &MOST_SECONDS.to_string()]);
     apart.args(["unshare", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]);
-    apart.args(["bash", "-c", &format!("ip link set lo up && mount -t tmpfs shm /dev/shm && {command}")]);
+    apart.args(["bash", "-c", &format!("ip link set lo up && mount -t tmpfs shm {MEMORY} && {command}")]);
     let programs = ["queens", "queens-coordinator", "queens-worker"].map(binary);
     let programs = programs[0].parent().expect("programs lie in a directory").to_owned();
+    apart.env("TMPDIR", MEMORY);
     let usual = env::var_os("PATH").unwrap_or_default();
     let all = [programs].into_iter().chain(env::split_paths(&usual));
     apart.env("PATH", env::join_paths(all).expect("a path"));
