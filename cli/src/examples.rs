@@ -50,7 +50,6 @@ queens pause 3  # no work on job 3 until it is resumed
 queens pause 3 && queens workers drain rack1  # before work on a machine
 queens resume 3  # go on with job 3
 queens resume 3 && queens watch 3  # and follow it
-queens resume 3 --output json  # for a program
 queens priority 3 10  # before all of less than 10
 queens priority 3 -1000  # after all others
 queens verify-more 3 --recount 10  # a tenth of the work again, by others

@@ -15,7 +15,7 @@ use tracing::info;
 
 use crate::sampling::{Probing, board_nodes, board_time, probe};
 
-/// For smaller n, the search is faster on any machine.
+/// For smaller n, the search is faster with any vector kernel.
 const HALVES_FROM: u8 = 19;
 
 /// From this n on, halves are faster with the portable kernel.
@@ -23,9 +23,6 @@ const HALVES_FROM_PORTABLE: u8 = 18;
 
 /// From this n on, halves are faster with any vector kernel.
 const HALVES_ALWAYS_FROM: u8 = 24;
-
-/// The largest n for which halves are chosen automatically: nobody has measured them on larger boards.
-const HALVES_TO: u8 = 28;
 
 /// The duration of a short measurement of each method.
 const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 };
@@ -101,17 +98,14 @@ impl MethodChoice {
 }
 
 /// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], it is the search. From
-/// [`HALVES_ALWAYS_FROM`] on, it is halves, up to the limit of automatic choice. The portable kernel, whose search is
-/// slow, needs no measurement in between.
+/// [`HALVES_ALWAYS_FROM`] on, it is the default of jobs. In between, vector kernels need a measurement.
 fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
+    let is_portable = kernel == Kernel::Portable;
     match n.get() {
-        n if kernel == Kernel::Portable && (HALVES_FROM_PORTABLE..HALVES_ALWAYS_FROM).contains(&n) => {
-            Some(Method::Halves)
-        }
+        at if is_portable && (HALVES_FROM_PORTABLE..HALVES_ALWAYS_FROM).contains(&at) => Some(Method::Halves),
         ..HALVES_FROM => Some(Method::Search),
         HALVES_FROM..HALVES_ALWAYS_FROM => None,
-        HALVES_ALWAYS_FROM..=HALVES_TO => Some(Method::Halves),
-        _ => Some(Method::Search),
+        HALVES_ALWAYS_FROM.. => Some(default_method(n)),
     }
 }
 

@@ -101,7 +101,6 @@ mod tests;
 mod transposition;
 mod unit;
 mod upper;
-mod v128;
 mod vectored;
 mod vectors;
 mod work;

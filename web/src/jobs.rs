@@ -37,7 +37,7 @@ pub(super) struct SubmissionBody {
     /// The size of the board.
     #[cfg_attr(test, schema(minimum = 0, maximum = 32))]
     n: u32,
-    /// The method that counts it; by default the one that should be faster for n.
+    /// The counting method. The default is the one that should be faster for n.
     #[cfg_attr(test, schema(schema_with = method))]
     method: Option<String>,
     /// The priority; 0 by default.
@@ -307,9 +307,8 @@ pub(super) async fn verdicts(
 fn method() -> utoipa::openapi::schema::Object {
     use utoipa::openapi::schema::{ObjectBuilder, Type};
     let text = ObjectBuilder::new().schema_type(Type::String);
-    let text = text.description(Some(
-        "How it is to be counted; if not given, by the method that should be faster for n.",
-    ));
+    let text =
+        text.description(Some("The counting method. The default is the one that should be faster for n."));
     text.enum_values(Some(Method::ALL.map(Method::name))).build()
 }
 

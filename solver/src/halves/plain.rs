@@ -4,6 +4,7 @@
 //! written behind the end, and the end moves if the word stays. The compiler turns loops over lines into whatever
 //! vectors the target has. Only steps have vectors of their own.
 
+mod bits128;
 mod lists;
 mod planes;
 

@@ -18,6 +18,7 @@ pub(super) fn join<const RANKED: bool>(
     // next.
     let central = if shift { 0xF << FIRST_CENTRAL } else { 0 };
     let n = bucket.attacks.len();
+    debug_assert!(bucket.words.len() == n && bucket.ranks.len() == n);
     let (room, mut end) = to.room(n);
     let (room_of_ranks, mut end_of_ranks) = ranks.room(if RANKED { n } else { 0 });
     for ((attacks, tail), rank) in bucket.attacks.iter().zip(bucket.words).zip(bucket.ranks) {

@@ -1,11 +1,12 @@
 //! Plain functions on bit planes and tables: transposition, sieve, tables, steps.
 
 use crate::halves::lines::Line;
-use crate::halves::v128::V128;
+use crate::halves::plain::bits128::Bits128;
 use crate::halves::vectors::{LINES, NO_PLANE, Sieve, Sifted, Tables};
 
 #[inline(always)]
 pub(in crate::halves) fn transpose(words: &[u64], n_planes: usize, planes: &mut [Line], stride: usize) {
+    assert!(words.len() <= 512 && n_planes <= 64);
     for group in 0..8 {
         let mut square = [0; 64];
         let words = words.get(64 * group..).unwrap_or_default();
@@ -55,8 +56,8 @@ pub(super) fn sift(sieve: Sieve<'_>, to: &mut Sifted) {
         let left = left(&sieve, block);
         for (word, mut left) in (8 * (block - sieve.from)..).zip(left.0) {
             bits[word] = left;
-            before[word] = u32::try_from(end).unwrap_or(u32::MAX);
-            let first = u16::try_from(64 * word).unwrap_or(u16::MAX);
+            before[word] = u32::try_from(end).expect("few blocks");
+            let first = u16::try_from(64 * word).expect("few blocks");
             while left != 0 {
                 numbers[end] = first + u16::from(left.trailing_zeros().to_le_bytes()[0]);
                 left &= left - 1;
@@ -65,7 +66,7 @@ pub(super) fn sift(sieve: Sieve<'_>, to: &mut Sifted) {
         }
     }
     bits[n_words] = 0;
-    before[n_words] = u32::try_from(end).unwrap_or(u32::MAX);
+    before[n_words] = u32::try_from(end).expect("few blocks");
     *len = end;
 }
 
@@ -76,6 +77,7 @@ pub(super) fn count_sifted(sieve: Sieve<'_>) -> u64 {
 
 #[inline(always)]
 pub(super) fn singles(planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &mut [Line]) {
+    assert!(to.len() >= LINES * feet.len());
     let of_plane = |plane: u8| &planes[LINES * usize::from(plane.min(NO_PLANE))..][..n_lines];
     for (&(a, b), to) in feet.iter().zip(to.chunks_exact_mut(LINES)) {
         for ((to, &a), &b) in to.iter_mut().zip(of_plane(a)).zip(of_plane(b)) {
@@ -86,7 +88,8 @@ pub(super) fn singles(planes: &[Line], feet: &[(u8, u8)], n_lines: usize, to: &m
 
 #[inline(always)]
 pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], apart: &[u16], to: &mut [Line]) {
-    let rows = to.chunks_exact_mut(second.len());
+    assert!(to.len() * LINES >= first.len() * second.len() && apart.len() == first.len() / LINES);
+    let rows = to.chunks_exact_mut(second.len().max(1));
     for ((first, to), &apart) in first.chunks_exact(LINES).zip(rows).zip(apart) {
         let entries = second.chunks_exact(LINES).zip(to.chunks_exact_mut(LINES)).enumerate();
         for (_, (second, to)) in entries.filter(|(k, _)| apart >> k & 1 == 1) {
@@ -112,7 +115,7 @@ pub(super) fn steps<const N: usize>(
 ) -> u64 {
     let mut sum = 0;
     for numbers in numbers.chunks(FULL) {
-        let mut counts = [[V128::zero(); QUARTERS]; N];
+        let mut counts = [[Bits128::zero(); QUARTERS]; N];
         for &number in numbers {
             let code = codes[usize::from(number)];
             let entry = |table: usize| -> &[Line; N] {
@@ -122,7 +125,7 @@ pub(super) fn steps<const N: usize>(
             let entries = [entry(0), entry(1), entry(2), entry(3)];
             for (line, counts) in counts.iter_mut().enumerate() {
                 for (quarter, count) in counts.iter_mut().enumerate() {
-                    let load = |line: &Line| V128::load(&line.0.as_chunks().0[quarter]);
+                    let load = |line: &Line| Bits128::load(&line.0.as_chunks().0[quarter]);
                     let [a, b, c, d] = entries.map(|entry| load(&entry[line]));
                     *count = count.add_ones(a.and(b).and(c.and(d)).and(load(&top[line])));
                 }

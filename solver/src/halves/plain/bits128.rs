@@ -7,7 +7,7 @@ use std::arch::wasm32::*;
 
 /// 128 bits, or a number in each of their bytes.
 #[derive(Clone, Copy)]
-pub(super) struct V128(V);
+pub(super) struct Bits128(V);
 
 #[cfg(target_arch = "aarch64")]
 type V = uint8x16_t;
@@ -19,7 +19,7 @@ type V = [u64; 2];
 // All processors with 64 bits that these targets mean have the instructions.
 #[cfg(target_arch = "aarch64")]
 #[allow(unused_unsafe, reason = "newer compilers find some of them safe")]
-impl V128 {
+impl Bits128 {
     #[inline(always)]
     pub(super) fn zero() -> Self {
         // SAFETY: every processor of the target has NEON.
@@ -54,7 +54,7 @@ impl V128 {
 }
 
 #[cfg(target_feature = "simd128")]
-impl V128 {
+impl Bits128 {
     #[inline(always)]
     pub(super) fn zero() -> Self {
         Self(u8x16_splat(0))
@@ -86,7 +86,7 @@ impl V128 {
 }
 
 #[cfg(not(any(target_arch = "aarch64", target_feature = "simd128")))]
-impl V128 {
+impl Bits128 {
     #[inline(always)]
     pub(super) fn zero() -> Self {
         Self([0; 2])
