@@ -1,14 +1,13 @@
 //! A client's credentials, and its trust in the server.
 
 use std::env;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use queens_platform::{Exposure, Readers, exposure, open_regular_file};
 use thiserror::Error;
 
 use crate::client::{TooManyPins, Trust};
 use crate::pem::{self, TlsError};
-use crate::regular_file::open_regular_file;
 use crate::token::{InvalidToken, Token};
 
 /// The environment variable that may hold a token.
@@ -36,15 +35,15 @@ pub enum CredentialsError {
     Pins(#[from] TooManyPins),
     /// Every user of the machine may access the file.
     #[error(
-        "everybody on this machine may read or write the token '{}', which has mode {mode:03o}: 'chmod 600' mends that; if \
-         somebody may have read it, have the invitation revoked and ask for another",
-        path.display()
+        "everybody on this machine may read or write the token '{}', which has {}: '{}' mends that; if somebody may have \
+         read it, have the invitation revoked and ask for another",
+        path.display(), exposure.cause, exposure.remedy
     )]
     Open {
         /// The file.
         path: PathBuf,
-        /// The permission bits of its mode.
-        mode: u32,
+        /// Why everybody may access it.
+        exposure: Exposure,
     },
     /// The file holds no token.
     #[error("'{}' holds no token: {InvalidToken}", .0.display())]
@@ -78,12 +77,11 @@ impl Credentials {
 
 /// Reads a token's file. Its group may have access, because container engines mount secrets so; others may not.
 fn read_secret(path: &Path) -> Result<Vec<u8>, CredentialsError> {
-    const OTHERS: u32 = 0o007;
     let unreadable = |error| TlsError::Unreadable { path: path.to_owned(), error };
     let file = open_regular_file(path).map_err(unreadable)?;
-    let mode = file.metadata().map_err(unreadable)?.mode() & 0o777;
-    if mode & OTHERS != 0 {
-        return Err(CredentialsError::Open { path: path.to_owned(), mode });
+    let found = file.metadata().map_err(unreadable)?;
+    if let Some(exposure) = exposure(path, &found, Readers::Named).map_err(unreadable)? {
+        return Err(CredentialsError::Open { path: path.to_owned(), exposure });
     }
     Ok(pem::whole(file).map_err(unreadable)?)
 }

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use queens_platform::open_regular_file;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
-
-use crate::regular_file::open_regular_file;
 
 /// The largest accepted file: a bundle of all public CA certificates has a quarter of this size.
 const LARGEST: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! Keys that sign certificates.
 
 use std::fmt;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -9,6 +9,7 @@ use std::str::FromStr;
 use ed25519_dalek::pkcs8::EncodePublicKey;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use queens_platform::{Exposure, Readers, exposure, new_private_file, sync_directory};
 use thiserror::Error;
 
 use crate::fields::{from_hex, to_hex};
@@ -54,15 +55,15 @@ pub enum KeyError {
     NoFile(PathBuf),
     /// Other users than the owner may access the file.
     #[error(
-        "others than its owner may read or write the key '{}', which has mode {mode:03o}: 'chmod 600' mends that; \
-         whoever has read it can sign as this directory: if somebody may have, remove it, and another is made",
-        path.display()
+        "others than its owner may read or write the key '{}', which has {}: '{}' mends that; whoever has read it can \
+         sign as this directory: if somebody may have, remove it, and another is made",
+        path.display(), exposure.cause, exposure.remedy
     )]
     Open {
         /// The file.
         path: PathBuf,
-        /// The permission bits of its mode.
-        mode: u32,
+        /// Why they may.
+        exposure: Exposure,
     },
     /// The directory already has another key.
     #[error("'{}' is another key, with which certificates were signed: nothing is changed", .0.display())]
@@ -112,7 +113,7 @@ impl Key {
     pub fn adopt(dir: &Path, file: &Path) -> Result<Self, KeyError> {
         let unusable =
             |error: io::Error| KeyError::Unusable { path: file.to_owned(), reason: error.to_string() };
-        let key = Self::of_file(file, &file.metadata().map_err(unusable)?, 0o007)?;
+        let key = Self::of_file(file, &file.metadata().map_err(unusable)?, Readers::Named)?;
         let path = dir.join(FILE);
         let written = fs::create_dir_all(dir).and_then(|()| key.write(dir, &path));
         match written {
@@ -131,23 +132,19 @@ impl Key {
         match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(KeyError::Unusable { path: path.to_owned(), reason: error.to_string() }),
-            Ok(found) => Self::of_file(path, &found, 0o077).map(Some),
+            Ok(found) => Self::of_file(path, &found, Readers::Owner).map(Some),
         }
     }
 
-    /// Reads a key from a file whose mode has none of the bits `nobody`.
-    fn of_file(path: &Path, found: &Metadata, nobody: u32) -> Result<Self, KeyError> {
+    /// Reads a key from a file to which nobody but `readers` has access.
+    fn of_file(path: &Path, found: &Metadata, readers: Readers) -> Result<Self, KeyError> {
         let unusable =
             |error: io::Error| KeyError::Unusable { path: path.to_owned(), reason: error.to_string() };
         if !found.is_file() {
             return Err(KeyError::NoFile(path.to_owned()));
         }
-        #[cfg(unix)]
-        {
-            let mode = std::os::unix::fs::MetadataExt::mode(found) & 0o777;
-            if mode & nobody != 0 {
-                return Err(KeyError::Open { path: path.to_owned(), mode });
-            }
+        if let Some(exposure) = exposure(path, found, readers).map_err(unusable)? {
+            return Err(KeyError::Open { path: path.to_owned(), exposure });
         }
         let mut text = Vec::new();
         File::open(path).and_then(|file| file.take(LONGEST).read_to_end(&mut text)).map_err(unusable)?;
@@ -199,15 +196,11 @@ impl Key {
     /// nothing.
     fn write(&self, dir: &Path, path: &Path) -> io::Result<()> {
         let unfinished = dir.join(format!("{FILE}.{}", std::process::id()));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let made = options.open(&unfinished).and_then(|mut file| {
+        let made = new_private_file(&unfinished).and_then(|mut file| {
             file.write_all(format!("{}\n", to_hex(self.0.as_bytes())).as_bytes())?;
             file.sync_all()?;
             fs::hard_link(&unfinished, path)?;
-            File::open(dir)?.sync_all()
+            sync_directory(dir)
         });
         _ = fs::remove_file(&unfinished);
         made

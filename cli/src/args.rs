@@ -22,9 +22,10 @@ use crate::commands::render::RenderArgs;
 use crate::commands::solve::SolveArgs;
 use crate::commands::submit::SubmitArgs;
 use crate::commands::table::TableArgs;
+use crate::commands::top::TopArgs;
 use crate::commands::workers::WorkersArgs;
 use crate::examples::EXAMPLES;
-use crate::flags::{CoordinatorArgs, JobArgs};
+use crate::flags::JobArgs;
 
 /// Counts the ways to place n queens on an n×n board so that none attacks another.
 ///
@@ -93,10 +94,7 @@ pub(crate) enum Command {
     /// Its records stay in the database, but it can't be resumed.
     Cancel(JobArgs),
 
-    /// Watch and manage jobs and workers on the whole terminal
-    ///
-    /// It shows events as well; keys pause jobs, and drain or block workers.
-    Top(CoordinatorArgs),
+    Top(TopArgs),
 
     /// List a coordinator's workers; drain or block some
     Workers(Box<WorkersArgs>),

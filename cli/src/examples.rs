@@ -11,7 +11,7 @@ queens count 8 --given 0:3,1:5  # only with queens on these squares
 queens estimate 20  # on this machine
 queens estimate 24 --cores 1000  # on a thousand cores like these
 queens bench  # 18 queens on one thread
-queens bench --kernel portable  # the kernel that any processor has
+queens bench --kernel all  # every kernel that this machine has
 queens bench --n 22 --method halves --threads 4  # the other method
 queens table  # all methods, n = 1 to 10
 queens table 8-12 --method bitmask,kernel  # two of them
@@ -41,6 +41,7 @@ queens contributions 3 | sort -k 6 -n -r  # by the share of each
 queens cancel 3  # stop counting job 3
 queens top  # of the coordinator on this machine
 queens top --coordinator http://a:50051,http://b:50051  # which of them leads
+queens top --once  # the screen, for a file or a message
 queens workers  # who counts, and how fast
 queens workers drain rack1  # its workers report their counts, and leave
 queens workers drain 'rack 2'  # a name with a space

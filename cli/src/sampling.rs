@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::ops::Add;
 use std::time::{Duration, Instant};
 
+use queens_platform::thread_time;
 use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, parallel};
-use rustix::time::{ClockId, clock_gettime};
 
 /// The number of random descents for all parts together: they take a core-second or less and estimate the nodes within
 /// some 1 %.
@@ -21,16 +21,10 @@ pub(crate) struct Timed {
 impl Timed {
     /// Counts a part.
     pub(crate) fn new(part: &SampledPart, kernel: Kernel) -> Self {
-        let began = processor_time();
+        let began = thread_time();
         let count = part.count(kernel);
-        Self { count, core_seconds: processor_time().saturating_sub(began).as_secs_f64() }
+        Self { count, core_seconds: thread_time().saturating_sub(began).as_secs_f64() }
     }
-}
-
-/// Returns this thread's processor time. Unlike elapsed time, it hardly depends on other work on the machine.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// An estimate from a sample, with its standard error relative to the value.

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use queens_auth::{Loaded, Pin, ServerFiles, TlsError};
-use tokio::signal::unix::{SignalKind, signal};
+use queens_platform::Hangups;
 use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -68,13 +68,13 @@ impl Tls {
         })
     }
 
-    /// Reloads the files when they change, and on SIGHUP, until `stop` is cancelled. Unusable files are logged, and the
+    /// Reloads the files when they change, and at a [request](Hangups), until `stop` is cancelled. Unusable files are logged, and the
     /// previous ones stay in use. Established connections are not affected.
     ///
     /// # Errors
     /// If the signal handler can't be installed.
     pub fn follow(self: &Arc<Self>, stop: CancellationToken) -> io::Result<()> {
-        let mut hangup = signal(SignalKind::hangup())?;
+        let mut hangups = Hangups::new()?;
         let mut poll = tokio::time::interval(POLL_INTERVAL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let tls = self.clone();
@@ -83,7 +83,7 @@ impl Tls {
             loop {
                 tokio::select! {
                     () = stop.cancelled() => return,
-                    _ = hangup.recv() => told = None,
+                    () = hangups.next() => told = None,
                     _ = poll.tick() => {}
                 }
                 let reloading = tls.clone();

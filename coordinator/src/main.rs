@@ -6,7 +6,8 @@ mod examples;
 
 use std::process::ExitCode;
 
-use queens_runtime::{complain, keep_files_private, print};
+use queens_platform::keep_files_private;
+use queens_runtime::{complain, print};
 use queens_service::{CONFIG_OK, arguments_of_service};
 
 use crate::args::{Args, Command};

@@ -4,19 +4,16 @@
 //! on one machine share is enough for that.
 
 use std::collections::hash_map::RandomState;
-use std::fs;
 use std::hash::{BuildHasher, Hasher};
 
-/// A random id that Linux draws at each boot. All programs on the machine share it, also in containers.
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+use queens_platform::machine_identity;
 
-/// Returns this machine's number, constant until it reboots: a hash of the boot id. It reveals nothing of the machine,
-/// its owner or its place. Without a boot id, the number identifies this process.
+/// Returns this machine's number, constant at least until it reboots: a hash of its
+/// [identity](queens_platform::machine_identity). It reveals nothing of the machine, its owner or its place. Without an
+/// identity, the number identifies this process.
 pub(crate) fn number() -> u64 {
-    let number = match fs::read(BOOT_ID) {
-        Ok(drawn) if drawn.len() >= 16 => hash(&drawn),
-        _ => RandomState::new().build_hasher().finish(),
-    };
+    let number =
+        machine_identity().map_or_else(|| RandomState::new().build_hasher().finish(), |drawn| hash(&drawn));
     number.max(1)
 }
 
@@ -34,7 +31,7 @@ mod tests {
     fn a_machine_has_one_number() {
         assert_ne!(hash(b"one"), hash(b"two"));
         assert_eq!(hash(b""), 0x449e_9d55_a634_4c23, "the same in all versions");
-        if fs::read(BOOT_ID).is_ok() {
+        if machine_identity().is_some() {
             assert_eq!(number(), number());
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use peak_alloc::PeakAlloc;
-use rustix::time::{ClockId, clock_gettime};
+use queens_platform::thread_time;
 
 /// Counts allocations.
 #[global_allocator]
@@ -26,10 +26,4 @@ pub(crate) fn of<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let time = thread_time().saturating_sub(time_before);
     let n_bytes = ALLOCATOR.peak_usage().saturating_sub(bytes_before);
     (done, Cost { n_bytes, time })
-}
-
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = Duration::from_secs(time.tv_sec.unsigned_abs());
-    seconds + Duration::from_nanos(time.tv_nsec.unsigned_abs())
 }

@@ -3,7 +3,6 @@
 mod arguments;
 mod credentials;
 pub mod documents;
-mod files;
 pub mod help;
 mod log_throttle;
 pub mod logs;
@@ -13,15 +12,10 @@ mod signals;
 
 pub use arguments::{arguments, arguments_with, default_threads, threads, wrong_usage};
 pub use credentials::{CONNECTION, CredentialsArgs};
-pub use files::{allow_many_files, keep_files_private};
 pub use log_throttle::LogThrottle;
 pub use new_file::{NewFile, NoNewFile};
-pub use output::{
-    complain, is_colourful, is_screen, print, print_some, print_styled, say, stdout, write_answer,
-};
-pub use signals::{cancel_on_signal, go_on_at_hangup, ready};
-
-pub use queens_auth::{check_regular_file, open_regular_file};
+pub use output::{complain, is_colourful, print, print_some, print_styled, say, stdout, write_answer};
+pub use signals::{cancel_on_signal, ready};
 
 /// The version of the programs. A release also has its commit, if known: "0.1.0+1a2b3c4d5e6f".
 pub const VERSION: &str = env!("QUEENS_VERSION");

@@ -1,10 +1,10 @@
 //! Creates files atomically, and never overwrites one.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use queens_platform::{shared_temporary_file, sync_directory};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
@@ -46,10 +46,9 @@ impl NewFile {
         if !parent(path).exists() {
             return Err(NoNewFile::NoDirectory(parent(path).to_owned()));
         }
-        let made =
-            tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(parent(path));
         // The error names the temporary file, which would only confuse.
-        let file = made.map_err(|error| unwritable(path, error.kind().into()))?;
+        let file =
+            shared_temporary_file(parent(path)).map_err(|error| unwritable(path, error.kind().into()))?;
         Ok(Self { file, path: path.to_owned() })
     }
 
@@ -70,7 +69,7 @@ impl NewFile {
             _ => unwritable(&path, error.error),
         })?;
         // The directory entry must survive a power failure, too.
-        File::open(parent(&path)).and_then(|dir| dir.sync_all()).map_err(|error| unwritable(&path, error))
+        sync_directory(parent(&path)).map_err(|error| unwritable(&path, error))
     }
 }
 

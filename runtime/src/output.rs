@@ -2,42 +2,20 @@
 
 use std::env;
 use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
-use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, anyhow};
-use nix::errno::Errno;
 use queens_model::plain;
+use queens_platform::{is_screen, was_stdout_closed};
 
 /// What an error of stdout says first.
 const FAILED: &str = "failed to write the answer";
-
-/// Whether stdout was closed when this process started.
-static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Checks stdout before `main`. Rust's start-up code in `main` replaces a closed stdout with `/dev/null`, and an answer
-/// written there would be lost.
-//
-// SAFETY: this section holds pointers to functions of this type. The C library calls them one after the other before
-// `main`, on the only thread. This one makes a system call and keeps no state but the flag.
-#[cfg(target_os = "linux")]
-#[used]
-#[unsafe(link_section = ".init_array")]
-static BEFORE_MAIN: extern "C" fn() = look_at_stdout;
-
-#[cfg(target_os = "linux")]
-extern "C" fn look_at_stdout() {
-    let duplicate = io::stdout().as_fd().try_clone_to_owned();
-    let error = duplicate.err().and_then(|error| error.raw_os_error());
-    WAS_CLOSED.store(error == Some(Errno::EBADF as i32), Ordering::Relaxed);
-}
 
 /// Returns stdout for an answer.
 ///
 /// # Errors
 /// If the process started with a closed stdout.
 pub fn stdout() -> anyhow::Result<io::Stdout> {
-    if WAS_CLOSED.load(Ordering::Relaxed) {
+    if was_stdout_closed() {
         return Err(anyhow!("stdout is closed").context(FAILED));
     }
     Ok(io::stdout())
@@ -114,11 +92,6 @@ pub fn say(what: &str) {
 /// Prints an error message in one line to stderr.
 pub fn complain(what: &str) {
     say(&format!("error: {what}"));
-}
-
-/// Returns whether a stream is a terminal that can overwrite its output.
-pub fn is_screen(stream: &impl IsTerminal) -> bool {
-    stream.is_terminal() && env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb")
 }
 
 /// Returns whether a stream wants colours; <https://no-color.org> defines a variable for that.

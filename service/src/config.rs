@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, Command};
-use queens_runtime::open_regular_file;
+use queens_platform::open_regular_file;
 use toml::{Table, Value};
 
 /// The largest accepted file, in bytes.

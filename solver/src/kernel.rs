@@ -11,10 +11,7 @@ mod portable;
 mod v128;
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
-
-use thiserror::Error;
 
 #[cfg(target_arch = "x86_64")]
 use self::{avx2::Avx2, avx512::Avx512};
@@ -63,7 +60,8 @@ impl Kernel {
         format!("{}; here {here}", names(&mut Self::ALL.into_iter()))
     }
 
-    /// Returns the fastest kernel of this processor.
+    /// Returns the kernel with the widest vectors of this processor, nearly always the fastest.
+    /// [`KernelChoice`](crate::KernelChoice) measures it.
     #[must_use]
     pub fn best() -> Self {
         Self::ALL.into_iter().find(|kernel| kernel.is_available()).unwrap_or(Self::Portable)
@@ -115,42 +113,6 @@ impl Kernel {
 
     fn lacks(self) -> ! {
         panic!("this processor can't run the {self} kernel")
-    }
-}
-
-/// A user's choice of kernel: by name, or the fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelChoice(Option<Kernel>);
-
-impl KernelChoice {
-    /// Returns the chosen kernel, or the fastest of this processor.
-    #[must_use]
-    pub fn kernel(self) -> Kernel {
-        self.0.unwrap_or_else(Kernel::best)
-    }
-}
-
-/// The error of an unknown kernel name, or of a kernel that can't run here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum InvalidKernel {
-    /// No kernel has this name.
-    #[error("expected auto, avx512, avx2, v128 or portable")]
-    Unknown,
-    /// The processor lacks the kernel's instructions.
-    #[error("this processor lacks what the {0} kernel needs; auto takes the fastest it can run")]
-    Unavailable(Kernel),
-}
-
-impl FromStr for KernelChoice {
-    type Err = InvalidKernel;
-
-    fn from_str(text: &str) -> Result<Self, InvalidKernel> {
-        if text == "auto" {
-            return Ok(Self(None));
-        }
-        let kernel = Kernel::ALL.into_iter().find(|kernel| kernel.name() == text);
-        let kernel = kernel.ok_or(InvalidKernel::Unknown)?;
-        if kernel.is_available() { Ok(Self(Some(kernel))) } else { Err(InvalidKernel::Unavailable(kernel)) }
     }
 }
 

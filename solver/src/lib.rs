@@ -20,7 +20,7 @@
 //! # Ok::<(), queens_solver::InvalidBoardSize>(())
 //! ```
 //!
-//! No I/O, no async. The only crate of the project that may hold `unsafe` code.
+//! No I/O, no async. Besides `queens-platform` the only crate of the project that may hold `unsafe` code.
 
 mod board;
 mod choice;
@@ -30,6 +30,7 @@ mod free_rows;
 mod fundamental;
 mod halves;
 mod kernel;
+mod kernel_choice;
 mod method;
 mod parallel;
 mod part;
@@ -56,7 +57,8 @@ pub use choice::{Choice, Pass, PlanProgress};
 pub use cross::{Cross, cross_lines};
 pub use fundamental::fundamental;
 pub use halves::HalvesPart;
-pub use kernel::{InvalidKernel, Kernel, KernelChoice};
+pub use kernel::Kernel;
+pub use kernel_choice::{InvalidKernel, KernelChoice};
 pub use method::{InvalidMethod, Method};
 pub use parallel::{ThreadError, parallel};
 pub use part::{Part, crosses_in_counting_order, parts_in_counting_order};

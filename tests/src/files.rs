@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use queens_runtime::allow_many_files;
+use queens_platform::allow_many_files;
 
 /// Files reserved for all tests that open few.
 const KEPT: usize = 384;

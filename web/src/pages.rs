@@ -24,6 +24,9 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/workers/{name}", READ, get(worker)),
         ("GET", "/board", READ, file(HTML, include_str!("../assets/board.html"))),
         ("GET", "/assets/board.js", PUBLIC, file(SCRIPT, include_str!("../assets/board.js"))),
+        ("GET", "/assets/count.js", PUBLIC, file(SCRIPT, include_str!("../assets/count.js"))),
+        ("GET", "/assets/count-worker.js", PUBLIC, file(SCRIPT, include_str!("../assets/count-worker.js"))),
+        ("GET", "/assets/count.wasm", PUBLIC, get(count_program)),
         // The queen of all drawings, for the page of a search.
         ("GET", "/assets/crown.svg", PUBLIC, get(crown)),
         ("GET", "/jobs/{job}", READ, get(job)),
@@ -66,6 +69,11 @@ fn file<S: Clone + Send + Sync + 'static>(
     content: &'static str,
 ) -> MethodRouter<S> {
     get(async move || ([(CONTENT_TYPE, content_type)], content))
+}
+
+/// The program that counts in a browser: `queens-browser`, compiled by `.ci/targets`.
+async fn count_program() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "application/wasm")], include_bytes!("../assets/count.wasm").as_slice())
 }
 
 async fn crown() -> impl IntoResponse {

@@ -1,11 +1,11 @@
 //! The command line of `queens-worker`.
 
-use std::fs;
 use std::num::NonZeroUsize;
 
 use clap::Parser;
 use queens_counting::Duty;
 use queens_model::{ListenAddress, Name};
+use queens_platform::host_name;
 use queens_proto::client::endpoint;
 use queens_runtime::help::Program;
 use queens_runtime::{CONNECTION, CredentialsArgs, VERSION, default_threads, threads, version_in_full};
@@ -74,8 +74,7 @@ fn duty(text: &str) -> Result<Duty, String> {
 
 /// Returns the machine's name, as far as it is a valid worker name.
 pub(crate) fn machine_name() -> Name {
-    let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    Name::of_any(Some(hostname.trim()).filter(|name| !name.is_empty()).unwrap_or("worker"))
+    Name::of_any(host_name().as_deref().unwrap_or("worker"))
 }
 
 #[cfg(test)]

@@ -5,11 +5,15 @@ use std::ops::Add;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_runtime::{print, threads};
-use queens_solver::{BoardSize, Kernel, Method, SampledPart, Sampler, classic, parallel, published};
+use queens_platform::{processor_name, with_instructions};
+use queens_runtime::{VERSION, print, threads};
+use queens_solver::{
+    BoardSize, InvalidKernel, Kernel, KernelChoice, Method, SampledPart, Sampler, classic, parallel,
+    published,
+};
 use serde::Serialize;
 
-use crate::flags::{KernelArgs, OutputArgs};
+use crate::flags::OutputArgs;
 use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, method_name};
@@ -48,11 +52,30 @@ pub(crate) struct BenchArgs {
     #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "search")]
     method: MethodChoice,
 
-    #[command(flatten)]
-    kernel: KernelArgs,
+    /// Kernel to measure: 'auto' for the fastest on this processor, a name (avx512, avx2, v128, portable), or 'all' for
+    /// each that it can run, with a line to send in
+    #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto", value_parser = measured_kernels)]
+    kernel: MeasuredKernels,
 
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// The kernels to measure.
+#[derive(Clone, Copy, Debug)]
+enum MeasuredKernels {
+    One(KernelChoice),
+    All,
+}
+
+fn measured_kernels(text: &str) -> Result<MeasuredKernels, String> {
+    match text {
+        "all" => Ok(MeasuredKernels::All),
+        _ => text.parse().map(MeasuredKernels::One).map_err(|error: InvalidKernel| match error {
+            InvalidKernel::Unknown => "expected all, auto, avx512, avx2, v128 or portable".to_owned(),
+            unavailable @ InvalidKernel::Unavailable(_) => unavailable.to_string(),
+        }),
+    }
 }
 
 fn sample(text: &str) -> Result<NonZeroUsize, String> {
@@ -84,6 +107,8 @@ struct BenchAnswer {
     core_seconds: f64,
     ns_per_solution: Option<f64>,
     ns_per_node: Option<f64>,
+    /// Where the system counts them.
+    instructions_per_node: Option<f64>,
     projected_core_seconds: f64,
     /// Twice the standard error of the projection, relative to the projection.
     projected_error: f64,
@@ -93,7 +118,25 @@ struct BenchAnswer {
 
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
-    let kernel = args.kernel.kernel();
+    let answers = match args.kernel {
+        MeasuredKernels::One(choice) => vec![measure(args, choice.kernel())?],
+        MeasuredKernels::All => {
+            let here = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
+            here.map(|kernel| measure(args, kernel)).collect::<anyhow::Result<_>>()?
+        }
+    };
+    print(&match (args.output.output, args.kernel, &answers[..]) {
+        (Output::Json, MeasuredKernels::One(_), [answer]) => serde_json::to_string(answer)?,
+        (Output::Json, ..) => serde_json::to_string(&answers)?,
+        (Output::Text, MeasuredKernels::One(_), [answer]) => text(answer),
+        (Output::Text, ..) => comparison(&answers),
+    })?;
+    let agrees = answers.iter().all(|answer| answer.agrees);
+    Ok(if agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Measures a kernel.
+fn measure(args: &BenchArgs, kernel: Kernel) -> anyhow::Result<BenchAnswer> {
     let method = args.method.method(args.n, kernel);
     let sampler = Sampler::new(args.n, method);
     let n_parts =
@@ -101,22 +144,25 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let busy = Spinner::new("choosing parts", None);
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     drop(busy);
-    let (timed, seconds) = time(&parts, kernel, args.threads)?;
+    let (timed, instructions, seconds) = time(&parts, kernel, args.threads)?;
     let sample: Vec<(SampledPart, Timed)> = parts.into_iter().zip(timed).collect();
     let busy = Spinner::new("checking the counts", None);
     let check = check(kernel, &sampler, &sample, args.threads)?;
     let work = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
-    let answer = answer(args, &sampler, &sample, seconds, work, check);
-    print(&match args.output.output {
-        Output::Json => serde_json::to_string(&answer)?,
-        Output::Text => text(&answer),
-    })?;
-    Ok(if answer.agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let mut answer = answer(args, kernel, &sampler, &sample, seconds, work, check);
+    let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.work)).sum();
+    answer.instructions_per_node =
+        instructions.filter(|_| nodes > 0).map(|instructions| instructions as f64 / nodes as f64);
+    Ok(answer)
 }
 
-/// Counts all parts; returns also the elapsed seconds.
-fn time(parts: &[SampledPart], kernel: Kernel, n_threads: NonZeroUsize) -> anyhow::Result<(Vec<Timed>, f64)> {
+/// Counts all parts; returns also the instructions, if the system counts them, and the elapsed seconds.
+fn time(
+    parts: &[SampledPart],
+    kernel: Kernel,
+    n_threads: NonZeroUsize,
+) -> anyhow::Result<(Vec<Timed>, Option<u64>, f64)> {
     // Counts without measuring first: a sleeping processor takes a while to wake up.
     let began = Instant::now();
     for part in parts.iter().take(16).take_while(|_| began.elapsed() < WARMING_UP) {
@@ -125,12 +171,13 @@ fn time(parts: &[SampledPart], kernel: Kernel, n_threads: NonZeroUsize) -> anyho
     let began = Instant::now();
     let busy = Spinner::new("counting parts", Some(parts.len()));
     let time = |i: usize| {
-        let timed = Timed::new(&parts[i], kernel);
+        let timed = with_instructions(|| Timed::new(&parts[i], kernel));
         busy.step();
         timed
     };
-    let timed = parallel(n_threads, parts.len(), |_| true, time)?;
-    Ok((timed, began.elapsed().as_secs_f64()))
+    let (timed, instructions): (Vec<Timed>, Vec<Option<u64>>) =
+        parallel(n_threads, parts.len(), |_| true, time)?.into_iter().unzip();
+    Ok((timed, instructions.into_iter().sum(), began.elapsed().as_secs_f64()))
 }
 
 /// The reference of the counts, and whether they agree with it.
@@ -190,6 +237,7 @@ fn solutions(sample: &[(SampledPart, Timed)]) -> u128 {
 
 fn answer(
     args: &BenchArgs,
+    kernel: Kernel,
     sampler: &Sampler,
     sample: &[(SampledPart, Timed)],
     seconds: f64,
@@ -204,7 +252,7 @@ fn answer(
     BenchAnswer {
         n: args.n.get(),
         method: sampler.method(),
-        kernel: args.kernel.kernel().name(),
+        kernel: kernel.name(),
         threads: args.threads.get(),
         sample: sample.len(),
         parts: sampler.n_samples(),
@@ -214,6 +262,7 @@ fn answer(
         core_seconds,
         ns_per_solution: ns_per(solutions),
         ns_per_node: ns_per(work),
+        instructions_per_node: None,
         projected_core_seconds: projected.value,
         projected_error: 2.0 * projected.error,
         checked_against: check.against,
@@ -241,6 +290,58 @@ fn text(answer: &BenchAnswer) -> String {
         samples_of(*method),
         unit.name
     )
+}
+
+/// Describes several kernels in a table, and in a line for a list of machines.
+fn comparison(answers: &[BenchAnswer]) -> String {
+    let [first, ..] = answers else { return String::new() };
+    let unit = first.method.unit();
+    let mut lines = vec![
+        format!(
+            "n = {} by {}, {} of {} {}, {}",
+            first.n,
+            first.method,
+            first.sample,
+            first.parts,
+            samples_of(first.method),
+            plural(first.threads, "thread")
+        ),
+        format!(
+            "{:<9} {:>12} {:>10} {:>18}  {:<18} counts",
+            "kernel",
+            "ns/solution",
+            format!("ns/{unit}"),
+            format!("instructions/{unit}"),
+            "whole board"
+        ),
+    ];
+    let number =
+        |value: Option<f64>, digits| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    lines.extend(answers.iter().map(|answer| {
+        let time = TimeUnit::of(answer.projected_core_seconds);
+        format!(
+            "{:<9} {:>12} {:>10} {:>18}  {:<18} {}",
+            answer.kernel,
+            number(answer.ns_per_solution, 3),
+            number(answer.ns_per_node, 3),
+            number(answer.instructions_per_node, 2),
+            format!("{} core-{}", time.rounded(answer.projected_core_seconds), time.name),
+            if answer.agrees { "right" } else { "WRONG" }
+        )
+    }));
+    lines.push(format!("checked against {}", first.checked_against));
+    let times = answers.iter().map(|answer| format!("{} {}", answer.kernel, number(answer.ns_per_node, 3)));
+    lines.push(format!(
+        "to send in: queens {VERSION}, {} {}, {}; n = {}, {}, {}: {} ns/{unit}",
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        processor_name().as_deref().unwrap_or("processor not known"),
+        first.n,
+        first.method,
+        plural(first.threads, "thread"),
+        times.collect::<Vec<_>>().join(", ")
+    ));
+    lines.join("\n")
 }
 
 #[cfg(test)]

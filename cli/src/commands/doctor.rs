@@ -1,12 +1,12 @@
 //! `queens doctor`: diagnoses this machine and the coordinators.
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use queens_model::{JobState, JobStatus};
+use queens_platform::{available_memory, n_processors};
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
 use queens_runtime::{VERSION, default_threads, print};
 use queens_solver::{BoardSize, Kernel, Method, Plan, published};
@@ -131,9 +131,8 @@ fn counted_by(kernel: Kernel) -> Option<u128> {
 }
 
 fn processors() -> Finding {
-    let all = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let n_all = all.lines().filter(|line| line.starts_with("processor")).count();
     let usable = default_threads().get();
+    let n_all = n_processors().unwrap_or(usable);
     if n_all > usable {
         let found = format!("{usable} of {n_all} may be used");
         return Finding::warn("processors", found, "a limit of the container, the scheduler or taskset");
@@ -142,15 +141,9 @@ fn processors() -> Finding {
 }
 
 fn memory() -> Finding {
-    let told = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let available = available.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    let limit = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
-    let limit = limit.and_then(|limit| limit.trim().parse::<u64>().ok());
-    let Some(available) = available.map(|kib| kib * 1024) else {
+    let Some(available) = available_memory() else {
         return Finding::warn("memory", "this system does not say how much there is", "nothing to be done");
     };
-    let available = limit.map_or(available, |limit| available.min(limit));
     let found = format!("{:.1} GiB are available", available as f64 / f64::from(1 << 30));
     let wanted = MEMORY_OF_A_THREAD * default_threads().get() as u64;
     if available < wanted {

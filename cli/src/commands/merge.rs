@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
-use queens_runtime::{NewFile, default_threads, open_regular_file, print};
+use queens_platform::open_regular_file;
+use queens_runtime::{NewFile, default_threads, print};
 use queens_solver::Kernel;
 use serde_json::json;
 

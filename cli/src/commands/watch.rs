@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use queens_model::JobState;
 use queens_model::json::Job;
-use queens_runtime::{cancel_on_signal, is_screen, print_some, stdout};
+use queens_platform::is_screen;
+use queens_runtime::{cancel_on_signal, print_some, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;

@@ -1,11 +1,11 @@
 //! Writes output files atomically.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use queens_platform::shared_temporary_file;
 use queens_runtime::{cancel_on_signal, write_answer};
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
@@ -79,9 +79,8 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// default ones.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let made = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir);
     // The error has the name of the temporary file, which would only confuse.
-    let file = made.map_err(|error| match error.kind() {
+    let file = shared_temporary_file(dir).map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::other(format!("there is no directory '{}'", dir.display())),
         kind => io::Error::from(kind),
     })?;

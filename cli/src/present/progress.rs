@@ -9,7 +9,8 @@ use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use queens_model::{JobState, JobStatus, plain};
-use queens_runtime::{is_screen, say};
+use queens_platform::is_screen;
+use queens_runtime::say;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::present::job::{ends, range_left, state};

@@ -116,6 +116,17 @@ impl Screen {
         Wanted { job, n_rates, n_groups, is_page: self.page.is_some() }
     }
 
+    /// Returns whether everything that the screen shows has been received.
+    pub(crate) fn is_complete(&self) -> bool {
+        let shown = self.selected_job().map(|job| job.id);
+        self.lists.is_some() && self.news.is_some() && shown == self.job.as_ref().map(|news| news.id)
+    }
+
+    /// Returns why the coordinator can't be reached.
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        self.away.as_ref().map(|(problem, _)| problem)
+    }
+
     pub(crate) fn hear(&mut self, answer: FromCoordinator) {
         match answer {
             FromCoordinator::Lists(lists) => {

@@ -12,6 +12,7 @@ use queens_auth::ServerFiles;
 use queens_auth_server::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
 use queens_connections::Tls;
 use queens_model::CoordinatorUrl;
+use queens_platform::host_name;
 use queens_postgres::Contact;
 use queens_postgres::StoreLocation;
 use tokio_util::sync::CancellationToken;
@@ -156,7 +157,6 @@ fn reached_at(address: SocketAddr) -> String {
     if !address.ip().is_unspecified() {
         return address.to_string();
     }
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("localhost");
+    let name = host_name().unwrap_or_else(|| "localhost".to_owned());
     format!("{name}:{}", address.port())
 }

@@ -11,10 +11,11 @@ use queens_coordinator::grpc;
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
 use queens_model::{JobState, ListenAddress};
+use queens_platform::Hangups;
 use queens_postgres::LeaderView;
 use queens_postgres::StoreLocation;
 use queens_postgres::{LeaderCandidate, LeaderLease};
-use queens_runtime::{cancel_on_signal, default_threads, go_on_at_hangup, ready};
+use queens_runtime::{cancel_on_signal, default_threads, ready};
 use queens_store::Archive;
 use queens_store::sqlite::{DATABASE, SqliteStore};
 use tokio::runtime::Builder;
@@ -90,7 +91,8 @@ enum End {
 pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     // Handles signals only.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    runtime.block_on(async { go_on_at_hangup() }).context("failed to listen to signals")?;
+    // From here on a hangup is a request to read files again, which ends nothing, also where nobody listens.
+    runtime.block_on(async { Hangups::new() }).context("failed to listen to signals")?;
     let ports = Ports::bind(&args.listen, args.http.as_ref(), &args.auth, &args.limits);
     let ports = runtime.block_on(ports)?;
     let stop = CancellationToken::new();

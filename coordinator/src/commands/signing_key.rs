@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use queens_auth::open_regular_file;
 use queens_certificate::Key;
+use queens_platform::open_regular_file;
 use queens_runtime::{NewFile, print};
 use queens_store::sqlite::check_database;
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use queens_auth::{Pin, new_private_file, open_regular_file};
+use queens_auth::Pin;
+use queens_platform::{new_private_file, open_regular_file};
 use queens_runtime::print;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,

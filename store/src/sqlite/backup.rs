@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::StoreError;
+use queens_platform::sync_directory;
 use rusqlite::Connection;
 use thiserror::Error;
 
@@ -149,6 +150,6 @@ pub(super) fn put_in_place(unfinished: &Path, file: &Path) -> Result<(), BackupE
     };
     fs::rename(unfinished, file)
         // The new name must survive a power failure, too.
-        .and_then(|()| File::open(parent)?.sync_all())
+        .and_then(|()| sync_directory(parent))
         .map_err(|error| BackupError::Unwritable { path: file.to_owned(), reason: error.to_string() })
 }

@@ -2,16 +2,15 @@
 //!
 //! There are two locks. The lock of the file `lock` serves while there is no database yet, and for programs that know
 //! no other. The lock of the database decides. It is a lock of the file itself, whatever its name: neither removing
-//! `lock` nor a directory whose `queens.db` links to this one bypasses it. It is one of `flock`, which does not
-//! conflict with those of SQLite (`fcntl`) on Linux. Elsewhere it may, so there `lock` is the only one.
+//! `lock` nor a directory whose `queens.db` links to this one bypasses it. Only Linux has it; elsewhere `lock` is the
+//! only one.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{StoreError, StoreName};
-use queens_runtime::check_regular_file;
+use queens_platform::{check_regular_file, is_same_file, lock_database, sync_directory};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -65,10 +64,9 @@ impl Directory {
     /// Checks that the open database is the one in the directory.
     pub(super) fn check_in_place(&self) -> Result<(), StoreError> {
         let Some(database) = &self.database else { return Ok(()) };
-        let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-        let Ok(open) = database.metadata().map(number) else { return Ok(()) };
-        match fs::metadata(self.path.join(DATABASE)).map(number) {
-            Ok(there) if there == open => Ok(()),
+        let Ok(open) = database.metadata() else { return Ok(()) };
+        match fs::metadata(self.path.join(DATABASE)) {
+            Ok(there) if is_same_file(&there, &open) => Ok(()),
             // The next write reports disk errors.
             Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
             _ => {
@@ -99,16 +97,10 @@ impl Directory {
 
     /// Locks the database, if there is one.
     fn lock_database(&mut self) -> Result<(), StoreError> {
-        if !cfg!(target_os = "linux") {
-            return Ok(());
-        }
-        let file = match File::open(self.path.join(DATABASE)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            opened => opened.map_err(|error| unusable(&self.path, &named(DATABASE, &error)))?,
-        };
-        match file.try_lock() {
-            Ok(()) => self.database = Some(file),
+        match lock_database(&self.path.join(DATABASE)) {
+            Ok(locked) => self.database = locked,
             Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(self.path.as_path().into())),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::NotFound => {}
             Err(TryLockError::Error(error)) => return Err(unusable(&self.path, &named(DATABASE, &error))),
         }
         Ok(())
@@ -144,7 +136,7 @@ impl Directory {
                 let renamed = fs::rename(&unfinished, self.path.join(DATABASE));
                 // The new name must survive a power failure, too.
                 renamed
-                    .and_then(|()| File::open(&self.path)?.sync_all())
+                    .and_then(|()| sync_directory(&self.path))
                     .map_err(|error| unusable(&self.path, &error))
             });
         if made.is_err() {

@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{StoreError, StoreName};
-use queens_runtime::open_regular_file;
+use queens_platform::open_regular_file;
 use rusqlite::types::Value;
 use thiserror::Error;
 

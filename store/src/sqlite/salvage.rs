@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
 
+use queens_platform::read_exact_at;
 use rusqlite::types::Value;
 
 use crate::sql::fault::Fault;
@@ -69,7 +69,7 @@ pub(super) fn candidates(
 /// Reads a whole page; returns `None` past the end of the file.
 fn page(file: &File, at: u64) -> io::Result<Option<Vec<u8>>> {
     let mut page = vec![0; PAGE];
-    match file.read_exact_at(&mut page, at) {
+    match read_exact_at(file, &mut page, at) {
         Ok(()) => Ok(Some(page)),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
         Err(error) => Err(error),
@@ -79,13 +79,13 @@ fn page(file: &File, at: u64) -> io::Result<Option<Vec<u8>>> {
 /// Returns the pages in a log since its last restart, and their offsets. Does not verify their checksums.
 fn frames(log: &File) -> Vec<(u32, u64)> {
     let mut header = [0; LOG_HEADER];
-    if log.read_exact_at(&mut header, 0).is_err() {
+    if read_exact_at(log, &mut header, 0).is_err() {
         return Vec::new();
     }
     let mut frames = Vec::new();
     let mut at = LOG_HEADER as u64;
     let mut frame = [0; FRAME_HEADER];
-    while log.read_exact_at(&mut frame, at).is_ok() {
+    while read_exact_at(log, &mut frame, at).is_ok() {
         let content = at + FRAME_HEADER as u64;
         let (number, salts) = (&frame[..4], &frame[8..16]);
         if salts == &header[16..24] {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use queens_auth::Trust;
 use queens_tests::guarded::{Guarded, Invited};
-use queens_tests::process::{processor_time, wait_at_most, wait_until};
+use queens_tests::process::{Running, processor_time, wait_at_most, wait_until};
 use queens_tests::{TempDir, files, say};
 
 use self::kinds::{KINDS, Target};
@@ -65,7 +65,12 @@ fn an_honest_worker_counts_whatever_others_do() {
     let [honest, fool] = [(); 2].map(|()| guarded.invite(["--role", "worker", "--uses", "4"]));
     let viewer = guarded.invite(["--role", "viewer"]);
     assert!(guarded.queens(Some(&operator), ["submit", n, "--yes"]).status.success());
-    let worker = guarded.worker(&honest, "honest");
+    let mut command = guarded.worker_command(&honest, "honest");
+    if full {
+        // Pauses would make its speed uneven.
+        command.env("QUEENS_CPU", "100");
+    }
+    let worker = Running::start_redirected(&mut command);
     if full {
         pin(&std::process::id().to_string(), "0");
         pin(&guarded.coordinator().id().to_string(), "0");
@@ -122,7 +127,7 @@ fn an_honest_worker_counts_whatever_others_do() {
     // The number is right in the end; other workers help.
     let mut help = guarded.worker_command(&guarded.invite(["--role", "worker"]), "help");
     help.env("QUEENS_KERNEL", "auto").env("QUEENS_THREADS", "2").env("QUEENS_CPU", "100");
-    let _helper = queens_tests::process::Running::start_redirected(&mut help);
+    let _helper = Running::start_redirected(&mut help);
     let solutions = if full { "39029188884" } else { "666090624" };
     wait_at_most(Duration::from_secs(600), "the end of the count", || {
         let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();

@@ -272,6 +272,37 @@ fn a_search_is_seen_step_by_step() {
     assert_eq!(json!(browser.complaints()), json!([]));
 }
 
+/// The page counts by itself, without the coordinator, and stops on request.
+#[test]
+fn a_board_is_counted_in_the_browser() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("a count in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let browser = Browser::open(&format!("http://{}", coordinator.http()));
+    browser.still();
+    browser.go("/board");
+    let count = |n: &str| {
+        _ = browser.eval("document.querySelector('#count-n').value = ''");
+        browser.keys("#count-n", n);
+        browser.click("#count");
+    };
+    for (n, solutions) in [("1", "1"), ("2", "0"), ("12", "14,200"), ("14", "365,596")] {
+        count(n);
+        browser.wait_for("#counted", &format!("Q({n}) = {solutions}, counted in "));
+        assert_eq!(browser.eval("document.querySelector('#count-progress').hidden"), true);
+    }
+    browser.screenshot("counted-in-the-browser");
+    count("17");
+    assert_eq!(browser.eval("document.querySelector('#count').innerText"), "Count", "it is too large");
+    count("16");
+    browser.wait_for("#count", "Stop");
+    browser.click("#count");
+    browser.wait_for("#counted", "Stopped.");
+    assert_eq!(json!(browser.complaints()), json!([]));
+}
+
 /// The picture of the count is valid, shows the records, and can be downloaded.
 #[test]
 fn the_count_is_a_picture_to_download() {

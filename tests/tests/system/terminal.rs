@@ -11,7 +11,7 @@ use queens_tests::cleanup::Undo;
 use queens_tests::cluster::Coordinator;
 use queens_tests::disk::SmallDisk;
 use queens_tests::guarded::Behind;
-use queens_tests::process::{clean, wait_until};
+use queens_tests::process::{clean, queens, run, wait_until};
 use queens_tests::{TempDir, binary, skipped, skipped_without_root};
 
 /// A terminal with a shell in it.
@@ -173,6 +173,29 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     wait_until("its end", || (!terminal.screen().contains("events ─")).then_some(()));
     terminal.wait_for_shell();
     coordinator.stop();
+}
+
+#[test]
+fn top_prints_its_screen_once() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let top = |url: &str| run(queens(["top", "--once", "--coordinator", url]));
+    let empty = top(&coordinator.url());
+    assert!(empty.status.success() && empty.stdout.contains("no jobs"), "{empty:?}");
+    let _worker = coordinator.worker("alpha");
+    coordinator.wait_for_workers(1);
+    let job = coordinator.submit(22);
+    let shown = top(&coordinator.url());
+    assert_eq!((shown.status.code(), shown.stderr.as_str()), (Some(0), ""), "{shown:?}");
+    for text in ["alpha", "22 search", "submitted", &format!("speed of job {job}")] {
+        assert!(shown.stdout.contains(text), "no {text}:\n{}", shown.stdout);
+    }
+    assert!(!shown.stdout.contains('\u{1b}'), "{shown:?}");
+    let url = coordinator.url();
+    coordinator.stop();
+    let away = top(&url);
+    let away = away.complaint(1);
+    assert!(away.contains(&url), "{away}");
 }
 
 #[test]

@@ -1,0 +1,241 @@
+//! Files and directories.
+
+use std::fs::{self, File, FileType, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// Raises the limit on open files, which include connections, to what the system allows. Returns the new limit.
+///
+/// On Unix the usual limit is 1024, for old programs. Windows has no limit below its memory: that counts as `u64::MAX`.
+///
+/// # Errors
+/// If the limit can't be read or raised.
+pub fn allow_many_files() -> io::Result<u64> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+        let limit = getrlimit(Resource::Nofile);
+        if limit.current != limit.maximum {
+            setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
+        }
+        Ok(limit.maximum.unwrap_or(u64::MAX))
+    }
+    #[cfg(windows)]
+    Ok(u64::MAX)
+}
+
+/// Opens a regular file for reading, also through a link.
+///
+/// Rejects everything else: a named pipe would block the program until a writer opens it, and a device may never end.
+/// Windows has neither among its files.
+///
+/// # Errors
+/// If the path does not exist, can't be opened, or leads to another type of file, which the error names.
+pub fn open_regular_file(path: &Path) -> io::Result<File> {
+    check_type(fs::metadata(path)?.file_type())?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // The check below finds a pipe that has replaced the file since; opening it does not block.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    check_type(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Checks that a path leads to a regular file or to nothing, before a library opens it by itself.
+///
+/// # Errors
+/// If it leads to another type of file, which the error names.
+pub fn check_regular_file(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        found => check_type(found?.file_type()),
+    }
+}
+
+fn check_type(found: FileType) -> io::Result<()> {
+    if found.is_file() {
+        return Ok(());
+    }
+    let what = if found.is_dir() { "a directory" } else { special(found) };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, and not a regular file")))
+}
+
+fn special(found: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+
+        if found.is_fifo() {
+            return "a pipe";
+        }
+        if found.is_socket() {
+            return "a socket";
+        }
+    }
+    _ = found;
+    "a device"
+}
+
+/// Makes the names of files in a directory survive a power failure.
+///
+/// Windows can't do that for a directory. NTFS writes names to its log, in the order of the calls: after a power failure
+/// a new name may be missing, and then the old one is there.
+///
+/// # Errors
+/// If the system fails.
+pub fn sync_directory(dir: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        File::open(dir)?.sync_all()
+    }
+    #[cfg(windows)]
+    {
+        _ = dir;
+        Ok(())
+    }
+}
+
+/// Creates a temporary file in a directory, with the permissions that the process gives to new files: on Unix by its
+/// umask, on Windows by the directory.
+///
+/// # Errors
+/// If the system fails.
+pub fn shared_temporary_file(dir: &Path) -> io::Result<NamedTempFile> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        // Without this, nobody else may read it.
+        tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o666)).tempfile_in(dir)
+    }
+    #[cfg(windows)]
+    tempfile::Builder::new().tempfile_in(dir)
+}
+
+/// Reads a whole buffer from an offset in bytes. The file's own position does not matter; Windows changes it.
+///
+/// # Errors
+/// `UnexpectedEof` if the file ends before, or the system's error.
+pub fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileExt;
+
+        file.read_exact_at(buffer, at)
+    }
+    #[cfg(windows)]
+    {
+        let mut done = 0;
+        while done < buffer.len() {
+            let offset = at.checked_add(done as u64).ok_or(io::ErrorKind::UnexpectedEof)?;
+            match std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n_read => done += n_read,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Locks a database of SQLite for this process by its file, whatever the file's name: the lock is released when the
+/// returned file is closed. Returns `None` where that is impossible.
+///
+/// On Linux, this is a lock of `flock`, which does not conflict with those of SQLite (`fcntl`). It may on macOS and
+/// does on Windows, so there the file has no such lock.
+///
+/// # Errors
+/// If another process has locked the file, or the system fails.
+pub fn lock_database(path: &Path) -> Result<Option<File>, TryLockError> {
+    if !cfg!(target_os = "linux") {
+        return Ok(None);
+    }
+    let file = File::open(path).map_err(TryLockError::Error)?;
+    file.try_lock()?;
+    Ok(Some(file))
+}
+
+/// Returns whether two descriptions are of one file.
+///
+/// Windows does not tell it by them: then `true`, as a file in use can't be removed or replaced there.
+#[must_use]
+pub fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+
+        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    }
+    #[cfg(windows)]
+    {
+        _ = (one, other);
+        true
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("file"), "text").expect("written");
+        symlink(path("file"), path("link")).expect("a link");
+        for name in ["file", "link"] {
+            let mut text = String::new();
+            open_regular_file(&path(name)).expect("a file").read_to_string(&mut text).expect("a text");
+            assert_eq!((text.as_str(), check_regular_file(&path(name)).is_ok()), ("text", true));
+        }
+        mknodat(CWD, path("pipe"), FileType::Fifo, Mode::RWXU, 0).expect("a pipe");
+        symlink(path("pipe"), path("link to a pipe")).expect("a link");
+        fs::create_dir(path("directory")).expect("a directory");
+        let _socket = UnixListener::bind(path("socket")).expect("a socket");
+        let others = [
+            (path("pipe"), "it is a pipe, and not a regular file"),
+            (path("link to a pipe"), "it is a pipe, and not a regular file"),
+            (path("directory"), "it is a directory, and not a regular file"),
+            (path("socket"), "it is a socket, and not a regular file"),
+            ("/dev/zero".into(), "it is a device, and not a regular file"),
+        ];
+        for (path, reason) in others {
+            assert_eq!(open_regular_file(&path).expect_err("no file").to_string(), reason);
+            assert_eq!(check_regular_file(&path).expect_err("no file").to_string(), reason);
+        }
+        let missing = open_regular_file(&path("missing")).expect_err("nothing is there");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        check_regular_file(&path("missing")).expect("nothing is there");
+    }
+
+    #[test]
+    fn a_file_is_read_from_an_offset_and_known_by_more_than_its_name() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (one, other) = (dir.path().join("one"), dir.path().join("other"));
+        File::create(&one).expect("a file").write_all(b"0123456789").expect("written");
+        let file = File::open(&one).expect("a file");
+        let mut buffer = [0; 4];
+        read_exact_at(&file, &mut buffer, 5).expect("read");
+        assert_eq!(&buffer, b"5678");
+        let past = read_exact_at(&file, &mut buffer, 7).expect_err("it ends before");
+        assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
+        fs::copy(&one, &other).expect("copied");
+        let [open, one, other] = [file.metadata(), fs::metadata(one), fs::metadata(other)]
+            .map(|found| found.expect("it is there"));
+        assert_eq!((is_same_file(&open, &one), is_same_file(&open, &other)), (true, false));
+    }
+}

@@ -1,0 +1,24 @@
+//! All that differs between operating systems: files, secrets, signals, the terminal, and what a machine is called.
+//!
+//! Each function says what it does on Linux, macOS and Windows. Only this crate and the kernels have code for one
+//! system.
+
+mod files;
+mod machine;
+mod output;
+mod secrets;
+#[cfg(feature = "signals")]
+mod signals;
+
+pub use files::{
+    allow_many_files, check_regular_file, is_same_file, lock_database, open_regular_file, read_exact_at,
+    shared_temporary_file, sync_directory,
+};
+pub use machine::{
+    available_memory, host_name, machine_identity, n_processors, processor_name, thread_time,
+    with_instructions,
+};
+pub use output::{is_screen, was_stdout_closed};
+pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};
+#[cfg(feature = "signals")]
+pub use signals::{Hangups, StopSignals, notify_ready};

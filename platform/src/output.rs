@@ -1,0 +1,48 @@
+//! Stdout, and terminals.
+
+use std::io::IsTerminal;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether stdout was closed when this process started.
+#[cfg(target_os = "linux")]
+static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Checks stdout before `main`. Rust's start-up code in `main` replaces a closed stdout with `/dev/null`, and an answer
+/// written there would be lost.
+//
+// SAFETY: this section holds pointers to functions of this type. The C library calls them one after the other before
+// `main`, on the only thread. This one makes a system call and keeps no state but the flag.
+#[cfg(target_os = "linux")]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = look_at_stdout;
+
+#[cfg(target_os = "linux")]
+extern "C" fn look_at_stdout() {
+    let is_closed = rustix::io::fcntl_getfd(std::io::stdout()) == Err(rustix::io::Errno::BADF);
+    WAS_CLOSED.store(is_closed, Ordering::Relaxed);
+}
+
+/// Returns whether this process started with a closed stdout, so that what it prints is lost. Known on Linux; elsewhere
+/// `false`.
+#[must_use]
+pub fn was_stdout_closed() -> bool {
+    #[cfg(target_os = "linux")]
+    return WAS_CLOSED.load(Ordering::Relaxed);
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
+/// Returns whether a stream is a terminal that obeys control sequences, so that it can overwrite lines and show colours.
+///
+/// On Unix the variable TERM tells it. On Windows the console is told to obey them, which it can since Windows 10.
+pub fn is_screen(stream: &impl IsTerminal) -> bool {
+    if !stream.is_terminal() {
+        return false;
+    }
+    #[cfg(unix)]
+    return std::env::var_os("TERM").is_some_and(|name| !name.is_empty() && name != "dumb");
+    #[cfg(windows)]
+    anstyle_query::windows::enable_ansi_colors().unwrap_or(false)
+}

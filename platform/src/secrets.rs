@@ -1,0 +1,185 @@
+//! Files that only their owner may read.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+#[cfg(windows)]
+mod access_list;
+
+/// Who may have access to a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner. On Windows the system and its administrators, too, who may read everything.
+    Owner,
+    /// Also other single users and groups, such as container engines give secrets to; but not all users of the machine.
+    Named,
+}
+
+/// Why others than [`Readers`] may have access to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exposure {
+    /// What the file has, such as "mode 644".
+    pub cause: String,
+    /// A command that takes it away.
+    pub remedy: String,
+}
+
+/// Makes files and directories that this process creates from now on accessible to its user alone.
+///
+/// On Windows nothing changes: a new file takes its directory's access list, which within a user's profile is of that
+/// user.
+pub fn keep_files_private() {
+    #[cfg(unix)]
+    {
+        use rustix::fs::Mode;
+
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
+}
+
+/// Creates an empty file that only its owner may read: with mode 600, on Windows with an access list of its own. Until
+/// the returned file is closed, nobody else can open it on Windows.
+///
+/// # Errors
+/// If the file exists, or the system fails; then no file is left.
+pub fn new_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        options.mode(0o600).open(path)
+    }
+    #[cfg(windows)]
+    {
+        let file = access_list::open_alone(&mut options, path)?;
+        if let Err(error) = access_list::make_private(&file) {
+            drop(file);
+            _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+        Ok(file)
+    }
+}
+
+/// Returns why others may read or write a file: by its mode, on Windows by its access list. `found` describes the file
+/// at `path`.
+///
+/// # Errors
+/// If Windows does not tell its access list. No error on Unix.
+pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<Option<Exposure>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+
+        _ = path;
+        let mode = found.mode() & 0o777;
+        let nobody = match readers {
+            Readers::Owner => 0o077,
+            Readers::Named => 0o007,
+        };
+        let exposure = Exposure { cause: format!("mode {mode:03o}"), remedy: "chmod 600".to_owned() };
+        Ok((mode & nobody != 0).then_some(exposure))
+    }
+    #[cfg(windows)]
+    {
+        _ = found;
+        let list = access_list::read(path)?;
+        let trustee = open_to(&list, readers).map(str::to_owned);
+        Ok(trustee.map(|trustee| Exposure {
+            cause: format!("access for {trustee}"),
+            remedy: format!(r#"icacls "{}" /inheritance:r /grant:r "%USERNAME%:F""#, path.display()),
+        }))
+    }
+}
+
+/// Returns who else has access by an access list: the owner and the list in Microsoft's security descriptor definition
+/// language, such as `O:S-1-5-21-1D:P(A;;FA;;;S-1-5-21-1)`.
+#[cfg(any(windows, test))]
+fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
+    // The system, administrators, and whoever owns the file.
+    const RULERS: [&str; 6] = ["SY", "BA", "OW", "S-1-5-18", "S-1-5-32-544", "S-1-3-4"];
+    const EVERYBODY: [(&str, &str); 16] = [
+        ("WD", "everybody"),
+        ("S-1-1-0", "everybody"),
+        ("AU", "all users"),
+        ("S-1-5-11", "all users"),
+        ("BU", "all users"),
+        ("S-1-5-32-545", "all users"),
+        ("IU", "all users"),
+        ("S-1-5-4", "all users"),
+        ("DU", "all users of the domain"),
+        ("AN", "anonymous users"),
+        ("S-1-5-7", "anonymous users"),
+        ("BG", "guests"),
+        ("S-1-5-32-546", "guests"),
+        ("NU", "users of the network"),
+        ("S-1-5-2", "users of the network"),
+        ("AC", "all apps"),
+    ];
+    let (owner, list) = descriptor.split_once("D:").unwrap_or((descriptor, "NO_ACCESS_CONTROL"));
+    if list.contains("NO_ACCESS_CONTROL") {
+        return Some("everybody");
+    }
+    let owner = owner.trim_start_matches("O:").split("G:").next().unwrap_or_default();
+    list.split('(').skip(1).find_map(|entry| {
+        let mut fields = entry.split(')').next().unwrap_or_default().split(';');
+        let kind = fields.next().unwrap_or_default();
+        let trustee = fields.nth(4).unwrap_or("everybody");
+        // Denials give nobody access.
+        if !matches!(kind, "A" | "OA" | "XA" | "ZA") || trustee == owner || RULERS.contains(&trustee) {
+            return None;
+        }
+        match EVERYBODY.iter().find(|(id, _)| *id == trustee) {
+            Some((_, name)) => Some(*name),
+            None => (readers == Readers::Owner).then_some(trustee),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_list_tells_who_else_has_access() {
+        let others = |list: &str| {
+            let descriptor = format!("O:S-1-5-21-7G:S-1-5-21-513D:{list}");
+            [Readers::Owner, Readers::Named]
+                .map(|readers| open_to(&descriptor, readers).unwrap_or("").to_owned())
+        };
+        assert_eq!(others("P(A;;FA;;;S-1-5-21-7)(A;;FA;;;SY)(A;;FA;;;BA)"), ["", ""]);
+        assert_eq!(others("PAI(D;;FA;;;WD)(A;;FA;;;OW)"), ["", ""]);
+        assert_eq!(others("AI(A;ID;FA;;;S-1-5-21-7)(A;ID;0x1200a9;;;BU)"), ["all users", "all users"]);
+        assert_eq!(others("(A;;FR;;;WD)"), ["everybody", "everybody"]);
+        assert_eq!(others("(A;;FR;;;S-1-5-21-8)"), ["S-1-5-21-8", ""]);
+        assert_eq!(others("NO_ACCESS_CONTROL"), ["everybody", "everybody"]);
+        assert_eq!(others("(A;;FA"), ["everybody", ""]);
+        assert_eq!(open_to("O:BA", Readers::Named), Some("everybody"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_is_its_owners_alone() {
+        use std::fs::{self, Permissions};
+        use std::os::unix::fs::PermissionsExt;
+
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("secret");
+        drop(new_private_file(&path).expect("created"));
+        assert_eq!(new_private_file(&path).expect_err("it is there").kind(), io::ErrorKind::AlreadyExists);
+        let causes = |mode| {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).expect("it is ours");
+            let found = fs::metadata(&path).expect("it is there");
+            [Readers::Owner, Readers::Named].map(|readers| {
+                exposure(&path, &found, readers).expect("known").map_or(String::new(), |found| found.cause)
+            })
+        };
+        let found = fs::metadata(&path).expect("it is there");
+        assert_eq!(exposure(&path, &found, Readers::Owner).expect("known"), None);
+        assert_eq!(causes(0o440), ["mode 440", ""]);
+        assert_eq!(causes(0o604), ["mode 604", "mode 604"]);
+    }
+}

@@ -1,0 +1,25 @@
+// Counts a board in a thread of its own, by queens-browser (WebAssembly), and tells the page how far it is.
+
+/** The milliseconds between two messages. */
+const PAUSE = 50;
+
+const loaded = WebAssembly.instantiateStreaming(fetch("/assets/count.wasm"));
+
+addEventListener("message", async ({ data: n }) => {
+  try {
+    const { plan, count_part: countPart } = (await loaded).instance.exports;
+    const began = performance.now();
+    const parts = plan(n);
+    let solutions = 0n, told = began;
+    for (let part = 0; part < parts; part += 1) {
+      solutions += BigInt.asUintN(64, countPart(part));
+      if (performance.now() - told > PAUSE) {
+        told = performance.now();
+        postMessage({ n, share: (part + 1) / parts });
+      }
+    }
+    postMessage({ n, share: 1, solutions: String(solutions), seconds: (performance.now() - began) / 1000 });
+  } catch (error) {
+    postMessage({ n, error: error.message });
+  }
+});
