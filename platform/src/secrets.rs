@@ -182,4 +182,20 @@ mod tests {
         assert_eq!(causes(0o440), ["mode 440", ""]);
         assert_eq!(causes(0o604), ["mode 604", "mode 604"]);
     }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_private_file_is_its_owners_alone() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("secret");
+        drop(new_private_file(&path).expect("created"));
+        assert_eq!(new_private_file(&path).expect_err("it is there").kind(), io::ErrorKind::AlreadyExists);
+        let found = std::fs::metadata(&path).expect("it is there");
+        let list = access_list::read(&path).expect("readable");
+        assert_eq!(exposure(&path, &found, Readers::Owner).expect("known"), None, "{list}");
+        let usual = dir.path().join("usual");
+        std::fs::write(&usual, "text").expect("written");
+        println!("private {list}, usual {}", access_list::read(&usual).expect("readable"));
+        std::fs::read(&path).expect("its owner reads it");
+    }
 }

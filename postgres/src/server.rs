@@ -173,6 +173,7 @@ fn hosts(config: &Config) -> String {
     let name = |(place, host): (usize, &Host)| match host {
         Host::Tcp(host) if host.contains(':') => format!("[{host}]:{}", port(place)),
         Host::Tcp(host) => format!("{host}:{}", port(place)),
+        #[cfg(unix)]
         Host::Unix(path) => format!("{}", path.display()),
     };
     config.get_hosts().iter().enumerate().map(name).collect::<Vec<_>>().join(", ")
@@ -183,6 +184,7 @@ fn alone(config: &Config, place: usize) -> Config {
     let mut alone = Config::new();
     match config.get_hosts().get(place) {
         Some(Host::Tcp(host)) => _ = alone.host(host),
+        #[cfg(unix)]
         Some(Host::Unix(path)) => _ = alone.host_path(path),
         None => {}
     }
@@ -219,6 +221,7 @@ fn alone(config: &Config, place: usize) -> Config {
 
 fn is_on_this_machine(host: &Host) -> bool {
     match host {
+        #[cfg(unix)]
         Host::Unix(_) => true,
         Host::Tcp(name) => {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -3,7 +3,7 @@
 /** The milliseconds between two messages. */
 const PAUSE = 50;
 
-const loaded = WebAssembly.instantiateStreaming(fetch("/assets/count.wasm"));
+const loaded = WebAssembly.instantiateStreaming(fetch(new URL("count.wasm", location.href)));
 
 addEventListener("message", async ({ data: n }) => {
   try {

@@ -6,18 +6,18 @@ use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 use std::slice;
 
 use windows_sys::Win32::Foundation::{GENERIC_WRITE, LocalFree};
 use windows_sys::Win32::Security::Authorization::{
     ConvertSecurityDescriptorToStringSecurityDescriptorW,
     ConvertStringSecurityDescriptorToSecurityDescriptorW, GetNamedSecurityInfoW, GetSecurityInfo,
-    SDDL_REVISION_1, SE_FILE_OBJECT, SetSecurityInfo,
+    SDDL_REVISION_1, SE_FILE_OBJECT,
 };
 use windows_sys::Win32::Security::{
-    DACL_SECURITY_INFORMATION, GetSecurityDescriptorDacl, OBJECT_SECURITY_INFORMATION,
-    OWNER_SECURITY_INFORMATION, PROTECTED_DACL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR,
+    DACL_SECURITY_INFORMATION, OBJECT_SECURITY_INFORMATION, OWNER_SECURITY_INFORMATION,
+    PROTECTED_DACL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SetKernelObjectSecurity,
 };
 use windows_sys::Win32::Storage::FileSystem::{READ_CONTROL, WRITE_DAC};
 
@@ -71,26 +71,15 @@ pub(super) fn make_private(file: &File) -> io::Result<()> {
     if is_made == 0 {
         return Err(io::Error::last_os_error());
     }
-    let (mut has_list, mut list, mut is_default) = (0, null_mut(), 0);
-    // SAFETY: the descriptor is valid, and lives longer than `list`, which points into it.
-    let is_found =
-        unsafe { GetSecurityDescriptorDacl(descriptor.0, &mut has_list, &mut list, &mut is_default) };
-    if is_found == 0 || has_list == 0 || list.is_null() {
-        return Err(io::Error::other("there is no access list"));
-    }
-    // SAFETY: the handle is open with the right to change the list, and the list is valid.
-    let code = unsafe {
-        SetSecurityInfo(
+    // SAFETY: the handle is open with the right to change the list, and the descriptor is valid.
+    let is_set = unsafe {
+        SetKernelObjectSecurity(
             handle,
-            SE_FILE_OBJECT,
             DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-            null_mut(),
-            null_mut(),
-            list,
-            null(),
+            descriptor.0,
         )
     };
-    succeeded(code)
+    if is_set == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Returns a file's owner and access list.

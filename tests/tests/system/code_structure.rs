@@ -75,6 +75,33 @@ fn nothing_is_public_that_no_other_crate_uses() {
     none(found);
 }
 
+/// What differs between systems is in one crate, except for the kernels' instructions and for a type of a dependency that
+/// only Unix has.
+#[test]
+fn code_for_one_system_is_in_the_crate_for_it() {
+    const MARKS: [&str; 6] =
+        ["target_os", "cfg(unix)", "cfg(windows)", "cfg!(windows)", "std::os::", "/proc/"];
+    let is_exempt = |file: &str| {
+        ["platform/", "tests/", "fuzz/", "solver/src/tests/", "postgres/src/server.rs"]
+            .iter()
+            .any(|start| file.starts_with(start))
+            || file.split('/').any(|part| ["tests", "benches", "tests.rs"].contains(&part))
+    };
+    let mut found = vec![];
+    for file in members().iter().flat_map(|member| files(member)) {
+        let name = short(&file);
+        if is_exempt(name.trim_start_matches('/')) {
+            continue;
+        }
+        let text = read(&file);
+        let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+        found.extend(
+            MARKS.iter().filter(|mark| product.contains(**mark)).map(|mark| format!("{name}: {mark}")),
+        );
+    }
+    none(found);
+}
+
 #[test]
 fn examples_in_documentation_are_run() {
     let has_example = |member: &PathBuf| {

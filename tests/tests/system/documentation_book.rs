@@ -1,11 +1,13 @@
 //! The documentation in docs/: mdBook builds it with every page, and every link in the result leads somewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use queens_tests::process::{clean, is_installed, run};
+use queens_tests::browser::Browser;
+use queens_tests::process::{Running, clean, is_installed, run};
 use queens_tests::{TempDir, binary, skipped};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -75,7 +77,7 @@ fn dead_links(site: &Path, pages: &[PathBuf]) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn links_of_the_book_lead_somewhere() {
+fn links_of_the_book_lead_somewhere_and_a_page_counts() {
     if !is_installed("mdbook") {
         return skipped("the book, as there is no 'mdbook'");
     }
@@ -95,6 +97,31 @@ fn links_of_the_book_lead_somewhere() {
     let (dead, n_alive) = dead_links(&site, &pages);
     assert!(dead.is_empty(), "{} links lead nowhere:\n{}", dead.len(), dead.join("\n"));
     assert!(n_alive > 1000, "{n_alive} links were found");
+    count_in(&site);
+}
+
+/// Counts a board on a page of the book.
+fn count_in(site: &Path) {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("a count in the book, as {reason}"));
+    }
+    if !is_installed("python3") {
+        return skipped("a count in the book, as there is no 'python3' to serve it");
+    }
+    let mut server = clean(Command::new("python3"));
+    server.args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1", "--directory"]).arg(site);
+    server.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = Running::start_redirected(&mut server);
+    let mut line = String::new();
+    let stdout = server.take_stdout().expect("it is piped");
+    BufReader::new(stdout).read_line(&mut line).expect("the server tells its port");
+    let port = line.split(' ').skip_while(|word| *word != "port").nth(1).expect("a port");
+    let browser = Browser::open(&format!("http://127.0.0.1:{port}"));
+    browser.go("/docs/TARGETS.html");
+    browser.wait_until("the form", "!document.querySelector('#count-here').hidden");
+    browser.click("#count-here button");
+    browser.wait_for("#count-here output", "Q(12) = 14200, counted in ");
+    browser.screenshot("book-count");
 }
 
 #[test]

@@ -5,6 +5,11 @@ use std::arch::aarch64::*;
 #[cfg(target_feature = "simd128")]
 use std::arch::wasm32::*;
 
+use crate::halves::lines::Line;
+
+/// Vectors of 128 bits in a line.
+pub(super) const QUARTERS: usize = 4;
+
 /// 128 bits, or a number in each of their bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Bits128(V);
@@ -27,9 +32,10 @@ impl Bits128 {
     }
 
     #[inline(always)]
-    pub(super) fn load(words: &[u64; 2]) -> Self {
-        // SAFETY: there are two words, which need not be aligned.
-        Self(unsafe { vld1q_u8(words.as_ptr().cast()) })
+    pub(super) fn of_line(line: &Line) -> [Self; QUARTERS] {
+        // SAFETY: a line has 64 bytes.
+        let uint8x16x4_t(a, b, c, d) = unsafe { vld1q_u8_x4(line.0.as_ptr().cast()) };
+        [Self(a), Self(b), Self(c), Self(d)]
     }
 
     #[inline(always)]
@@ -61,8 +67,9 @@ impl Bits128 {
     }
 
     #[inline(always)]
-    pub(super) fn load(words: &[u64; 2]) -> Self {
-        Self(u64x2(words[0], words[1]))
+    pub(super) fn of_line(line: &Line) -> [Self; QUARTERS] {
+        let [a, b, c, d, e, f, g, h] = line.0;
+        [u64x2(a, b), u64x2(c, d), u64x2(e, f), u64x2(g, h)].map(Self)
     }
 
     #[inline(always)]
@@ -93,8 +100,9 @@ impl Bits128 {
     }
 
     #[inline(always)]
-    pub(super) fn load(words: &[u64; 2]) -> Self {
-        Self(*words)
+    pub(super) fn of_line(line: &Line) -> [Self; QUARTERS] {
+        let [a, b, c, d, e, f, g, h] = line.0;
+        [[a, b], [c, d], [e, f], [g, h]].map(Self)
     }
 
     #[inline(always)]

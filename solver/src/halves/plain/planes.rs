@@ -1,7 +1,7 @@
 //! Plain functions on bit planes and tables: transposition, sieve, tables, steps.
 
 use crate::halves::lines::Line;
-use crate::halves::plain::bits128::Bits128;
+use crate::halves::plain::bits128::{Bits128, QUARTERS};
 use crate::halves::vectors::{LINES, NO_PLANE, Sieve, Sifted, Tables};
 
 #[inline(always)]
@@ -103,9 +103,6 @@ pub(super) fn pairs<const N: usize>(first: &[Line], second: &[Line], apart: &[u1
 /// Steps until byte counters may overflow: each adds up to eight.
 const FULL: usize = 31;
 
-/// Vectors of 128 bits in a line.
-const QUARTERS: usize = 4;
-
 #[inline(always)]
 pub(super) fn steps<const N: usize>(
     tables: Tables<'_>,
@@ -124,10 +121,11 @@ pub(super) fn steps<const N: usize>(
             };
             let entries = [entry(0), entry(1), entry(2), entry(3)];
             for (line, counts) in counts.iter_mut().enumerate() {
+                let [a, b, c, d] = entries.map(|entry| Bits128::of_line(&entry[line]));
+                let top = Bits128::of_line(&top[line]);
                 for (quarter, count) in counts.iter_mut().enumerate() {
-                    let load = |line: &Line| Bits128::load(&line.0.as_chunks().0[quarter]);
-                    let [a, b, c, d] = entries.map(|entry| load(&entry[line]));
-                    *count = count.add_ones(a.and(b).and(c.and(d)).and(load(&top[line])));
+                    let first = a[quarter].and(b[quarter]).and(top[quarter]);
+                    *count = count.add_ones(first.and(c[quarter].and(d[quarter])));
                 }
             }
         }
