@@ -1,31 +1,35 @@
 //! Chooses the method of a count.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
-use std::thread;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use queens_model::default_method;
-use queens_runtime::default_threads;
 use queens_solver::{BoardSize, Kernel, Method};
 use thiserror::Error;
-use tokio::sync::oneshot;
 use tracing::info;
 
-use crate::sampling::{Probing, board_nodes, board_time, probe};
+use crate::sampling::{Measured, Probing, board_time, probe};
 
-/// For smaller n, the search is faster with any vector kernel.
-const HALVES_FROM: u8 = 19;
+/// For smaller n, the search is faster with any vector kernel: by a factor of 3 at 19.
+const HALVES_FROM: u8 = 20;
 
 /// From this n on, halves are faster with the portable kernel.
 const HALVES_FROM_PORTABLE: u8 = 18;
 
-/// From this n on, halves are faster with any vector kernel.
-const HALVES_ALWAYS_FROM: u8 = 24;
+/// From this n on, halves are faster with any kernel: they take less than half of the search's time at 22 with AVX-512.
+const HALVES_ALWAYS_FROM: u8 = 22;
 
-/// The duration of a short measurement of each method.
-const PROBING: Probing = Probing { time: Duration::from_millis(500), fewest: 8 };
+/// The board that the methods are compared on. At 20, halves take the same share of the search's time within some per
+/// cent, but a sample takes a hundred times as long.
+const PROBED: u8 = 21;
+
+/// For each method the work of that board within a per cent, by `queens estimate`; and how many samples are counted on
+/// one thread, and how many of them first without a measurement. By AVX-512 all take some 20 ms, by 128 bits 50.
+const PROBES: [(Method, f64, usize, usize); 2] =
+    [(Method::Search, 1.066e12, 4, 1), (Method::Halves, 6.84e11, 24, 8)];
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct MethodArgs {
@@ -67,28 +71,10 @@ impl MethodChoice {
         self.0
     }
 
-    /// Returns the method chosen by name, or the faster one for this board with this kernel on this machine.
+    /// Returns the method chosen by name, or the faster one for this board with this kernel on this machine. For two
+    /// sizes of boards it measures, in 20 to 50 ms.
     pub(crate) fn method(self, n: BoardSize, kernel: Kernel) -> Method {
         self.0.unwrap_or_else(|| faster(n, kernel))
-    }
-
-    /// Returns the method chosen by name, or halves where they are known to be faster without a measurement.
-    pub(crate) fn unmeasured(self, n: BoardSize, kernel: Kernel) -> Method {
-        self.0.or(known(n, kernel)).unwrap_or(Method::Search)
-    }
-
-    /// Returns the method chosen by name, or the faster one. Measures on a separate thread, which may take some
-    /// seconds.
-    pub(crate) async fn find_out(self, n: BoardSize, kernel: Kernel) -> anyhow::Result<Method> {
-        if let Some(method) = self.0.or(known(n, kernel)) {
-            return Ok(method);
-        }
-        let (sender, found) = oneshot::channel();
-        // After an interrupt, the process ends with this thread.
-        let find_out = move || _ = sender.send(self.method(n, kernel));
-        let thread = thread::Builder::new().name("choose".to_owned()).spawn(find_out);
-        thread.context("failed to start a thread")?;
-        found.await.context("the choice of a method did not end")
     }
 
     /// Returns the method chosen by name, or the default of jobs, as the workers are not this machine.
@@ -98,7 +84,8 @@ impl MethodChoice {
 }
 
 /// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], it is the search. From
-/// [`HALVES_ALWAYS_FROM`] on, it is the default of jobs. In between, vector kernels need a measurement.
+/// [`HALVES_ALWAYS_FROM`] on, it is the default of jobs. In between, vector kernels need a measurement
+/// (docs/HALVES.md).
 fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     let is_portable = kernel == Kernel::Portable;
     match n.get() {
@@ -109,23 +96,35 @@ fn known(n: BoardSize, kernel: Kernel) -> Option<Method> {
     }
 }
 
-/// Returns the faster method for a board, as known or measured with samples.
+/// Returns the faster method for a board, as known or measured with samples, once in this process for each kernel.
 fn faster(n: BoardSize, kernel: Kernel) -> Method {
-    if let Some(known) = known(n, kernel) {
-        return known;
+    static MEASURED: [OnceLock<Method>; Kernel::ALL.len()] = [const { OnceLock::new() }; Kernel::ALL.len()];
+    let measured = Kernel::ALL.into_iter().zip(&MEASURED).find(|(of, _)| *of == kernel);
+    match (known(n, kernel), measured) {
+        (Some(known), _) => known,
+        (None, Some((_, measured))) => *measured.get_or_init(|| measure(kernel)),
+        (None, None) => Method::Search,
     }
-    let [search, halves] = [Method::Search, Method::Halves].map(|method| core_seconds(n, method, kernel));
+}
+
+/// Measures which method is faster with a kernel.
+fn measure(kernel: Kernel) -> Method {
+    let [search, halves] = PROBES.map(|probe| core_seconds(probe, kernel));
     let Some((search, halves)) = search.zip(halves) else { return Method::Search };
-    info!(%n, %kernel, search, halves, "core-seconds that the methods should take, by samples");
+    info!(%kernel, search, halves, "core-seconds that the methods should take for n = {PROBED}, by samples");
     if halves < search { Method::Halves } else { Method::Search }
 }
 
-/// Estimates the core-seconds of a count by this method; `None` if the measurement fails.
-fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> Option<f64> {
-    let n_threads = default_threads();
-    let (sampler, sample) = probe(n, method, kernel, n_threads, PROBING).ok()?;
-    let work = board_nodes(&sampler, &sample, n_threads).ok()?;
-    Some(board_time(&sampler, &sample, work).value).filter(|seconds| *seconds > 0.0)
+/// Estimates the core-seconds for the probed board by a method; `None` if the measurement fails.
+fn core_seconds(
+    (method, work, n_samples, n_before): (Method, f64, usize, usize),
+    kernel: Kernel,
+) -> Option<f64> {
+    let n = BoardSize::new(PROBED).ok()?;
+    let probing = Probing { time: Duration::ZERO, fewest: n_samples };
+    let (sampler, sample) = probe(n, method, kernel, NonZeroUsize::MIN, probing).ok()?;
+    let measured = sample.get(n_before..)?;
+    Some(board_time(&sampler, measured, Measured::exact(work)).value).filter(|seconds| *seconds > 0.0)
 }
 
 #[cfg(test)]
@@ -143,10 +142,17 @@ mod tests {
         for wrong in ["", "Search", "half", "halves "] {
             assert_eq!(wrong.parse::<MethodChoice>(), Err(InvalidMethodChoice), "'{wrong}'");
         }
+        let measured = MethodChoice(None).method(n, Kernel::best());
+        assert_eq!(
+            MethodChoice(None).method(n, Kernel::Portable),
+            Method::Halves,
+            "{measured} by the best kernel"
+        );
         // These need no measurement.
         for (n, kernel, method) in [
             (18, Kernel::Avx512, Method::Search),
-            (24, Kernel::Avx2, Method::Halves),
+            (19, Kernel::V128, Method::Search),
+            (22, Kernel::Avx2, Method::Halves),
             (28, Kernel::Avx512, Method::Halves),
             (29, Kernel::Avx512, Method::Search),
             (17, Kernel::Portable, Method::Search),

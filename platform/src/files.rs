@@ -87,8 +87,7 @@ fn special(found: FileType) -> &'static str {
 
 /// Makes the names of files in a directory survive a power failure.
 ///
-/// Windows can't do that for a directory. NTFS writes names to its log, in the order of the calls: after a power failure
-/// a new name may be missing, and then the old one is there.
+/// Windows can't do that for a directory, and this does nothing there: it is left to the file system.
 ///
 /// # Errors
 /// If the system fails.

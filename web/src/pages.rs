@@ -1,7 +1,7 @@
 //! Serves the web pages and their assets, which are compiled into the program.
 
 use axum::extract::{Path, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use queens_auth_server::Requirement;
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/board", READ, file(HTML, include_str!("../assets/board.html"))),
         ("GET", "/assets/board.js", PUBLIC, file(SCRIPT, include_str!("../assets/board.js"))),
         ("GET", "/assets/count.js", PUBLIC, file(SCRIPT, include_str!("../assets/count.js"))),
-        ("GET", "/assets/count-worker.js", PUBLIC, file(SCRIPT, include_str!("../assets/count-worker.js"))),
+        ("GET", "/assets/count-worker.js", PUBLIC, get(count_worker)),
         ("GET", "/assets/count.wasm", PUBLIC, get(count_program)),
         // The queen of all drawings, for the page of a search.
         ("GET", "/assets/crown.svg", PUBLIC, get(crown)),
@@ -69,6 +69,12 @@ fn file<S: Clone + Send + Sync + 'static>(
     content: &'static str,
 ) -> MethodRouter<S> {
     get(async move || ([(CONTENT_TYPE, content_type)], content))
+}
+
+/// The script of a thread that counts in a browser: it alone may compile WebAssembly.
+async fn count_worker() -> impl IntoResponse {
+    const POLICY: &str = "default-src 'none'; script-src 'wasm-unsafe-eval'; connect-src 'self'";
+    ([(CONTENT_TYPE, SCRIPT), (CONTENT_SECURITY_POLICY, POLICY)], include_str!("../assets/count-worker.js"))
 }
 
 /// The program that counts in a browser: `queens-browser`, compiled by `.ci/targets`.

@@ -114,7 +114,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let kernel = if is_remote { Kernel::Avx512 } else { args.kernel.kernel() };
     let likely = match is_remote {
         true => method.in_cluster(n),
-        false => method.unmeasured(n, kernel),
+        false => method.method(n, kernel),
     };
     if !confirm_count(n, likely, kernel, args.yes || begun)? {
         return Ok(ExitCode::FAILURE);

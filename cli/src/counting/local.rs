@@ -52,14 +52,7 @@ impl LocalCount {
         let snapshots = coordinator.handle().snapshots();
         let before = self.done_before(&snapshots.borrow());
         let snapshot = snapshots.borrow().clone();
-        let method = tokio::select! {
-            method = self.choose_method(&snapshot) => method?,
-            () = stop.cancelled() => {
-                tokio::task::spawn_blocking(move || coordinator.stop()).await?;
-                say("interrupted before anything was counted");
-                return Ok(None);
-            }
-        };
+        let method = self.choose_method(&snapshot);
         let counted = self.count_with(&coordinator.handle(), method, stop).await;
         let sources = match &counted {
             Ok(id) if snapshots.borrow().job(*id).is_some_and(|job| job.state == JobState::Done) => {
@@ -157,10 +150,10 @@ impl LocalCount {
     }
 
     /// Returns the method of the job in the data directory, or of a new one.
-    async fn choose_method(&self, snapshot: &Snapshot) -> anyhow::Result<Method> {
+    fn choose_method(&self, snapshot: &Snapshot) -> Method {
         match held(snapshot) {
-            Some(job) => Ok(self.method.named().unwrap_or(job.method)),
-            None => self.method.find_out(self.n, self.kernel).await,
+            Some(job) => self.method.named().unwrap_or(job.method),
+            None => self.method.method(self.n, self.kernel),
         }
     }
 

@@ -144,7 +144,7 @@ fn other_sites_pages_can_do_nothing() {
         (vec![], 415),
         (vec![JSON, ("Origin", "http://evil.example")], 403),
         (vec![JSON, ("Origin", "null")], 403),
-        (vec![JSON, ("Sec-Fetch-Site", "part-site")], 403),
+        (vec![JSON, ("Sec-Fetch-Site", "cross-site")], 403),
         (vec![JSON, ("Sec-Fetch-Site", "same-site")], 403),
         (vec![JSON, ("Host", "rebound.example:80"), ("Origin", "http://rebound.example:80")], 421),
     ] {
@@ -165,6 +165,8 @@ fn other_sites_pages_can_do_nothing() {
         assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(answer.header("cross-origin-opener-policy"), Some("same-origin"));
+        assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
     }
 }
 
