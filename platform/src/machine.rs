@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use cpu_time::ThreadTime;
-
 /// Returns the machine's name, if it has one: on Unix its node name, on Windows its NetBIOS name.
 #[must_use]
 pub fn host_name() -> Option<String> {
@@ -101,11 +99,23 @@ pub fn with_instructions<T>(run: impl FnOnce() -> T) -> (T, Option<u64>) {
     (run(), None)
 }
 
-/// Returns this thread's processor time. Unlike elapsed time, it hardly depends on other work on the machine. Its
-/// resolution is about 16 ms on Windows.
+/// Returns this thread's processor time. Unlike elapsed time, it hardly depends on other work on the machine. On Windows
+/// it is the elapsed time since the first call: the clock of a thread has steps of 16 ms there.
 #[must_use]
 pub fn thread_time() -> Duration {
-    ThreadTime::now().as_duration()
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    }
+    #[cfg(windows)]
+    {
+        static FIRST: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        FIRST.elapsed()
+    }
 }
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ pub fn keep_files_private() {
 }
 
 /// Creates an empty file that only its owner may read: with mode 600, on Windows with an access list of its own. Until
-/// the returned file is closed, nobody else can open it on Windows.
+/// the returned file is closed, nobody else can open it on Windows. What an elevated process creates there belongs to the
+/// administrators.
 ///
 /// # Errors
 /// If the file exists, or the system fails; then no file is left.
@@ -90,7 +91,10 @@ pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<O
         let trustee = open_to(&list, readers).map(str::to_owned);
         Ok(trustee.map(|trustee| Exposure {
             cause: format!("access for {trustee}"),
-            remedy: format!(r#"icacls "{}" /inheritance:r /grant:r "%USERNAME%:F""#, path.display()),
+            remedy: format!(
+                r#"icacls "{0}" /reset & icacls "{0}" /inheritance:r /grant:r "%USERNAME%:F""#,
+                path.display()
+            ),
         }))
     }
 }
@@ -101,7 +105,7 @@ pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<O
 fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
     // The system, administrators, and whoever owns the file.
     const RULERS: [&str; 6] = ["SY", "BA", "OW", "S-1-5-18", "S-1-5-32-544", "S-1-3-4"];
-    const EVERYBODY: [(&str, &str); 16] = [
+    const EVERYBODY: [(&str, &str); 26] = [
         ("WD", "everybody"),
         ("S-1-1-0", "everybody"),
         ("AU", "all users"),
@@ -117,8 +121,20 @@ fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
         ("S-1-5-32-546", "guests"),
         ("NU", "users of the network"),
         ("S-1-5-2", "users of the network"),
+        ("S-1-2-0", "all users at this machine"),
+        ("S-1-2-1", "all users at this machine"),
+        ("S-1-5-3", "all batch jobs"),
+        ("S-1-5-14", "all users from afar"),
+        ("S-1-5-15", "all users of the organisation"),
+        ("S-1-5-113", "all local users"),
+        ("DG", "guests of the domain"),
+        ("LG", "guests"),
         ("AC", "all apps"),
+        ("S-1-15-2-1", "all apps"),
+        ("S-1-15-2-2", "all apps"),
     ];
+    // The groups of all users and guests of a domain, and a machine's own group of all users; and its guest.
+    const EVERYBODY_OF: [&str; 3] = ["501", "513", "514"];
     let (owner, list) = descriptor.split_once("D:").unwrap_or((descriptor, "NO_ACCESS_CONTROL"));
     if list.contains("NO_ACCESS_CONTROL") {
         return Some("everybody");
@@ -132,9 +148,13 @@ fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
         if !matches!(kind, "A" | "OA" | "XA" | "ZA") || trustee == owner || RULERS.contains(&trustee) {
             return None;
         }
+        let is_of_all = trustee
+            .strip_prefix("S-1-5-21-")
+            .and_then(|rest| rest.rsplit('-').next())
+            .is_some_and(|group| EVERYBODY_OF.contains(&group));
         match EVERYBODY.iter().find(|(id, _)| *id == trustee) {
             Some((_, name)) => Some(*name),
-            None => (readers == Readers::Owner).then_some(trustee),
+            None => (readers == Readers::Owner || is_of_all).then_some(trustee),
         }
     })
 }
@@ -156,6 +176,8 @@ mod tests {
         assert_eq!(others("(A;;FR;;;WD)"), ["everybody", "everybody"]);
         assert_eq!(others("(A;;FR;;;S-1-5-21-8)"), ["S-1-5-21-8", ""]);
         assert_eq!(others("NO_ACCESS_CONTROL"), ["everybody", "everybody"]);
+        assert_eq!(others("(A;;FR;;;S-1-5-21-9-9-9-513)"), ["S-1-5-21-9-9-9-513", "S-1-5-21-9-9-9-513"]);
+        assert_eq!(others("(A;;FR;;;S-1-2-1)"), ["all users at this machine"; 2]);
         assert_eq!(others("(A;;FA"), ["everybody", ""]);
         assert_eq!(open_to("O:BA", Readers::Named), Some("everybody"));
     }

@@ -6,13 +6,14 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{
-    CtrlBreak, CtrlC, CtrlClose, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown,
+    CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_logoff,
+    ctrl_shutdown,
 };
 
 /// Requests to stop.
 ///
-/// On Unix: SIGINT, which Ctrl-C sends, and SIGTERM. On Windows: Ctrl-C, Ctrl-Break, closing the console, and the
-/// system's shutdown; after the last two, Windows ends the process within seconds.
+/// On Unix: SIGINT, which Ctrl-C sends, and SIGTERM. On Windows: Ctrl-C, Ctrl-Break, closing the console, logging
+/// off, and the system's shutdown; after the last three, Windows ends the process within seconds.
 #[derive(Debug)]
 pub struct StopSignals {
     #[cfg(unix)]
@@ -22,7 +23,7 @@ pub struct StopSignals {
     #[cfg(windows)]
     keys: (CtrlC, CtrlBreak),
     #[cfg(windows)]
-    ends: (CtrlClose, CtrlShutdown),
+    ends: (CtrlClose, CtrlLogoff, CtrlShutdown),
 }
 
 impl StopSignals {
@@ -37,7 +38,7 @@ impl StopSignals {
             terminate: signal(SignalKind::terminate())?,
         });
         #[cfg(windows)]
-        Ok(Self { keys: (ctrl_c()?, ctrl_break()?), ends: (ctrl_close()?, ctrl_shutdown()?) })
+        Ok(Self { keys: (ctrl_c()?, ctrl_break()?), ends: (ctrl_close()?, ctrl_logoff()?, ctrl_shutdown()?) })
     }
 
     /// Waits for the next one. Signals of one kind that came before this call count as one. Cancel safe.
@@ -53,6 +54,7 @@ impl StopSignals {
             _ = self.keys.1.recv() => {}
             _ = self.ends.0.recv() => {}
             _ = self.ends.1.recv() => {}
+            _ = self.ends.2.recv() => {}
         }
     }
 }

@@ -21,12 +21,12 @@ function hear({ data: { n, share, solutions, seconds, error } }) {
   if (error || solutions) stop();
 }
 
-$("count").addEventListener("click", () => {
+$("count-form").addEventListener("submit", (event) => {
+  event.preventDefault();
   if (worker) {
     say($("counted"), "Stopped.");
     return stop();
   }
-  if (!$("count-n").reportValidity()) return;
   worker = new Worker("/assets/count-worker.js");
   worker.addEventListener("message", hear);
   worker.addEventListener("error", () => hear({ data: { error: "its program was not loaded" } }));
@@ -36,4 +36,3 @@ $("count").addEventListener("click", () => {
   $("count-progress").value = 0;
   say($("counted"), "Counting.");
 });
-$("count-form").addEventListener("submit", (event) => event.preventDefault());

@@ -53,7 +53,7 @@ pub(crate) struct BenchArgs {
     method: MethodChoice,
 
     /// Kernel to measure: 'auto' for the fastest on this processor, a name (avx512, avx2, v128, portable), or 'all' for
-    /// each that it can run, with a line to send in
+    /// each that it can run, with a line for the list in docs/KERNEL.md
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto", value_parser = measured_kernels)]
     kernel: MeasuredKernels,
 
@@ -119,10 +119,14 @@ struct BenchAnswer {
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let answers = match args.kernel {
-        MeasuredKernels::One(choice) => vec![measure(args, choice.kernel())?],
+        MeasuredKernels::One(choice) => {
+            let kernel = choice.kernel();
+            vec![measure(args, args.method.method(args.n, kernel), kernel)?]
+        }
         MeasuredKernels::All => {
             let here = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
-            here.map(|kernel| measure(args, kernel)).collect::<anyhow::Result<_>>()?
+            let method = args.method.method(args.n, Kernel::best());
+            here.map(|kernel| measure(args, method, kernel)).collect::<anyhow::Result<_>>()?
         }
     };
     print(&match (args.output.output, args.kernel, &answers[..]) {
@@ -136,8 +140,7 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Measures a kernel.
-fn measure(args: &BenchArgs, kernel: Kernel) -> anyhow::Result<BenchAnswer> {
-    let method = args.method.method(args.n, kernel);
+fn measure(args: &BenchArgs, method: Method, kernel: Kernel) -> anyhow::Result<BenchAnswer> {
     let sampler = Sampler::new(args.n, method);
     let n_parts =
         args.sample.map_or(default_sample(args.n, method), NonZeroUsize::get).min(sampler.n_samples());
@@ -329,10 +332,12 @@ fn comparison(answers: &[BenchAnswer]) -> String {
             if answer.agrees { "right" } else { "WRONG" }
         )
     }));
-    lines.push(format!("checked against {}", first.checked_against));
+    for answer in answers {
+        lines.push(format!("{} is checked against {}", answer.kernel, answer.checked_against));
+    }
     let times = answers.iter().map(|answer| format!("{} {}", answer.kernel, number(answer.ns_per_node, 3)));
     lines.push(format!(
-        "to send in: queens {VERSION}, {} {}, {}; n = {}, {}, {}: {} ns/{unit}",
+        "for docs/KERNEL.md: queens {VERSION}, {} {}, {}; n = {}, {}, {}: {} ns/{unit}",
         std::env::consts::ARCH,
         std::env::consts::OS,
         processor_name().as_deref().unwrap_or("processor not known"),

@@ -69,7 +69,9 @@ pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
 
 /// Returns the lines of the screen, once it has everything that it shows.
 async fn printed(operator: Operator) -> anyhow::Result<String> {
-    let (width, height) = size().unwrap_or(PRINTED);
+    let of_terminal =
+        size().ok().filter(|&(width, height)| io::stdout().is_terminal() && width > 0 && height > 0);
+    let (width, height) = of_terminal.unwrap_or(PRINTED);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).context("failed to draw")?;
     let mut screen = Screen::new(operator.coordinator());
     let (_to_coordinator, actions) = mpsc::channel(QUEUE);
@@ -83,7 +85,7 @@ async fn printed(operator: Operator) -> anyhow::Result<String> {
             break;
         }
         if let Some(problem) = screen.problem() {
-            bail!("{problem}");
+            bail!("{}: {problem}", screen.url);
         }
         wants.send_if_modified(|wanted| std::mem::replace(wanted, screen.wanted()) != screen.wanted());
         screen.hear(answers.recv().await.context("the connection has ended")?);

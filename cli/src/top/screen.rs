@@ -63,7 +63,7 @@ pub(super) struct TableOf<I> {
 #[derive(Debug)]
 pub(crate) struct Screen {
     /// The coordinator that answered last.
-    pub(super) url: String,
+    pub(crate) url: String,
     pub(super) lists: Option<Lists>,
     pub(super) news: Option<News>,
     /// The last received progress history of a job.
