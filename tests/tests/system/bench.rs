@@ -89,8 +89,8 @@ fn a_bench_reads_well() {
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     let [what, counts, verdict, board] = lines[..] else { panic!("four lines: {outcome:?}") };
-    let kernel = Kernel::best();
-    assert_eq!(what, format!("n = 12, 342 of 342 parts, {kernel} kernel on 1 thread"));
+    let is_told = |kernel| what == format!("n = 12, 342 of 342 parts, {kernel} kernel on 1 thread");
+    assert!(Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()).any(is_told), "{what}");
     assert!(counts.starts_with("14200 weighted solutions, "), "{counts}");
     assert!(counts.contains(" ns per solution, ") && counts.ends_with(" ns per node"), "{counts}");
     assert_eq!(verdict, "agrees with the published count 14200");
