@@ -55,8 +55,8 @@ pub enum KeyError {
     NoFile(PathBuf),
     /// Other users than the owner may access the file.
     #[error(
-        "others than its owner may read or write the key '{}', which has {}: '{}' mends that; whoever has read it can \
-         sign as this directory: if somebody may have, remove it, and another is made",
+        "other users may read or write the key '{}', which has {}: '{}' mends that; whoever has read the key can sign as \
+         this directory, so remove it if somebody may have read it, and another is made",
         path.display(), exposure.cause, exposure.remedy
     )]
     Open {

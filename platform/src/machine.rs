@@ -34,8 +34,8 @@ pub fn machine_identity() -> Option<Vec<u8>> {
     drawn.filter(|drawn| drawn.len() >= 16)
 }
 
-/// Returns the number of the machine's processors, of which this process may be allowed fewer, or `None` where only the
-/// latter are known: on macOS and Windows.
+/// Returns the number of the machine's processors. This process may be limited to some of them. Returns `None` on macOS
+/// and Windows.
 #[must_use]
 pub fn n_processors() -> Option<usize> {
     let all = std::fs::read_to_string("/proc/cpuinfo").ok()?;

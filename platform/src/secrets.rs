@@ -7,16 +7,17 @@ use std::path::Path;
 #[cfg(windows)]
 mod access_list;
 
-/// Who may have access to a secret.
+/// The users whose access to a secret is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Its owner. On Windows the system and its administrators, too, who may read everything.
+    /// Its owner; on Windows also the system and the administrators, who can read any file.
     Owner,
-    /// Also other single users and groups, such as container engines give secrets to; but not all users of the machine.
+    /// Also its group and, on Windows, other named users: container engines give secrets a group. Never all users of the
+    /// machine.
     Named,
 }
 
-/// Why others than [`Readers`] may have access to a file.
+/// Access to a file by users other than the accepted [`Readers`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
     /// What the file has, such as "mode 644".
@@ -103,7 +104,7 @@ pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<O
 /// language, such as `O:S-1-5-21-1D:P(A;;FA;;;S-1-5-21-1)`.
 #[cfg(any(windows, test))]
 fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
-    // The system, administrators, and whoever owns the file.
+    // The system, the administrators and the owner, by their short names and by their numbers.
     const RULERS: [&str; 6] = ["SY", "BA", "OW", "S-1-5-18", "S-1-5-32-544", "S-1-3-4"];
     const EVERYBODY: [(&str, &str); 26] = [
         ("WD", "everybody"),

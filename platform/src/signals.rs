@@ -1,4 +1,4 @@
-//! Signals to and from whoever runs this process.
+//! Signals that this process receives, and the one that it sends to its supervisor.
 
 use std::io;
 

@@ -16,19 +16,21 @@ use crate::plan::Plan;
 /// The board that kernels are compared on: a tenth of a millisecond with AVX-512, two milliseconds without vectors.
 const PROBED: u8 = 11;
 
-/// How often each kernel counts it, in turn.
-const ROUNDS: usize = 5;
-
-/// In how many of the rounds a kernel must take a tenth less than one with wider vectors: other work may disturb some.
+/// A kernel replaces one with wider vectors if it takes a tenth less time in this many of [`ROUNDS`] comparisons. Other
+/// work on the machine may disturb some of them.
 const FASTER: usize = 4;
+const ROUNDS: usize = 5;
 
 /// A user's choice of kernel: by name, or the fastest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelChoice(Option<Kernel>);
 
 impl KernelChoice {
-    /// Returns the chosen kernel, or the fastest of this machine. The first call measures that, in some 12 ms of
-    /// processor time, unless there is only one; later ones in this process return the same.
+    /// The fastest kernel of this machine.
+    pub const AUTO: Self = Self(None);
+
+    /// Returns the chosen kernel, or the fastest of this machine. The first call measures that, in some 5 ms of processor
+    /// time, unless there is only one; later ones in this process return the same.
     #[must_use]
     pub fn kernel(self) -> Kernel {
         static FASTEST: OnceLock<Kernel> = OnceLock::new();
@@ -44,29 +46,30 @@ fn measured() -> Kernel {
     let Some(plan) = n.and_then(|n| Plan::new(n, Method::Search, NonZeroUsize::MIN, &never)) else {
         return Kernel::best();
     };
-    let mut rounds = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
-        let time = |&kernel: &Kernel| {
-            let began = Instant::now();
-            for part in plan.parts() {
-                _ = part.subproblems().count(0..part.choice().n_subproblems, kernel, &never);
-            }
-            began.elapsed()
-        };
-        rounds.push(here.iter().map(time).collect());
-    }
-    here[fastest(&rounds)]
+    let time = |kernel| {
+        let began = Instant::now();
+        for part in plan.parts() {
+            _ = part.subproblems().count(0..part.choice().n_subproblems, kernel, &never);
+        }
+        began.elapsed()
+    };
+    fastest(&here, time)
 }
 
-/// Returns the position of the fastest kernel, by their times in several rounds. Those before win unless another takes a
-/// tenth less in most rounds: with equal times, wider vectors are better for larger boards.
-fn fastest(rounds: &[Vec<Duration>]) -> usize {
-    let n_kernels = rounds.first().map_or(0, Vec::len);
-    (1..n_kernels).fold(0, |best, other| {
-        let is_faster =
-            |times: &&Vec<Duration>| times[other].saturating_mul(10) < times[best].saturating_mul(9);
-        if rounds.iter().filter(is_faster).count() >= FASTER { other } else { best }
-    })
+/// Returns the fastest of some kernels by their times. With equal times the one before wins: wider vectors are better
+/// for larger boards. Each comparison ends as soon as it is decided.
+fn fastest(kernels: &[Kernel], mut time: impl FnMut(Kernel) -> Duration) -> Kernel {
+    let mut is_faster = |other, best| {
+        let (mut n_faster, mut n_rounds) = (0, 0);
+        while n_faster < FASTER && n_rounds - n_faster <= ROUNDS - FASTER {
+            n_faster += usize::from(time(other).saturating_mul(10) < time(best).saturating_mul(9));
+            n_rounds += 1;
+        }
+        n_faster == FASTER
+    };
+    let best =
+        kernels.iter().copied().reduce(|best, other| if is_faster(other, best) { other } else { best });
+    best.unwrap_or(Kernel::Portable)
 }
 
 /// The error of an unknown kernel name, or of a kernel that can't run here.
@@ -85,7 +88,7 @@ impl FromStr for KernelChoice {
 
     fn from_str(text: &str) -> Result<Self, InvalidKernel> {
         if text == "auto" {
-            return Ok(Self(None));
+            return Ok(Self::AUTO);
         }
         let kernel = Kernel::ALL.into_iter().find(|kernel| kernel.name() == text);
         let kernel = kernel.ok_or(InvalidKernel::Unknown)?;
@@ -99,23 +102,31 @@ mod tests {
 
     #[test]
     fn a_kernel_is_chosen_by_its_name_or_by_its_speed() {
-        let auto: KernelChoice = "auto".parse().expect("a choice");
+        let auto = KernelChoice::AUTO;
+        assert_eq!("auto".parse(), Ok(auto));
         let chosen = auto.kernel();
         assert!(chosen.is_available() && auto.kernel() == chosen);
         assert_eq!("portable".parse::<KernelChoice>().map(KernelChoice::kernel), Ok(Kernel::Portable));
         assert_eq!("sse".parse::<KernelChoice>(), Err(InvalidKernel::Unknown));
-        let of = |rounds: [[u64; 3]; ROUNDS]| {
-            fastest(&rounds.map(|times| times.map(Duration::from_micros).to_vec()))
+        let all = [Kernel::Avx512, Kernel::Avx2, Kernel::Portable];
+        let of = |times: [u64; 3]| {
+            let time = |kernel| all.iter().zip(times).find(|(one, _)| **one == kernel).map(|(_, time)| time);
+            fastest(&all, |kernel| Duration::from_micros(time(kernel).expect("one of them")))
         };
-        assert_eq!(of([[100, 160, 1600]; ROUNDS]), 0);
-        assert_eq!(of([[100, 91, 1600]; ROUNDS]), 0);
-        assert_eq!(of([[100, 89, 1600]; ROUNDS]), 1);
-        assert_eq!(of([[1000, 900, 800]; ROUNDS]), 2);
-        // Other work on the machine disturbs some rounds.
-        let (usual, disturbed) = ([100, 160, 1600], [5000, 160, 1600]);
-        assert_eq!(of([usual, disturbed, disturbed, usual, disturbed]), 0);
-        let (slow, disturbed) = ([200, 160, 100], [200, 160, 5000]);
-        assert_eq!(of([slow, slow, disturbed, slow, slow]), 2);
-        assert_eq!(fastest(&[]), 0);
+        assert_eq!(of([100, 160, 1600]), Kernel::Avx512);
+        assert_eq!(of([100, 91, 1600]), Kernel::Avx512);
+        assert_eq!(of([100, 89, 1600]), Kernel::Avx2);
+        assert_eq!(of([1000, 900, 800]), Kernel::Portable);
+        assert_eq!(fastest(&[], |_| Duration::ZERO), Kernel::Portable);
+        // Other work on the machine disturbs one comparison, whichever kernel counts then.
+        for (disturbed, chosen) in [(Kernel::Avx512, Kernel::Avx512), (Kernel::Avx2, Kernel::Avx2)] {
+            let mut n_disturbed = 0;
+            let time = |kernel| {
+                n_disturbed += usize::from(kernel == disturbed);
+                let usual = if kernel == chosen { 100 } else { 150 };
+                Duration::from_micros(if kernel == disturbed && n_disturbed == 1 { 5000 } else { usual })
+            };
+            assert_eq!(fastest(&all[..2], time), chosen);
+        }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct BenchArgs {
     method: MethodChoice,
 
     /// Kernel to measure: 'auto' for the fastest on this processor, a name (avx512, avx2, v128, portable), or 'all' for
-    /// each that it can run, with a line for the list in docs/KERNEL.md
+    /// each that it can run, with a line for the list in docs/KERNEL.md; in JSON, an array of answers
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto", value_parser = measured_kernels)]
     kernel: MeasuredKernels,
 

@@ -9,7 +9,7 @@ use queens_model::{JobState, JobStatus};
 use queens_platform::{available_memory, n_processors};
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
 use queens_runtime::{VERSION, default_threads, print};
-use queens_solver::{BoardSize, Kernel, Method, Plan, published};
+use queens_solver::{BoardSize, Kernel, KernelChoice, Method, Plan, published};
 use serde::Serialize;
 
 use crate::flags::RemoteArgs;
@@ -112,7 +112,10 @@ fn kernels() -> Finding {
         ),
         None => Finding::ok(
             "kernels",
-            format!("{names} count n = {SMALL} right; '{}' is what 'auto' takes", Kernel::best()),
+            format!(
+                "{names} count n = {SMALL} right; '{}' is what 'auto' takes",
+                KernelChoice::AUTO.kernel()
+            ),
         ),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
@@ -12,12 +11,11 @@ use std::slice;
 use windows_sys::Win32::Foundation::{GENERIC_WRITE, LocalFree};
 use windows_sys::Win32::Security::Authorization::{
     ConvertSecurityDescriptorToStringSecurityDescriptorW,
-    ConvertStringSecurityDescriptorToSecurityDescriptorW, GetNamedSecurityInfoW, GetSecurityInfo,
-    SDDL_REVISION_1, SE_FILE_OBJECT,
+    ConvertStringSecurityDescriptorToSecurityDescriptorW, GetSecurityInfo, SDDL_REVISION_1, SE_FILE_OBJECT,
 };
 use windows_sys::Win32::Security::{
     DACL_SECURITY_INFORMATION, OBJECT_SECURITY_INFORMATION, OWNER_SECURITY_INFORMATION,
-    PROTECTED_DACL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR, SetKernelObjectSecurity,
+    PROTECTED_DACL_SECURITY_INFORMATION, SetKernelObjectSecurity,
 };
 use windows_sys::Win32::Storage::FileSystem::{READ_CONTROL, WRITE_DAC};
 
@@ -36,25 +34,9 @@ pub(super) fn open_alone(options: &mut OpenOptions, path: &Path) -> io::Result<F
     options.access_mode(GENERIC_WRITE | READ_CONTROL | WRITE_DAC).share_mode(0).open(path)
 }
 
-/// Gives a file an access list with its owner, the system and its administrators, which inherits nothing.
+/// Gives a file an access list with its owner, the system and the administrators. It inherits nothing.
 pub(super) fn make_private(file: &File) -> io::Result<()> {
-    let handle = file.as_raw_handle();
-    let mut found = Allocated(null_mut());
-    // SAFETY: the handle is open. The parts that are not asked for may be null, and `found` is freed once.
-    let code = unsafe {
-        GetSecurityInfo(
-            handle,
-            SE_FILE_OBJECT,
-            OWNER_SECURITY_INFORMATION,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            &mut found.0,
-        )
-    };
-    succeeded(code)?;
-    let owner = text(&found, OWNER_SECURITY_INFORMATION)?;
+    let owner = describe(file, OWNER_SECURITY_INFORMATION)?;
     let owner = owner.trim_start_matches("O:");
     let wanted = format!("D:P(A;;FA;;;{owner})(A;;FA;;;SY)(A;;FA;;;BA)");
     let wanted: Vec<u16> = wanted.encode_utf16().chain([0]).collect();
@@ -71,47 +53,42 @@ pub(super) fn make_private(file: &File) -> io::Result<()> {
     if is_made == 0 {
         return Err(io::Error::last_os_error());
     }
+    let parts = DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION;
     // SAFETY: the handle is open with the right to change the list, and the descriptor is valid.
-    let is_set = unsafe {
-        SetKernelObjectSecurity(
-            handle,
-            DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-            descriptor.0,
-        )
-    };
+    let is_set = unsafe { SetKernelObjectSecurity(file.as_raw_handle(), parts, descriptor.0) };
     if is_set == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Returns a file's owner and access list.
 pub(super) fn read(path: &Path) -> io::Result<String> {
-    let name: Vec<u16> = path.as_os_str().encode_wide().chain([0]).collect();
-    let wanted = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
-    let mut found = Allocated(null_mut());
-    // SAFETY: the name ends with a zero. The parts that are not asked for may be null, and `found` is freed once.
-    let code = unsafe {
-        GetNamedSecurityInfoW(
-            name.as_ptr(),
-            SE_FILE_OBJECT,
-            wanted,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            &mut found.0,
-        )
-    };
-    succeeded(code)?;
-    text(&found, wanted)
+    let file = OpenOptions::new().access_mode(READ_CONTROL).open(path)?;
+    describe(&file, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION)
 }
 
-/// Returns parts of a security descriptor as a text.
-fn text(descriptor: &Allocated, parts: OBJECT_SECURITY_INFORMATION) -> io::Result<String> {
-    let descriptor: PSECURITY_DESCRIPTOR = descriptor.0;
+/// Returns parts of a file's security descriptor as a text.
+fn describe(file: &File, parts: OBJECT_SECURITY_INFORMATION) -> io::Result<String> {
+    let mut descriptor = Allocated(null_mut());
+    // SAFETY: the handle is open. The parts that are not asked for may be null, and `descriptor` is freed once.
+    let code = unsafe {
+        GetSecurityInfo(
+            file.as_raw_handle(),
+            SE_FILE_OBJECT,
+            parts,
+            null_mut(),
+            null_mut(),
+            null_mut(),
+            null_mut(),
+            &mut descriptor.0,
+        )
+    };
+    if code != 0 {
+        return Err(io::Error::from_raw_os_error(code.cast_signed()));
+    }
     let (mut written, mut length) = (null_mut(), 0);
     // SAFETY: the descriptor is valid; `written` is freed below.
     let is_made = unsafe {
         ConvertSecurityDescriptorToStringSecurityDescriptorW(
-            descriptor,
+            descriptor.0,
             SDDL_REVISION_1,
             parts,
             &mut written,
@@ -122,11 +99,7 @@ fn text(descriptor: &Allocated, parts: OBJECT_SECURITY_INFORMATION) -> io::Resul
         return Err(io::Error::last_os_error());
     }
     let written = Allocated(written.cast());
-    // SAFETY: the text has `length` units, of which zeros at the end are cut off below.
+    // SAFETY: the text has `length` units of 16 bits. The last ones may be zeros, which are removed below.
     let units = unsafe { slice::from_raw_parts(written.0.cast::<u16>(), length as usize) };
     Ok(String::from_utf16_lossy(units).trim_end_matches('\0').to_owned())
-}
-
-fn succeeded(code: u32) -> io::Result<()> {
-    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code.cast_signed())) }
 }

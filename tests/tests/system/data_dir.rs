@@ -281,14 +281,17 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     let parent = temp();
     let log = parent.path().join("log");
     let mut full = Service::start(count(20, dir.path(), &["--threads", "1", "--kernel", "portable"]), &log);
+    // By then the worker's speed is measured, and it holds a lease of many seconds.
+    let id = full.id();
+    let has_counted = |least| processor_time(id) >= Duration::from_secs(least);
+    wait_until("a long lease", || has_counted(1).then_some(()));
     wait_until("a record", || records(dir.path()).ok().filter(|records| !records.is_empty()));
     disk.fill();
     let n_records = records(dir.path()).expect("readable").len();
     _ = full.logged("until the store can be ");
     // The worker continues, and repeats reports that nobody accepts.
-    let begun = processor_time(full.id());
-    let is_later = || processor_time(full.id()) >= begun + Duration::from_secs(3);
-    wait_until("a few reports", || is_later().then_some(()));
+    let before = processor_time(id).as_secs();
+    wait_until("a few reports", || has_counted(before + 3).then_some(()));
     let is_long = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
     if is_long {
         // After a minute without an answer, the worker begins another session, which goes on when there is room.

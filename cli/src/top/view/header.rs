@@ -66,7 +66,7 @@ fn draw_line(frame: &mut Frame<'_>, area: Rect, text: &str, style: Style) {
 /// The age from which a list shows its age.
 const OLD: Duration = Duration::from_secs(3);
 
-/// Formats the title of a table, such as "jobs: 3 of 12 with 'running', as of 5 s ago".
+/// Formats a table's title. It has the filter, and the age of an old list: "jobs: 3 of 12 with 'running', as of 5 s ago".
 pub(super) fn title<I>(
     what: &str,
     screen: &Screen,
