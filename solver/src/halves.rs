@@ -106,7 +106,7 @@ mod vectors;
 mod work;
 
 pub(crate) use self::memory::most_memory;
-pub use self::parts::HalvesPart;
+pub use self::parts::{ColumnSet, HalvesPart};
 pub(crate) use self::parts::{HALVES_DECOMPOSITION_VERSION, parts_in_lexicographic_order};
 pub(crate) use self::sample::{HalvesSample, HalvesSampler};
 pub(crate) use self::subproblems::JoinedHalves;

@@ -56,7 +56,7 @@ pub use board::{BoardSize, InvalidBoardSize, Square};
 pub use choice::{Choice, Pass, PlanProgress};
 pub use cross::{Cross, cross_lines};
 pub use fundamental::fundamental;
-pub use halves::HalvesPart;
+pub use halves::{ColumnSet, HalvesPart};
 pub use kernel::Kernel;
 pub use kernel_choice::{InvalidKernel, KernelChoice};
 pub use method::{InvalidMethod, Method};

@@ -1,7 +1,10 @@
 //! The parts of a board in the halves method, and the numbering of their subproblems.
 
+use std::ops::Range;
+
 use crate::board::{BoardSize, Square};
 use crate::halves::columns::{Columns, Middle, combination, members, n_combinations};
+use crate::halves::unit::units;
 use crate::split_mix::SplitMix;
 
 /// The version of everything that defines subproblem numbers of this method. Never add spans of different versions.
@@ -40,6 +43,20 @@ pub(crate) struct Subproblem {
     pub(crate) factor: u8,
     /// The fixed queens in the first rows.
     pub(crate) given: Given,
+}
+
+/// A set of columns with some of its subproblems, for a join outside this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSet {
+    /// The columns of the upper half board: bit `c` stands for column `c`.
+    pub upper: u32,
+    /// The columns of the lower half board.
+    pub lower: u32,
+    /// What solutions are multiplied by, 1 or 2.
+    pub factor: u8,
+    /// Subproblems, numbered within the set. The digits of a number, in base m, are ranks of columns within their half
+    /// boards; [`HalvesPart::n_digits`] says of which queens.
+    pub numbers: Range<u64>,
 }
 
 /// The fixed queens in the first rows, by their columns. An absent queen may stand on any column.
@@ -115,8 +132,34 @@ impl HalvesPart {
         self.middle.weight()
     }
 
-    pub(crate) const fn n(&self) -> BoardSize {
+    /// Returns the board's size.
+    #[must_use]
+    pub const fn n(&self) -> BoardSize {
         self.middle.n()
+    }
+
+    /// Returns the sets of columns of these subproblems, in order. Sets that hold nothing are left out, and so are numbers
+    /// past the last.
+    pub fn column_sets(&self, numbers: Range<u64>) -> impl Iterator<Item = ColumnSet> {
+        let (part, given) = (*self, self.n_given());
+        let (from, to) = (numbers.start, numbers.end.min(self.n_subproblems()));
+        let ranks = if from < to { from / given..to.div_ceil(given) } else { 0..0 };
+        ranks.filter_map(move |rank| {
+            let (upper, first) = (part.set(rank), rank * given);
+            let factor = part.middle.factor(upper);
+            let numbers = from.max(first) - first..to.min(first + given) - first;
+            let lower = part.middle.columns() & !upper;
+            (factor > 0).then_some(ColumnSet { upper, lower, factor, numbers })
+        })
+    }
+
+    /// Returns the units of work for the pairs of one subproblem (see the module `unit`), rounded up.
+    ///
+    /// # Panics
+    /// If they exceed 64 bits, which no list in memory can reach.
+    #[must_use]
+    pub fn units(&self, pairs: u128) -> u64 {
+        units(self.n(), pairs)
     }
 
     /// Returns the board with the middle row's queen.
@@ -186,7 +229,10 @@ impl HalvesPart {
         usize::from(self.middle.n_rows()).saturating_sub(self.upper.count_ones() as usize)
     }
 
-    fn n_digits(&self) -> u8 {
+    /// Returns how many queens a subproblem's number fixes. The slowest digit is the lower half board's first row, then
+    /// comes the upper one's first, then the lower one's second.
+    #[must_use]
+    pub fn n_digits(&self) -> u8 {
         N_DIGITS[usize::from(self.n().get())]
     }
 

@@ -1,0 +1,876 @@
+// Counts the pairs of half boards that fit: the halves method on a graphics card.
+//
+// One source for CUDA C (by NVRTC) and OpenCL C. docs/GPU.md explains the stages. Constants from outside: M, the rows
+// of a half board; LEAF, the lower rows that a leaf fixes; WARPS, the warps of a block that joins. In OpenCL C every
+// group is one warp of 32, so that votes can go through local memory.
+//
+// All data lies in one block of memory, the arena. It begins with Params, which says where each array is. Kernels are
+// launched one after another, with any number of blocks:
+//
+//   clear, count_tails, place_tails, write_tails, write_heads, make, level[, level_2], select, join
+//
+// Arrays that the stages fill have a cursor each. A stage that needs more room than there is sets a bit of `overflow`
+// and leaves its item out; then the host counts fewer sets of columns at a time, or gives up.
+
+#ifdef __CUDACC__
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short u16;
+#define KERNEL extern "C" __global__ __launch_bounds__(128)
+#define KERNEL_JOIN extern "C" __global__ __launch_bounds__(32 * WARPS, MIN_BLOCKS)
+#define GLOBAL
+#define SHARED
+#define FN static __device__ __forceinline__
+#define FN_CALL static __device__ __noinline__
+#define SYNC() __syncthreads()
+#define SYNC_WARP() __syncwarp()
+#define WIDTH 32u
+#define LANE (threadIdx.x & 31u)
+#define THREAD (blockIdx.x * blockDim.x + threadIdx.x)
+#define N_THREADS (gridDim.x * blockDim.x)
+#define POPC(x) __popc(x)
+#define ADD(at, by) atomicAdd(at, by)
+#define OR(at, bits) atomicOr(at, bits)
+#define BALLOT(mask, p) mask = __ballot_sync(~0u, p)
+#define BROADCAST(x) x = __shfl_sync(~0u, x, 0)
+#define WARP_SUM(x) { for (int by_ = 16; by_ > 0; by_ >>= 1) x += __shfl_xor_sync(~0u, x, by_); }
+extern __shared__ __align__(128) u32 sm[];
+#define SM_ARG
+#define SM_PASS
+#define SM_LOCAL
+struct __align__(16) quad32 { u32 x, y, z, w; };
+typedef quad32 U4;
+#else
+typedef uint u32;
+typedef ulong u64;
+typedef ushort u16;
+#define KERNEL __kernel
+#define KERNEL_JOIN __kernel
+#define GLOBAL __global
+#define SHARED __local
+#define FN
+#define FN_CALL
+#define SYNC() barrier(CLK_LOCAL_MEM_FENCE)
+#define SYNC_WARP() barrier(CLK_LOCAL_MEM_FENCE)
+#define WIDTH 1u
+#define LANE 0u
+#define THREAD ((u32)get_global_id(0))
+#define N_THREADS ((u32)get_global_size(0))
+#define POPC(x) popcount(x)
+#define ADD(at, by) atomic_add(at, by)
+#define OR(at, bits) atomic_or(at, bits)
+#define BALLOT(mask, p) mask = (p) ? 1u : 0u
+#define BROADCAST(x)
+#define WARP_SUM(x)
+#define SM_ARG SHARED u32* sm,
+#define SM_PASS sm,
+#define SM_LOCAL , SHARED u32* sm
+typedef struct { u32 x, y, z, w; } U4;
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1
+#endif
+
+#define WARP (THREAD / WIDTH)
+#define N_WARPS (N_THREADS / WIDTH)
+
+// Rows and ranks that are not fixed in a leaf.
+#define R (M - LEAF)
+#define N_TABLES (R / 2 < 4 ? R / 2 : 4)
+// Rows before those of the tables.
+#define N_SINGLES (R - 2 * N_TABLES)
+// Prefixes of two rows, and of a leaf's rows: one digit of base M for each row, the first row in the highest digit.
+#define PREFIXES (M * M)
+#if LEAF == 2
+#define LEAVES (M * M)
+#elif LEAF == 3
+#define LEAVES (M * M * M)
+#else
+#define LEAVES (M * M * M * M)
+#endif
+#define NONE (~0u)
+#define LANES 1024u
+// The highest bits of a word: the rows of the queens in the central columns, four bits each.
+#define FIRST_CENTRAL 60
+#define SECOND_CENTRAL 56
+
+// Arrays in the arena, in the order of Params.at.
+enum { SETS, BUCKET_OF, SUB, UPPER_SUMS, LOWER_SUMS, BUCKETS, TAIL_ATTACKS, TAIL_WORDS, TAIL_PATHS, HEADS, HEAD_TABLE,
+       UPPER, UPPER_TABLE, LOWER, CODES, LOWER_TABLE, LEVEL, LEVEL_TABLE, LEVEL_2, LEVEL_2_TABLE, PIECE_WORDS,
+       PIECE_CODES, PIECES, OUT, N_ARRAYS };
+
+typedef struct {
+    // Columns of the board, rows of a head, sets of columns, whether there is a middle row.
+    u32 n, head, n_sets, odd;
+    // Sets of ranks that a tail may have; digits of a subproblem's number within a set.
+    u32 n_buckets, n_digits, unused_0, unused_1;
+    // Zero before each batch: cursors of the arrays, then the piece that is taken next, and what overflowed.
+    u32 cursor[N_ARRAYS], next, overflow;
+    u32 capacity[N_ARRAYS];
+    u64 at[N_ARRAYS];
+} Params;
+
+// A set of columns. First come the upper half board, then the lower.
+typedef struct {
+    u32 columns[2];
+    // Ranks that the first row's queen may have.
+    u32 first[2];
+    // Numbers within the set that are counted.
+    u32 from, to;
+    // What each pair is multiplied by; the middle row's queen, 99 if there is none.
+    u32 factor, middle;
+    // How pairs weigh: 0 all one; 1 by the upper central queen's row and `distance`; 2 both central columns in the
+    // upper half board; 3 one in each.
+    u32 weighing, distance, unused_0, unused_1;
+} Set;
+
+typedef struct { u64 attacks, word; u32 path, bucket; } Head;
+typedef struct { u32 begin, n; } Range;
+typedef struct { u32 begin, n, equal_begin, equal_n; } Lists;
+// Up to LANES upper placements, and the lower ones that meet them. kind: 0 all pairs, 1 greater, 2 equal.
+typedef struct { u32 set, words, codes, n_codes, fixed, kind, near_far, weight; } Piece;
+
+#define PARAMS GLOBAL Params* params = (GLOBAL Params*)arena
+#define ARRAY(type, name) ((GLOBAL type*)((GLOBAL char*)arena + params->at[name]))
+
+// ---- One half board ----
+
+typedef struct { u32 n, odd, columns, middle, head, is_lower; } Half;
+typedef struct { u32 left, rising, falling, used; u64 attacks, word; u32 path, unused; } Partial;
+
+FN u32 column_of(u32 columns, u32 rank) {
+    for (u32 i = 0; i < rank; i++) columns &= columns - 1;
+    return POPC((columns & (0u - columns)) - 1u);
+}
+FN u32 distance_of(u32 n, u32 column) {
+    u32 left = n / 2;
+    return column < left ? left - column : column + 1 - left - n % 2;
+}
+FN Half half_of(GLOBAL const Params* params, GLOBAL const Set* set, u32 is_lower) {
+    Half side;
+    side.n = params->n; side.odd = params->odd; side.columns = set->columns[is_lower]; side.middle = set->middle;
+    side.head = params->head; side.is_lower = is_lower;
+    return side;
+}
+// The two diagonals of a queen that both half boards reach, as bit numbers; 64 if there is none.
+FN void feet_of(u32 n, u32 odd, u32 is_lower, u32 row, u32 column, u32* a, u32* b) {
+    int by = is_lower ? (int)(row - 1 + odd) : (int)row, c = (int)column, size = (int)(n - 1 - odd);
+    int rising = (is_lower ? c - by : c + by) - 1, falling = (is_lower ? c + by : c - by) - (int)odd;
+    *a = rising >= 0 && rising < size ? (u32)rising : 64u;
+    *b = falling >= 0 && falling < size ? (u32)(falling + size) : 64u;
+}
+FN u64 bit_of(u32 number) { return number < 64u ? (u64)1 << number : (u64)0; }
+FN u64 footprint(Half side, u32 row, u32 rank) {
+    u32 a, b;
+    feet_of(side.n, side.odd, side.is_lower, row, column_of(side.columns, rank), &a, &b);
+    return bit_of(a) | bit_of(b);
+}
+FN Partial none_of(Half side) {
+    Partial p;
+    u32 queen = side.middle < 32u ? 1u << side.middle : 0u;
+    p.left = side.columns; p.rising = queen << 1; p.falling = queen >> 1; p.used = 0; p.attacks = 0; p.word = 0;
+    p.path = 0; p.unused = 0;
+    return p;
+}
+// Before the first row of a tail, only the middle row's queen is known.
+FN Partial none_at(Half side, u32 row) {
+    Partial p = none_of(side);
+    p.rising = 0; p.falling = 0;
+    return p;
+}
+FN u32 free_of(Half side, u32 row, Partial p) {
+    u32 by_middle = 0;
+    if (side.middle < 32u) by_middle = (1u << side.middle) << row | (1u << side.middle) >> row;
+    return p.left & ~(p.rising | p.falling | by_middle);
+}
+// Places a queen. `at` is the place of its rank in the path.
+FN Partial put(Half side, u32 row, u32 bit, u32 at, Partial p) {
+    u32 column = POPC(bit - 1u), rank = POPC(side.columns & (bit - 1u)), a, b;
+    int by = (int)row - (int)side.head, c = (int)column, n = (int)side.n;
+    feet_of(side.n, side.odd, side.is_lower, row, column, &a, &b);
+    int rises = c + by - 1, falls = c - by;
+    if (rises >= 0 && rises < n) p.attacks |= (u64)1 << rises;
+    if (falls >= 0 && falls < n) p.attacks |= (u64)1 << (32 + falls);
+    if (distance_of(side.n, column) + side.odd == 1)
+        p.word |= (u64)row << (p.word >> FIRST_CENTRAL ? SECOND_CENTRAL : FIRST_CENTRAL);
+    p.word |= bit_of(a) | bit_of(b);
+    p.left ^= bit; p.used |= 1u << rank; p.path |= rank << 4 * at;
+    p.rising = (p.rising | bit) << 1; p.falling = (p.falling | bit) >> 1;
+    return p;
+}
+// Places the rows from `row` on by the digits of a prefix; returns whether no queen attacks another.
+FN u32 put_prefix(Half side, u32 row, u32 n_rows, u32 prefix, u32 first, Partial* p) {
+    u32 scale = 1;
+    for (u32 i = 1; i < n_rows; i++) scale *= M;
+    for (u32 i = 0; i < n_rows; i++, scale /= M) {
+        u32 rank = prefix / scale % M, bit = 1u << column_of(side.columns, rank);
+        if (!(free_of(side, row + i, *p) & bit) || (i == 0 && !(first >> rank & 1u))) return 0;
+        *p = put(side, row + i, bit, i, *p);
+    }
+    return 1;
+}
+
+// Reserves `n` places of an array; NONE if there is no room.
+FN u32 reserve(GLOBAL Params* params, u32 array, u32 n) {
+    u32 begin = ADD(&params->cursor[array], n);
+    if ((u64)begin + n > params->capacity[array]) {
+        OR(&params->overflow, 1u << array);
+        return NONE;
+    }
+    return begin;
+}
+
+// ---- Tails and heads ----
+
+enum { COUNT, COUNT_TAILS, WRITE_TAILS, WRITE_HEADS };
+
+FN void see(u32 mode, GLOBAL u64* arena, u32 half_number, Partial p, u32* n) {
+    PARAMS;
+    if (mode == COUNT_TAILS || mode == WRITE_TAILS) {
+        u32 bucket = half_number * params->n_buckets + ARRAY(u16, BUCKET_OF)[p.used];
+        GLOBAL u32* sub = ARRAY(u32, SUB) + (u64)bucket * (M * M) + (p.path & 15u) * M + (p.path >> 4 & 15u);
+        u32 at = ADD(sub, 1u);
+        if (mode == WRITE_TAILS && at < params->capacity[TAIL_WORDS]) {
+            ARRAY(u64, TAIL_ATTACKS)[at] = p.attacks;
+            ARRAY(u64, TAIL_WORDS)[at] = p.word;
+            ARRAY(u32, TAIL_PATHS)[at] = p.path;
+        }
+    }
+    if (mode == WRITE_HEADS) {
+        Head head;
+        head.attacks = p.attacks; head.word = p.word; head.path = p.path;
+        head.bucket = half_number * params->n_buckets + ARRAY(u16, BUCKET_OF)[((1u << M) - 1u) & ~p.used];
+        ARRAY(Head, HEADS)[*n] = head;
+    }
+    *n += 1;
+}
+// Places the rows from `row` to `last` in all ways, in lexicographic order.
+FN_CALL void place(u32 mode, GLOBAL u64* arena, u32 half_number, Half side, u32 row, u32 last, u32 at, Partial from, u32* n) {
+    Partial stack[6];
+    u32 left[6];
+    int depth = 0;
+    if (row > last) { see(mode, arena, half_number, from, n); return; }
+    stack[0] = from;
+    left[0] = free_of(side, row, from);
+    while (depth >= 0) {
+        u32 bit = left[depth] & (0u - left[depth]), here = row + (u32)depth;
+        if (!bit) { depth--; continue; }
+        left[depth] ^= bit;
+        if (mode == COUNT && here == last) { *n += 1; continue; }
+        Partial next = put(side, here, bit, at + (u32)depth, stack[depth]);
+        if (here == last) { see(mode, arena, half_number, next, n); continue; }
+        depth++;
+        stack[depth] = next;
+        left[depth] = free_of(side, here + 1, next);
+    }
+}
+
+KERNEL void clear(GLOBAL u64* arena) {
+    PARAMS;
+    GLOBAL u32* sub = ARRAY(u32, SUB);
+    for (u64 i = THREAD; i < (u64)2 * params->n_sets * params->n_buckets * (M * M); i += N_THREADS) sub[i] = 0;
+    GLOBAL u32* upper = ARRAY(u32, UPPER_SUMS);
+    GLOBAL u32* lower = ARRAY(u32, LOWER_SUMS);
+    for (u32 i = THREAD; i < params->n_sets * (M * M * M); i += N_THREADS) { upper[i] = 0; lower[i] = 0; }
+}
+
+FN void tails(u32 mode, GLOBAL u64* arena) {
+    PARAMS;
+    u32 n_items = 2 * params->n_sets * (M * M * M), n = 0;
+    for (u32 item = THREAD; item < n_items; item += N_THREADS) {
+        u32 half_number = item / (M * M * M), prefix = item % (M * M * M);
+        Half side = half_of(params, ARRAY(Set, SETS) + half_number / 2, half_number & 1u);
+        Partial p = none_at(side, params->head + 1);
+        if (put_prefix(side, params->head + 1, 3, prefix, NONE, &p))
+            place(mode, arena, half_number, side, params->head + 4, M, 3, p, &n);
+    }
+}
+KERNEL void count_tails(GLOBAL u64* arena) { tails(COUNT_TAILS, arena); }
+// Gives each bucket its place, with the tails of the same first two rows side by side.
+KERNEL void place_tails(GLOBAL u64* arena) {
+    PARAMS;
+    for (u32 bucket = THREAD; bucket < 2 * params->n_sets * params->n_buckets; bucket += N_THREADS) {
+        GLOBAL u32* sub = ARRAY(u32, SUB) + (u64)bucket * (M * M);
+        u32 n = 0;
+        for (u32 i = 0; i < M * M; i++) n += sub[i];
+        u32 begin = n ? reserve(params, TAIL_WORDS, n) : 0;
+        Range range;
+        range.begin = begin; range.n = begin == NONE ? 0 : n;
+        ARRAY(Range, BUCKETS)[bucket] = range;
+        for (u32 i = 0; i < M * M; i++) {
+            n = sub[i];
+            sub[i] = begin;
+            if (begin != NONE) begin += n;
+        }
+    }
+}
+KERNEL void write_tails(GLOBAL u64* arena) { tails(WRITE_TAILS, arena); }
+
+KERNEL void write_heads(GLOBAL u64* arena) {
+    PARAMS;
+    u32 n_items = params->n_sets * (PREFIXES + LEAVES);
+    for (u32 item = THREAD; item < n_items; item += N_THREADS) {
+        u32 number = item / (PREFIXES + LEAVES), prefix = item % (PREFIXES + LEAVES), is_lower = prefix >= PREFIXES;
+        u32 n_rows = is_lower ? LEAF : 2, n = 0;
+        if (is_lower) prefix -= PREFIXES;
+        GLOBAL const Set* set = ARRAY(Set, SETS) + number;
+        Half side = half_of(params, set, is_lower);
+        Partial p = none_of(side);
+        Range range;
+        range.begin = 0; range.n = 0;
+        if (put_prefix(side, 1, n_rows, prefix, set->first[is_lower], &p)) {
+            place(COUNT, arena, 2 * number + is_lower, side, n_rows + 1, params->head, n_rows, p, &n);
+            if (n) {
+                u32 begin = reserve(params, HEADS, n);
+                if (begin != NONE) {
+                    range.begin = begin; range.n = n;
+                    place(WRITE_HEADS, arena, 2 * number + is_lower, side, n_rows + 1, params->head, n_rows, p, &begin);
+                }
+            }
+        }
+        ARRAY(Range, HEAD_TABLE)[item] = range;
+    }
+}
+
+// ---- Lists ----
+
+FN u32 place_of(u32 fixed, u32 rank) { return rank - POPC(fixed & ((1u << rank) - 1u)); }
+
+// What a lower placement looks up: the numbers of table entries, seven bits each, and the places of its queens in rows
+// before those of the tables.
+FN u64 code_of(u64 path, u32 fixed) {
+    u32 entry[4], singles = 0;
+    path >>= 4 * LEAF;
+    for (int row = 0; row < N_SINGLES; row++) singles |= place_of(fixed, (u32)(path >> 4 * row) & 15u) << 4 * row;
+    for (int table = 0; table < N_TABLES; table++) {
+        u32 two = (u32)(path >> 4 * (N_SINGLES + 2 * table));
+        u32 a = place_of(fixed, two & 15u), b = place_of(fixed, two >> 4 & 15u);
+        entry[table] = 1 + a * (R - 1) + b - (b > a ? 1u : 0u);
+    }
+    u32 code = entry[N_TABLES - 1] << 7 | entry[N_TABLES - 2] << 14;
+    if (N_TABLES > 2) code |= entry[N_TABLES > 2 ? N_TABLES - 3 : 0] << 21;
+    if (N_TABLES > 3) code |= entry[0];
+    return (u64)singles << 32 | code;
+}
+
+// Meets heads with tails: a warp for each prefix.
+KERNEL void make(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, n_items = params->n_sets * (PREFIXES + LEAVES);
+    GLOBAL const u64* tail_attacks = ARRAY(u64, TAIL_ATTACKS);
+    GLOBAL const u64* tail_words = ARRAY(u64, TAIL_WORDS);
+    GLOBAL const u32* tail_paths = ARRAY(u32, TAIL_PATHS);
+    for (u32 item = WARP; item < n_items; item += N_WARPS) {
+        u32 number = item / (PREFIXES + LEAVES), prefix = item % (PREFIXES + LEAVES), is_lower = prefix >= PREFIXES;
+        Range heads = ARRAY(Range, HEAD_TABLE)[item];
+        GLOBAL const Head* head = ARRAY(Head, HEADS) + heads.begin;
+        u32 n = 0, mask;
+        for (u32 h = 0; h < heads.n; h++) {
+            Range tails = ARRAY(Range, BUCKETS)[head[h].bucket];
+            u64 attacks = head[h].attacks;
+            for (u32 i = lane; i < tails.n; i += WIDTH) n += tail_attacks[tails.begin + i] & attacks ? 0u : 1u;
+        }
+        WARP_SUM(n);
+        u32 begin = 0;
+        if (n) {
+            if (lane == 0) begin = reserve(params, is_lower ? LOWER : UPPER, n);
+            BROADCAST(begin);
+        }
+        if (begin == NONE) { begin = 0; n = 0; }
+        if (lane == 0) {
+            Range range;
+            range.begin = begin; range.n = n;
+            if (is_lower) ARRAY(Range, LOWER_TABLE)[(u64)number * LEAVES + prefix - PREFIXES] = range;
+            else ARRAY(Range, UPPER_TABLE)[(u64)number * PREFIXES + prefix] = range;
+        }
+        if (n == 0) continue;
+        GLOBAL u64* words = (is_lower ? ARRAY(u64, LOWER) : ARRAY(u64, UPPER)) + begin;
+        GLOBAL u64* codes = ARRAY(u64, CODES) + begin;
+        u32 fixed = 0;
+        for (int row = 0; row < LEAF; row++) fixed |= 1u << (head[0].path >> 4 * row & 15u);
+        for (u32 h = 0; h < heads.n; h++) {
+            Range tails = ARRAY(Range, BUCKETS)[head[h].bucket];
+            u64 attacks = head[h].attacks, word = head[h].word;
+            for (u32 at = 0; at < tails.n; at += WIDTH) {
+                u32 i = tails.begin + at + lane, fits = at + lane < tails.n && !(tail_attacks[i] & attacks);
+                BALLOT(mask, fits);
+                if (fits) {
+                    u32 to = POPC(mask & ((1u << lane) - 1u));
+                    u64 tail = tail_words[i];
+                    if (word >> FIRST_CENTRAL) tail = (tail & (((u64)1 << SECOND_CENTRAL) - 1)) | tail >> FIRST_CENTRAL << SECOND_CENTRAL;
+                    words[to] = word | tail;
+                    if (is_lower) codes[to] = code_of((u64)head[h].path | (u64)tail_paths[i] << 4 * params->head, fixed);
+                }
+                words += POPC(mask);
+                codes += POPC(mask);
+            }
+        }
+    }
+}
+
+// The upper words that weigh two (or one, if all weigh one): from `main` on. Those that may weigh one: two ranges of
+// words, each as its first word and its length.
+typedef struct { u64 main, start_0, n_0, start_1, n_1; u32 near, far; } Weights;
+
+FN Weights weights_of(u32 n, GLOBAL const Set* set, u32 lower_1, u32 upper_1) {
+    u32 a = distance_of(n, column_of(set->columns[0], upper_1)), b = distance_of(n, column_of(set->columns[1], lower_1));
+    Weights w;
+    u64 one = (u64)1 << FIRST_CENTRAL;
+    w.near = a < b ? a : b; w.far = a < b ? b : a;
+    w.main = 0; w.start_0 = 0; w.n_0 = 0; w.start_1 = 0; w.n_1 = 0;
+    if (set->weighing == 1) { w.start_0 = set->distance * one; w.n_0 = one; w.main = w.start_0 + one; }
+    if (set->weighing == 2) {
+        w.n_0 = (u64)1 << SECOND_CENTRAL; w.start_0 = (w.near << 4 | w.far) * w.n_0; w.main = w.start_0 + w.n_0;
+    }
+    if (set->weighing == 3) {
+        w.main = w.near * one; w.start_0 = w.main; w.n_0 = one;
+        if (w.near != w.far) { w.start_1 = w.far * one; w.n_1 = one; }
+    }
+    return w;
+}
+
+// Upper lists that the first lower queen leaves: a warp for each two first queens.
+KERNEL void level(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, mask;
+    for (u32 item = WARP; item < params->n_sets * (M * M); item += N_WARPS) {
+        u32 number = item / (M * M), lower_1 = item / M % M, upper_1 = item % M, n = 0, n_equal = 0;
+        GLOBAL const Set* set = ARRAY(Set, SETS) + number;
+        u64 attacked = footprint(half_of(params, set, 1), 1, lower_1);
+        u64 own = footprint(half_of(params, set, 0), 1, upper_1);
+        Lists lists;
+        lists.begin = 0; lists.n = 0; lists.equal_begin = 0; lists.equal_n = 0;
+        u32 wanted = (set->first[0] >> upper_1 & 1u) && (set->first[1] >> lower_1 & 1u) && !(attacked & own);
+        Weights w = weights_of(params->n, set, lower_1, upper_1);
+        GLOBAL const Range* table = ARRAY(Range, UPPER_TABLE) + (u64)number * PREFIXES + upper_1 * M;
+        if (wanted) {
+            for (u32 second = 0; second < M; second++) {
+                GLOBAL const u64* words = ARRAY(u64, UPPER) + table[second].begin;
+                for (u32 i = lane; i < table[second].n; i += WIDTH) {
+                    u64 word = words[i];
+                    u32 fits = word & attacked ? 0u : 1u;
+                    n += fits && word >= w.main ? 1u : 0u;
+                    n_equal += fits && (word - w.start_0 < w.n_0 || word - w.start_1 < w.n_1) ? 1u : 0u;
+                }
+            }
+            WARP_SUM(n);
+            WARP_SUM(n_equal);
+        }
+        if (n + n_equal > 0) {
+            u32 begin = 0;
+            if (lane == 0) begin = reserve(params, LEVEL, n + n_equal);
+            BROADCAST(begin);
+            if (begin == NONE) n = n_equal = 0;
+            else {
+                lists.begin = begin; lists.n = n; lists.equal_begin = begin + n; lists.equal_n = n_equal;
+            }
+        }
+        if (lane == 0) ARRAY(Lists, LEVEL_TABLE)[item] = lists;
+        if (n + n_equal == 0) continue;
+        GLOBAL u64* to = ARRAY(u64, LEVEL) + lists.begin;
+        GLOBAL u64* to_equal = to + n;
+        for (u32 second = 0; second < M; second++) {
+            GLOBAL const u64* words = ARRAY(u64, UPPER) + table[second].begin;
+            for (u32 at = 0; at < table[second].n; at += WIDTH) {
+                u64 word = at + lane < table[second].n ? words[at + lane] : ~(u64)0;
+                u32 fits = word & attacked ? 0u : 1u;
+                u32 is_main = fits && word >= w.main;
+                u32 is_equal = fits && (word - w.start_0 < w.n_0 || word - w.start_1 < w.n_1);
+                BALLOT(mask, is_main);
+                if (is_main) to[POPC(mask & ((1u << lane) - 1u))] = word;
+                to += POPC(mask);
+                BALLOT(mask, is_equal);
+                if (is_equal) to_equal[POPC(mask & ((1u << lane) - 1u))] = word;
+                to_equal += POPC(mask);
+            }
+        }
+    }
+}
+
+// Returns how many words of a list some queens leave: its share of a lane.
+FN u32 count_left(GLOBAL const u64* words, u32 n, u64 attacked, u32 lane) {
+    u32 sum = 0;
+    for (u32 i = lane; i < n; i += WIDTH) sum += words[i] & attacked ? 0u : 1u;
+    return sum;
+}
+
+#if LEAF > 2
+// Lists that the second lower queen leaves, too: a warp for each first upper and two lower queens.
+KERNEL void level_2(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, mask;
+    for (u32 item = WARP; item < params->n_sets * (M * M * M); item += N_WARPS) {
+        u32 number = item / (M * M * M), lower_1 = item / (M * M) % M, lower_2 = item / M % M, upper_1 = item % M;
+        GLOBAL const Set* set = ARRAY(Set, SETS) + number;
+        Lists from = ARRAY(Lists, LEVEL_TABLE)[(number * M + lower_1) * M + upper_1];
+        Half below = half_of(params, set, 1);
+        u64 attacked = footprint(below, 2, lower_2);
+        GLOBAL const u64* words = ARRAY(u64, LEVEL) + from.begin;
+        u32 d = column_of(below.columns, lower_1), e = column_of(below.columns, lower_2);
+        u32 apart = (d > e ? d - e : e - d) > 1;
+        u32 n = apart ? count_left(words, from.n, attacked, lane) : 0;
+        u32 n_equal = apart ? count_left(words + from.n, from.equal_n, attacked, lane) : 0;
+        WARP_SUM(n);
+        WARP_SUM(n_equal);
+        Lists lists;
+        lists.begin = 0; lists.n = 0; lists.equal_begin = 0; lists.equal_n = 0;
+        if (n + n_equal > 0) {
+            u32 begin = 0;
+            if (lane == 0) begin = reserve(params, LEVEL_2, n + n_equal);
+            BROADCAST(begin);
+            if (begin == NONE) n = n_equal = 0;
+            else {
+                lists.begin = begin; lists.n = n; lists.equal_begin = begin + n; lists.equal_n = n_equal;
+            }
+        }
+        if (lane == 0) {
+            ARRAY(Lists, LEVEL_2_TABLE)[item] = lists;
+            ARRAY(u32, UPPER_SUMS)[((number * M + upper_1) * M + lower_1) * M + lower_2] = n;
+        }
+        if (n + n_equal == 0) continue;
+        GLOBAL u64* to = ARRAY(u64, LEVEL_2) + lists.begin;
+        // The equal ones follow the others in both lists.
+        for (u32 at = 0; at < from.n + from.equal_n; at += WIDTH) {
+            u64 word = at + lane < from.n + from.equal_n ? words[at + lane] : ~(u64)0;
+            u32 fits = word & attacked ? 0u : 1u;
+            BALLOT(mask, fits);
+            if (fits) to[POPC(mask & ((1u << lane) - 1u))] = word;
+            to += POPC(mask);
+        }
+    }
+}
+#endif
+
+// Makes pieces of the upper placements of a list that a leaf's last queens leave.
+#define PIECES_OF(from_begin, from_n, n_left, codes_begin, n_codes_, kind_, weight_) { \
+    u32 n_pieces = (n_left + LANES - 1) / LANES, slot = 0, first = 0; \
+    if (lane == 0) { slot = reserve(params, PIECE_WORDS, n_pieces); first = reserve(params, PIECES, n_pieces); } \
+    BROADCAST(slot); \
+    BROADCAST(first); \
+    if (slot != NONE && first != NONE) { \
+        GLOBAL u64* to = ARRAY(u64, PIECE_WORDS) + (u64)slot * LANES; \
+        GLOBAL const u64* words = from + from_begin; \
+        u32 n_written = 0; \
+        for (u32 at = 0; at < from_n; at += WIDTH) { \
+            u64 word = at + lane < from_n ? words[at + lane] : ~(u64)0; \
+            u32 fits = word & attacked ? 0u : 1u; \
+            BALLOT(mask, fits); \
+            if (fits) to[n_written + POPC(mask & ((1u << lane) - 1u))] = word; \
+            n_written += POPC(mask); \
+        } \
+        for (u32 i = n_written + lane; i < n_pieces * LANES; i += WIDTH) to[i] = ~(u64)0; \
+        for (u32 i = lane; i < n_pieces; i += WIDTH) { \
+            Piece piece; \
+            piece.set = number; piece.words = slot + i; piece.codes = codes_begin; piece.n_codes = n_codes_; \
+            piece.fixed = fixed | central_row << 16; piece.kind = kind_; piece.near_far = w.near << 8 | w.far; \
+            piece.weight = (weight_) * set->factor; \
+            ARRAY(Piece, PIECES)[first + i] = piece; \
+        } \
+    } }
+
+// For each leaf and first upper queen, a warp: the upper placements that the leaf's queens leave, in pieces, and the
+// codes of the lower placements that the upper queen leaves.
+KERNEL void select_pieces(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, mask;
+    for (u32 item = WARP; item < params->n_sets * LEAVES * M; item += N_WARPS) {
+        u32 number = item / (LEAVES * M), leaf = item / M % LEAVES, upper_1 = item % M;
+        u32 lower_1 = leaf / (LEAVES / M), lower_2 = leaf / (LEAVES / (M * M)) % M;
+        GLOBAL const Set* set = ARRAY(Set, SETS) + number;
+        u32 in_set = params->n_digits == 0 ? 0 : params->n_digits == 1 ? lower_1
+            : params->n_digits == 2 ? lower_1 * M + upper_1 : (lower_1 * M + upper_1) * M + lower_2;
+        Range range = ARRAY(Range, LOWER_TABLE)[(u64)number * LEAVES + leaf];
+        if (range.n == 0 || in_set < set->from || in_set >= set->to) continue;
+#if LEAF == 2
+        Lists lists = ARRAY(Lists, LEVEL_TABLE)[(number * M + lower_1) * M + upper_1];
+        GLOBAL const u64* from = ARRAY(u64, LEVEL);
+#else
+        Lists lists = ARRAY(Lists, LEVEL_2_TABLE)[((number * M + lower_1) * M + lower_2) * M + upper_1];
+        GLOBAL const u64* from = ARRAY(u64, LEVEL_2);
+#endif
+        if (lists.n + lists.equal_n == 0) continue;
+        Half below = half_of(params, set, 1);
+        u64 own = footprint(half_of(params, set, 0), 1, upper_1), attacked = 0;
+        u32 fixed = 0, central_row = 0;
+        for (u32 row = 1, scale = LEAVES / M; row <= LEAF; row++, scale /= M) {
+            u32 rank = leaf / scale % M;
+            fixed |= 1u << rank;
+            if (row >= (LEAF == 2 ? 2 : 3)) attacked |= footprint(below, row, rank);
+            if (distance_of(params->n, column_of(below.columns, rank)) + params->odd == 1) central_row = row;
+        }
+        Weights w = weights_of(params->n, set, lower_1, upper_1);
+        u32 split = set->weighing == 3;
+        // How many remain.
+        u32 n = count_left(from + lists.begin, lists.n, attacked, lane);
+        u32 n_equal = count_left(from + lists.equal_begin, lists.equal_n, attacked, lane);
+        u32 n_lower = 0, n_lower_equal = 0;
+        GLOBAL const u64* lower = ARRAY(u64, LOWER) + range.begin;
+        for (u32 i = lane; i < range.n; i += WIDTH) {
+            u64 word = lower[i];
+            u32 row = (u32)(word >> FIRST_CENTRAL), fits = word & own ? 0u : 1u;
+            n_lower += fits && (!split || row >= w.near) ? 1u : 0u;
+            n_lower_equal += fits && (!split || row == w.near || row == w.far) ? 1u : 0u;
+        }
+        WARP_SUM(n);
+        WARP_SUM(n_equal);
+        WARP_SUM(n_lower);
+        WARP_SUM(n_lower_equal);
+        if (lane == 0) {
+            u32 at = ((number * M + upper_1) * M + lower_1) * M + lower_2;
+            if (LEAF == 2) ARRAY(u32, UPPER_SUMS)[at] = n;
+            ADD(&ARRAY(u32, LOWER_SUMS)[at], n_lower);
+        }
+        u32 joins = n > 0 && n_lower > 0, joins_equal = n_equal > 0 && n_lower_equal > 0;
+        if (!joins && !joins_equal) continue;
+        // The codes: the same for both kinds unless the lower half board has a central queen.
+        u32 n_first = joins || !split ? n_lower : 0, n_second = split && joins_equal ? n_lower_equal : 0, begin = 0;
+        if (lane == 0) begin = reserve(params, PIECE_CODES, n_first + n_second);
+        BROADCAST(begin);
+        if (begin == NONE) continue;
+        GLOBAL const u64* codes = ARRAY(u64, CODES) + range.begin;
+        GLOBAL u64* to_first = ARRAY(u64, PIECE_CODES) + begin;
+        GLOBAL u64* to_second = to_first + n_first;
+        for (u32 at = 0; at < range.n; at += WIDTH) {
+            u32 i = at + lane;
+            u64 word = i < range.n ? lower[i] : ~(u64)0;
+            u32 row = (u32)(word >> FIRST_CENTRAL), fits = word & own ? 0u : 1u;
+            u32 is_first = n_first && fits && (!split || row >= w.near);
+            u32 is_second = n_second && fits && (row == w.near || row == w.far);
+            BALLOT(mask, is_first);
+            if (is_first) to_first[POPC(mask & ((1u << lane) - 1u))] = codes[i];
+            to_first += POPC(mask);
+            if (n_second) {
+                BALLOT(mask, is_second);
+                if (is_second) to_second[POPC(mask & ((1u << lane) - 1u))] = codes[i];
+                to_second += POPC(mask);
+            }
+        }
+        if (joins) PIECES_OF(lists.begin, lists.n, n, begin, n_first, split ? 1u : 0u, set->weighing ? 2u : 1u)
+        if (joins_equal)
+            PIECES_OF(lists.equal_begin, lists.equal_n, n_equal, begin + (split ? n_first : 0u),
+                      split ? n_second : n_first, split ? 2u : 0u, 1u)
+    }
+}
+
+// ---- Join ----
+
+// Shared memory, in words. The planes lie where the tables will.
+#define ENTRY 32u
+#define ENTRIES (R * (R - 1) + 1)
+#define S_SINGLES 0u
+#define S_TABLES (S_SINGLES + R * R * ENTRY)
+#define S_PLANES S_TABLES
+#define N_REGION (N_TABLES * ENTRIES > 65 ? N_TABLES * ENTRIES : 65)
+#define CODES_AT_HAND 256u
+#define BUFFER ((CODES_AT_HAND + 8u) * (N_SINGLES ? 3u : 2u) / 2u)
+#define S_BUFFERS (S_TABLES + N_REGION * ENTRY)
+#define S_FEET (S_BUFFERS + WARPS * BUFFER)
+#define S_MISC (S_FEET + (R * R + 3) / 4 * 4)
+#define SLOT(table) ((u32)(S_TABLES + (table) * ENTRIES * ENTRY))
+
+// Lanes whose number of four bits is at least `least`.
+FN u32 rows_from(u32 b3, u32 b2, u32 b1, u32 b0, u32 least) {
+    u32 greater = 0, equal = ~0u, bits[4];
+    bits[3] = b3; bits[2] = b2; bits[1] = b1; bits[0] = b0;
+    for (int i = 3; i >= 0; i--) {
+        if (least >> i & 1u) equal &= bits[i]; else { greater |= equal & bits[i]; equal &= ~bits[i]; }
+    }
+    return least > 15 ? 0 : greater | equal;
+}
+// The lanes whose upper central queen goes with a lower central queen in this row.
+FN u32 centre(u32 b3, u32 b2, u32 b1, u32 b0, u32 kind, u32 near, u32 far, u32 row) {
+#define FROM(x) rows_from(b3, b2, b1, b0, x)
+    if (kind == 1) return row < near ? 0 : row == near ? FROM(far + 1) : row <= far ? FROM(near + 1) : FROM(near);
+    return row == near ? FROM(far) & ~FROM(far + 1) : row == far ? FROM(near) & ~FROM(near + 1) : 0;
+}
+// Eight planes of 32 words: bit p of byte `b` of word 4 k + j comes to bit 8 j + k of r[p].
+FN void transpose8(u32* r) {
+#define SWAP(a, b, s, m) { u32 t = (r[a] >> s ^ r[b]) & m; r[b] ^= t; r[a] ^= t << s; }
+    SWAP(0, 4, 4, 0x0F0F0F0Fu) SWAP(1, 5, 4, 0x0F0F0F0Fu) SWAP(2, 6, 4, 0x0F0F0F0Fu) SWAP(3, 7, 4, 0x0F0F0F0Fu)
+    SWAP(0, 2, 2, 0x33333333u) SWAP(1, 3, 2, 0x33333333u) SWAP(4, 6, 2, 0x33333333u) SWAP(5, 7, 2, 0x33333333u)
+    SWAP(0, 1, 1, 0x55555555u) SWAP(2, 3, 1, 0x55555555u) SWAP(4, 5, 1, 0x55555555u) SWAP(6, 7, 1, 0x55555555u)
+}
+#ifdef __CUDACC__
+#define BYTES4(a, b, c, d, s) __byte_perm(__byte_perm(a, b, (s) | ((s) + 4) << 4), __byte_perm(c, d, (s) | ((s) + 4) << 4), 0x5410)
+// Four words from a byte offset in shared memory; the second only where `want` is not zero.
+#define LOAD4(to, base, off) asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4 + %5];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(off), "n"(4 * (base)))
+#define LOAD4_IF(want, to, base, off) asm volatile("{ .reg .pred p; setp.ne.u32 p, %6, 0; @p ld.shared.v4.u32 {%0, %1, %2, %3}, [%4 + %5]; }" : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]) : "r"(off), "n"(4 * (base)), "r"(want))
+#define LOAD1(to, off) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(off))
+#define SM_BASE ((u32)__cvta_generic_to_shared(sm))
+#define UNROLL_2 _Pragma("unroll 2")
+#else
+#define BYTES4(a, b, c, d, s) (((a) >> 8 * (s) & 255u) | ((b) >> 8 * (s) & 255u) << 8 | ((c) >> 8 * (s) & 255u) << 16 | ((d) >> 8 * (s)) << 24)
+#define LOAD4(to, base, off) { SHARED const u32* at_ = sm + (base) + (off) / 4; to[0] = at_[0]; to[1] = at_[1]; to[2] = at_[2]; to[3] = at_[3]; }
+#define LOAD4_IF(want, to, base, off) if (want) LOAD4(to, base, off)
+#define LOAD1(to, off) to = sm[(off) / 4]
+#define SM_BASE 0
+#define UNROLL_2
+#endif
+// Where the number of a table's entry stands in a code: shifted so that it is 128 times that number.
+#define FIELD_LAST(c) (c)
+#define FIELD_NEXT(c) ((c) >> 7)
+#define FIELD_1(c) ((c) >> 14)
+#define FIELD_0(c) ((c) << 7)
+#define ENTRY_BITS 0x3F80u
+#define SINGLES_DIFFER (1u << 28)
+
+// Tests `n` lower placements, whose codes a warp has at hand, against all lanes; returns this thread's share of the
+// pairs that fit. A quarter of a warp takes one lower placement: 8 threads of 128 bits are the 1024 lanes, and each of
+// the four phases of a load reads one entry, without conflicts. A quarter goes through placements that follow each
+// other, and loads again only what differs from the one before.
+FN u32 steps(SM_ARG u32 warp, u32 lane, u32 n) {
+    SHARED u32* buffer = sm + S_BUFFERS + warp * BUFFER;
+    SHARED u16* singles = (SHARED u16*)(buffer + CODES_AT_HAND + 8);
+    u32 quarter = (n + 7) / 8 * 2;
+    SYNC_WARP();
+    for (u32 i = n + lane; i < 4 * quarter; i += 32) { buffer[i] = 0; if (N_SINGLES) singles[i] = 0; }
+    SYNC_WARP();
+    if (N_SINGLES)
+        for (u32 i = lane; i < 4 * quarter; i += 32)
+            if (i % quarter == 0 || singles[i] != singles[i - 1]) buffer[i] |= SINGLES_DIFFER;
+    SYNC_WARP();
+    u32 base = SM_BASE, mine = 16 * (lane & 7u) + base;
+    u32 start = base + 4 * (S_BUFFERS + warp * BUFFER), at = start + 4 * (lane >> 3) * quarter;
+    u32 s[4], t0[4], t1[4], one = 0, two = 0, before = ~0u;
+    for (int w = 0; w < 4; w++) s[w] = t0[w] = t1[w] = ~0u;
+    UNROLL_2
+    for (u32 end = at + 4 * quarter; at != end; at += 4) {
+        u32 code, x[4], y[4];
+        LOAD1(code, at);
+        if (N_SINGLES) {
+            if (code & SINGLES_DIFFER) {
+                u32 p = singles[(at - start) / 4];
+                for (int w = 0; w < 4; w++) s[w] = ~0u;
+                for (int row = 0; row < N_SINGLES; row++) {
+                    u32 one_row[4];
+                    LOAD4(one_row, S_SINGLES, 128 * (R * row + (p >> 4 * row & 15u)) + mine);
+                    for (int w = 0; w < 4; w++) s[w] &= one_row[w];
+                }
+            }
+        }
+        u32 differs = code ^ before;
+        before = code;
+        if (N_TABLES > 3) LOAD4_IF(differs & ENTRY_BITS >> 7, t0, SLOT(0), (FIELD_0(code) & ENTRY_BITS) + mine);
+        if (N_TABLES > 2) LOAD4_IF(differs & ENTRY_BITS << 14, t1, SLOT(N_TABLES > 2 ? N_TABLES - 3 : 0), (FIELD_1(code) & ENTRY_BITS) + mine);
+        LOAD4(x, SLOT(N_TABLES - 2), (FIELD_NEXT(code) & ENTRY_BITS) + mine);
+        LOAD4(y, SLOT(N_TABLES - 1), (FIELD_LAST(code) & ENTRY_BITS) + mine);
+        for (int w = 0; w < 4; w++) {
+            u32 three = t1[w] & x[w] & y[w];
+            x[w] = N_TABLES > 3 ? (N_SINGLES ? three & t0[w] & s[w] : three & t0[w]) : N_SINGLES ? three & s[w] : three;
+        }
+        u32 carry = (one & x[0]) | (one & x[1]) | (x[0] & x[1]);
+        one ^= x[0] ^ x[1];
+        u32 carry2 = (one & x[2]) | (one & x[3]) | (x[2] & x[3]);
+        one ^= x[2] ^ x[3];
+        two += POPC(carry) + POPC(carry2);
+    }
+    SYNC_WARP();
+    return 2 * two + POPC(one);
+}
+
+#ifdef __CUDACC__
+#define TID threadIdx.x
+#else
+#define TID ((u32)get_local_id(0))
+#endif
+#define BLOCK (32 * WARPS)
+
+KERNEL_JOIN void join(GLOBAL u64* arena SM_LOCAL) {
+    PARAMS;
+    u32 tid = TID, lane = tid & 31u, warp = tid >> 5;
+    u32 n = params->n, odd = params->odd;
+    u64 sum = 0;
+    u32 n_pieces = params->cursor[PIECES] < params->capacity[PIECES] ? params->cursor[PIECES] : params->capacity[PIECES];
+    if (params->overflow) n_pieces = 0;
+    for (;;) {
+        SYNC();
+        if (tid == 0) sm[S_MISC] = ADD(&params->next, 1u);
+        SYNC();
+        if (sm[S_MISC] >= n_pieces) break;
+        Piece piece = ARRAY(Piece, PIECES)[sm[S_MISC]];
+        u32 below = ARRAY(Set, SETS)[piece.set].columns[1], fixed = piece.fixed & 0xFFFFu;
+        // The feet of a queen of each row and place, and the row of its central queen.
+        for (u32 e = tid; e < R * R; e += BLOCK) {
+            u32 left = ((1u << M) - 1u) & ~fixed, row = LEAF + 1 + e / R, a, b;
+            u32 column = column_of(below, column_of(left, e % R));
+            feet_of(n, odd, 1, row, column, &a, &b);
+            u32 central_row = piece.fixed >> 16 ? (e < R ? piece.fixed >> 16 : 0u)
+                : distance_of(n, column) + odd == 1 ? row : 0u;
+            sm[S_FEET + e] = a | b << 8 | central_row << 16;
+        }
+        // Bit planes.
+        GLOBAL const u32* from = ARRAY(u32, PIECE_WORDS) + (u64)piece.words * (2 * LANES) + 2 * lane;
+        for (u32 b = warp; b < 8; b += WARPS) {
+            u32 r[8], high = b >> 2;
+            for (int k = 0; k < 8; k++)
+                r[k] = BYTES4(from[256 * k + high], from[256 * k + 64 + high], from[256 * k + 128 + high], from[256 * k + 192 + high], b & 3u);
+            transpose8(r);
+            for (int p = 0; p < 8; p++) sm[S_PLANES + (8 * b + p) * ENTRY + lane] = r[p];
+        }
+        for (u32 e = tid; e < ENTRY; e += BLOCK) sm[S_PLANES + 64 * ENTRY + e] = 0;
+        SYNC();
+        // Where a queen of a row attacks none: a quarter of a warp for each.
+        u32 quarter = tid >> 3, o = 4 * (lane & 7u), kind = piece.kind;
+        u32 near = piece.near_far >> 8, far = piece.near_far & 255u;
+        for (u32 e = quarter; e < R * R; e += 4 * WARPS) {
+            u32 feet = sm[S_FEET + e];
+            SHARED const U4* a = (SHARED const U4*)(sm + S_PLANES + (feet & 255u) * ENTRY + o);
+            SHARED const U4* b = (SHARED const U4*)(sm + S_PLANES + (feet >> 8 & 255u) * ENTRY + o);
+            u32 x[4];
+            x[0] = ~(a->x | b->x); x[1] = ~(a->y | b->y); x[2] = ~(a->z | b->z); x[3] = ~(a->w | b->w);
+            if (kind && feet >> 16) {
+                for (int w = 0; w < 4; w++) {
+                    SHARED const u32* bits = sm + S_PLANES + FIRST_CENTRAL * ENTRY + o + w;
+                    x[w] &= centre(bits[3 * ENTRY], bits[2 * ENTRY], bits[ENTRY], bits[0], kind, near, far, feet >> 16);
+                }
+            }
+            U4 y;
+            y.x = x[0]; y.y = x[1]; y.z = x[2]; y.w = x[3];
+            *(SHARED U4*)(sm + S_SINGLES + e * ENTRY + o) = y;
+        }
+        SYNC();
+        // And where those of two rows attack none. The first entry of a table is empty.
+        for (u32 e = quarter; e < N_TABLES * R; e += 4 * WARPS) {
+            u32 table = e / R, first = e % R;
+            SHARED const U4* s = (SHARED const U4*)(sm + S_SINGLES + (N_SINGLES + 2 * table) * R * ENTRY + o);
+            SHARED U4* to = (SHARED U4*)(sm + SLOT(table) + (1 + first * (R - 1)) * ENTRY + o);
+            U4 one = s[first * ENTRY / 4];
+            for (u32 place = 0; place < R; place++) {
+                U4 x = s[(R + place) * ENTRY / 4];
+                x.x &= one.x; x.y &= one.y; x.z &= one.z; x.w &= one.w;
+                if (place != first) { *to = x; to += ENTRY / 4; }
+            }
+        }
+        for (u32 e = tid; e < N_TABLES * ENTRY; e += BLOCK) sm[SLOT(e / ENTRY) + e % ENTRY] = 0;
+        SYNC();
+        // Each warp takes its share of the lower placements.
+        u32 share = (piece.n_codes + WARPS - 1) / WARPS, begin = share * warp, end = begin + share;
+        if (end > piece.n_codes) end = piece.n_codes;
+        GLOBAL const u64* codes = ARRAY(u64, PIECE_CODES) + piece.codes;
+        SHARED u32* buffer = sm + S_BUFFERS + warp * BUFFER;
+        u64 here = 0;
+        for (; begin < end; begin += CODES_AT_HAND) {
+            u32 n_here = end - begin < CODES_AT_HAND ? end - begin : CODES_AT_HAND;
+            for (u32 i = lane; i < n_here; i += 32) {
+                u64 code = codes[begin + i];
+                buffer[i] = (u32)code;
+                if (N_SINGLES) ((SHARED u16*)(buffer + CODES_AT_HAND + 8))[i] = (u16)(code >> 32);
+            }
+            here += steps(SM_PASS warp, lane, n_here);
+        }
+        sum += here * piece.weight;
+    }
+    // The sum of a block: at most 2^10 threads.
+    SHARED u32* mine = sm + 2 * tid;
+    mine[0] = (u32)sum;
+    mine[1] = (u32)(sum >> 32);
+    SYNC();
+    if (tid == 0) {
+        for (u32 i = 1; i < BLOCK; i++) sum += (u64)sm[2 * i] | (u64)sm[2 * i + 1] << 32;
+#ifdef __CUDACC__
+        ARRAY(u64, OUT)[blockIdx.x] = sum;
+#else
+        ARRAY(u64, OUT)[get_group_id(0)] = sum;
+#endif
+    }
+}

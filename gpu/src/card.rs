@@ -1,0 +1,226 @@
+//! Counts subproblems on a card, in batches of sets of columns.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use queens_solver::{ColumnSet, Count, HalvesPart};
+
+use crate::arena::{
+    Arena, Board, CURSOR_BYTES, CURSORS, Items, N_GROWING, SetOnCard, bucket_numbers, used,
+};
+use crate::device::{CardError, Device, Stage};
+use crate::shape::Shape;
+
+/// Sets in a batch, at most.
+const MOST_SETS: usize = 512;
+
+/// A card that counts boards of one size.
+pub struct Card {
+    device: Box<dyn Device>,
+    shape: Shape,
+    /// Items of each growing array per set, of the batches so far.
+    needs: Items,
+    /// Sets in the next batch.
+    n_sets: usize,
+    buckets: Vec<u8>,
+}
+
+impl Card {
+    pub(crate) fn new(device: Box<dyn Device>, shape: Shape) -> Self {
+        Self { device, shape, needs: first_needs(shape), n_sets: 1, buckets: bucket_numbers(shape) }
+    }
+
+    /// Returns the seconds that each kernel has taken, by its name; empty if that is not known.
+    #[must_use]
+    pub fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.device.seconds().iter().map(|(stage, seconds)| (stage.name(), *seconds)).collect()
+    }
+
+    /// Counts the subproblems of a part with these numbers; numbers past the last hold nothing. The count is that of
+    /// [`Subproblems::count`](queens_solver::Subproblems::count), solutions and units.
+    ///
+    /// Returns `None` if `stop` was set before the end. Then nothing was counted.
+    ///
+    /// # Errors
+    /// If the card fails.
+    pub fn count(&mut self, part: &HalvesPart, numbers: Range<u64>, stop: &AtomicBool) -> Result<Option<Count>, CardError> {
+        let n = part.n().get();
+        if Shape::of(n) != Some(self.shape) {
+            return Err(CardError::BoardSize);
+        }
+        let board = Board { n, shape: self.shape, n_digits: part.n_digits() };
+        let mut sum = Count::default();
+        let mut waiting: VecDeque<ColumnSet> = VecDeque::new();
+        let mut sets = part.column_sets(numbers);
+        loop {
+            while waiting.len() < self.n_sets
+                && let Some(set) = sets.next()
+            {
+                waiting.push_back(set);
+            }
+            if waiting.is_empty() {
+                return Ok(Some(sum));
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let batch: Vec<ColumnSet> = waiting.drain(..waiting.len().min(self.n_sets)).collect();
+            match self.count_batch(board, part, &batch)? {
+                Some(count) => sum = sum.checked_add(count).ok_or_else(too_much)?,
+                None => {
+                    for set in smaller(board, batch, self.device.memory())?.into_iter().rev() {
+                        waiting.push_front(set);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counts some sets at once; `None` if they had no room.
+    fn count_batch(&mut self, board: Board, part: &HalvesPart, sets: &[ColumnSet]) -> Result<Option<Count>, CardError> {
+        let memory = self.device.memory();
+        let n_blocks = self.device.n_blocks();
+        let Some(arena) = Arena::new(board, sets.len(), n_blocks, &self.needs, memory) else {
+            self.n_sets = (sets.len() / 2).max(1);
+            return if sets.len() > 1 { Ok(None) } else { Err(CardError::TooLittleMemory(memory >> 20)) };
+        };
+        let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
+        self.device.write(0, &arena.params(board, sets.len()))?;
+        self.device.write(arena.sets_at(), &on_card)?;
+        self.device.write(arena.bucket_of_at(), &self.buckets)?;
+        for stage in Stage::ALL {
+            self.device.start(stage)?;
+        }
+        let mut cursors = [0; CURSOR_BYTES];
+        self.device.read(CURSORS as u64, &mut cursors)?;
+        let (needed, overflowed) = used(&cursors);
+        if std::env::var_os("QDEBUG").is_some() { eprintln!("{} sets: {needed:?} {overflowed} of {:?}", sets.len(), arena); }
+        self.learn(board, sets.len(), &needed, overflowed);
+        if overflowed {
+            return Ok(None);
+        }
+        let mut out = vec![0; 8 * n_blocks as usize];
+        self.device.read(arena.out_at(), &mut out)?;
+        let solutions = out.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        let solutions = solutions.fold(0u64, u64::wrapping_add);
+        let cube = (self.shape.m as usize).pow(3);
+        let mut sums = [vec![0; 4 * cube * sets.len()], vec![0; 4 * cube * sets.len()]];
+        for (bytes, at) in sums.iter_mut().zip(arena.sums_at()) {
+            self.device.read(at, bytes)?;
+        }
+        let [upper, lower] = sums.map(|bytes| {
+            let words = bytes.as_chunks().0.iter().map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
+            words.collect::<Vec<u64>>()
+        });
+        let mut work = 0u64;
+        for ((set, upper), lower) in sets.iter().zip(upper.chunks(cube)).zip(lower.chunks(cube)) {
+            work = work.checked_add(work_of(board, part, set, upper, lower)).ok_or_else(too_much)?;
+        }
+        Ok(Some(Count { solutions, work }))
+    }
+
+    /// Adapts the number of sets in a batch, and the sizes of arrays, to what a batch needed.
+    fn learn(&mut self, board: Board, n_sets: usize, needed: &Items, overflowed: bool) {
+        if overflowed {
+            // An array behind the one that overflowed has seen only some of its items.
+            for (need, &here) in self.needs.iter_mut().zip(needed) {
+                *need = (*need).max(here / n_sets as u64 + 1);
+            }
+            self.n_sets = (n_sets / 2).max(1);
+            return;
+        }
+        for (need, &here) in self.needs.iter_mut().zip(needed) {
+            let here = here / n_sets as u64 + 1;
+            *need = (here).max(*need - *need / 8).min(here.max(1) * 4);
+        }
+        let most = (2 * n_sets).clamp(1, MOST_SETS);
+        // Twice what the last batches needed must have room.
+        let has_room = |&n: &usize| {
+            Arena::new(board, n, self.device.n_blocks(), &self.needs, self.device.memory())
+                .is_some_and(|arena| arena.holds(&self.needs, 2 * n as u64))
+        };
+        self.n_sets = (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
+    }
+}
+
+fn too_much() -> CardError {
+    CardError::Driver("the count exceeds 64 bits".to_owned())
+}
+
+/// Returns what a set needs at first, before anything is known: for m = 11, as measured; each further row needs three
+/// times as much.
+fn first_needs(shape: Shape) -> Items {
+    const AT_11: [u64; N_GROWING] = [150_000, 40_000, 300_000, 300_000, 1_500_000, 0, 4_000, 1_000_000, 4_500];
+    AT_11.map(|need| {
+        let need = (11..shape.m).fold(need, |need, _| 3 * need);
+        (shape.m..11).fold(need, |need, _| need / 2) + 1_000
+    })
+    .map(|need| need)
+}
+
+/// Returns the same subproblems in smaller batches.
+fn smaller(board: Board, mut batch: Vec<ColumnSet>, memory: u64) -> Result<Vec<ColumnSet>, CardError> {
+    if batch.len() > 1 {
+        return Ok(batch);
+    }
+    _ = board;
+    let Some(set) = batch.pop() else { return Ok(batch) };
+    let Range { start, end } = set.numbers;
+    if end - start < 2 {
+        return Err(CardError::TooLittleMemory(memory >> 20));
+    }
+    let middle = start + (end - start) / 2;
+    let half = |numbers| ColumnSet { numbers, ..set.clone() };
+    Ok(vec![half(start..middle), half(middle..end)])
+}
+
+/// Returns a set as the kernels see it.
+fn on_card(board: Board, part: &HalvesPart, set: &ColumnSet) -> SetOnCard {
+    let n = u32::from(board.n);
+    let m = board.shape.m;
+    let (middle, weighing) = match part.middle_queen() {
+        Some(queen) if u32::from(queen) < n / 2 => (queen.into(), [1, n / 2 - u32::from(queen)]),
+        Some(queen) => (queen.into(), [0, 0]),
+        None => {
+            let central = 0b11 << (n / 2 - 1);
+            (99, [if set.upper & central == central { 2 } else { 3 }, 0])
+        }
+    };
+    let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let numbers = [word(set.numbers.start), word(set.numbers.end)];
+    // Ranks of the first rows' queens that some number has.
+    let mut first = [(1 << m) - 1; 2];
+    if board.n_digits > 0 {
+        let of_digit = m.pow(u32::from(board.n_digits) - 1);
+        let (from, to) = (numbers[0] / of_digit, (numbers[1] - 1) / of_digit);
+        first[1] = (from..=to).map(|rank| 1 << rank).sum();
+        if from == to && board.n_digits > 1 {
+            let of_digit_2 = of_digit / m;
+            let within = |number: u32| number % of_digit / of_digit_2;
+            first[0] = (within(numbers[0])..=within(numbers[1] - 1)).map(|rank| 1 << rank).sum();
+        }
+    }
+    SetOnCard { columns: [set.upper, set.lower], first, numbers, factor: set.factor.into(), middle, weighing }
+}
+
+/// Returns the units of a set's subproblems. `upper` and `lower` are numbers of placements by the first upper, first
+/// lower and second lower queen.
+fn work_of(board: Board, part: &HalvesPart, set: &ColumnSet, upper: &[u64], lower: &[u64]) -> u64 {
+    let m = board.shape.m as usize;
+    let pairs = |u: usize, a: usize, b: usize| {
+        let at = (u * m + a) * m + b;
+        u128::from(upper[at]) * u128::from(lower[at])
+    };
+    let all = 0..m;
+    let of_number = |number: u64| -> u128 {
+        let digits = usize::try_from(number).unwrap_or(0);
+        match board.n_digits {
+            0 => all.clone().flat_map(|u| all.clone().map(move |a| (u, a))).map(|(u, a)| all.clone().map(|b| pairs(u, a, b)).sum::<u128>()).sum(),
+            1 => all.clone().map(|u| all.clone().map(|b| pairs(u, digits, b)).sum::<u128>()).sum(),
+            2 => all.clone().map(|b| pairs(digits % m, digits / m, b)).sum(),
+            _ => pairs(digits / m % m, digits / (m * m), digits % m),
+        }
+    };
+    set.numbers.clone().map(|number| part.units(of_number(number))).sum()
+}

@@ -1,0 +1,162 @@
+//! NVIDIA's cards, by CUDA's driver.
+
+use std::sync::Arc;
+
+use cudarc::driver::{
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys,
+};
+use cudarc::nvrtc::Ptx;
+
+use crate::device::{CardError, Device, Stage};
+use crate::shape::{Shape, WARPS};
+
+/// Threads of a block, except of those that join.
+const THREADS: u32 = 128;
+
+/// Blocks of each multiprocessor, except of those that join.
+const BLOCKS: u32 = 16;
+
+/// The kernels as PTX, for half boards of 6 rows and more.
+const PTX: [&str; 9] = [
+    include_str!("../ptx/halves_06.ptx"),
+    include_str!("../ptx/halves_07.ptx"),
+    include_str!("../ptx/halves_08.ptx"),
+    include_str!("../ptx/halves_09.ptx"),
+    include_str!("../ptx/halves_10.ptx"),
+    include_str!("../ptx/halves_11.ptx"),
+    include_str!("../ptx/halves_12.ptx"),
+    include_str!("../ptx/halves_13.ptx"),
+    include_str!("../ptx/halves_14.ptx"),
+];
+
+/// A card with a stream of its own.
+pub(crate) struct Cuda {
+    stream: Arc<CudaStream>,
+    kernels: Vec<(Stage, CudaFunction)>,
+    arena: CudaSlice<u8>,
+    shared_bytes: u32,
+    n_processors: u32,
+    /// Blocks that join, on each multiprocessor.
+    n_joining: u32,
+    /// Before and after each kernel whose time is not known yet.
+    events: Vec<(Stage, CudaEvent, CudaEvent)>,
+    seconds: Vec<(Stage, f64)>,
+}
+
+fn failed(action: &str) -> impl Fn(DriverError) -> CardError {
+    let action = action.to_owned();
+    move |error| CardError::Driver(format!("{action}: {error}"))
+}
+
+/// Returns whether CUDA's driver is installed here.
+fn is_here() -> bool {
+    // SAFETY: loading the driver's library runs its initialisation, which it is made for.
+    unsafe { sys::is_culib_present() }
+}
+
+/// Returns the names of all cards; none without a driver.
+pub(crate) fn names() -> Vec<String> {
+    if !is_here() {
+        return Vec::new();
+    }
+    let n = CudaContext::device_count().ok().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let name = |number| CudaContext::new(number).and_then(|context| context.name());
+    (0..n).map(|number| name(number).unwrap_or_else(|error| error.to_string())).collect()
+}
+
+impl Cuda {
+    /// Opens a card by its number, for half boards of this shape.
+    pub(crate) fn open(number: usize, shape: Shape, bytes: u64) -> Result<Self, CardError> {
+        if !is_here() {
+            return Err(CardError::Driver("CUDA's driver is not installed here".to_owned()));
+        }
+        let context = CudaContext::new(number).map_err(failed("opening the card"))?;
+        let ptx = PTX.get(shape.m as usize - 6).ok_or(CardError::BoardSize)?;
+        let ptx = std::env::var("QPTX").map_or_else(|_| Ptx::from_src(*ptx), |file| Ptx::from_file(file));
+        let module = context.load_module(ptx).map_err(failed("loading the kernels"))?;
+        let mut kernels = Vec::new();
+        for stage in Stage::ALL {
+            if stage == Stage::Level2 && shape.leaf == 2 {
+                continue;
+            }
+            kernels.push((stage, module.load_function(stage.name()).map_err(failed(stage.name()))?));
+        }
+        let shared_bytes = shape.shared_bytes(WARPS);
+        let (_, join) = &kernels[kernels.len() - 1];
+        let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        join.set_attribute(most, shared_bytes.cast_signed()).map_err(failed("reserving shared memory"))?;
+        let share = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        join.set_attribute(share, 100).map_err(failed("reserving shared memory"))?;
+        let n_joining = join
+            .occupancy_max_active_blocks_per_multiprocessor(32 * WARPS, shared_bytes as usize, None)
+            .map_err(failed("asking for the occupancy"))?
+            .max(1);
+        let processors = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let n_processors = context.attribute(processors).map_err(failed("asking for the card's size"))?;
+        let stream = context.new_stream().map_err(failed("making a stream"))?;
+        let len = usize::try_from(bytes).map_err(|_| CardError::TooLittleMemory(0))?;
+        // SAFETY: the kernels read only what was written before.
+        let arena = unsafe { stream.alloc(len) }.map_err(failed("reserving memory"))?;
+        let n_processors = n_processors.unsigned_abs();
+        if std::env::var_os("QDEBUG").is_some() { eprintln!("{n_processors} processors, {n_joining} blocks, {shared_bytes} bytes shared, {:?} registers", join.num_regs()); }
+        Ok(Self { stream, kernels, arena, shared_bytes, n_processors, n_joining, events: Vec::new(), seconds: Stage::ALL.map(|stage| (stage, 0.0)).to_vec() })
+    }
+}
+
+impl Device for Cuda {
+    fn memory(&self) -> u64 {
+        self.arena.len() as u64
+    }
+
+    fn n_blocks(&self) -> u32 {
+        self.n_processors * self.n_joining
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), CardError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let to = self.arena.try_slice_mut(at..at.saturating_add(bytes.len()));
+        let Some(mut to) = to else { return Err(CardError::Driver("a write outside the arena".to_owned())) };
+        self.stream.memcpy_htod(bytes, &mut to).map_err(failed("writing to the card"))
+    }
+
+    fn start(&mut self, stage: Stage) -> Result<(), CardError> {
+        let Some((_, kernel)) = self.kernels.iter().find(|(of, _)| *of == stage) else { return Ok(()) };
+        let config = if stage == Stage::Join {
+            LaunchConfig {
+                grid_dim: (self.n_processors * self.n_joining, 1, 1),
+                block_dim: (32 * WARPS, 1, 1),
+                shared_mem_bytes: self.shared_bytes,
+            }
+        } else {
+            LaunchConfig { grid_dim: (self.n_processors * BLOCKS, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
+        };
+        let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        let before = self.stream.record_event(timed).map_err(failed("taking the time"))?;
+        let mut launch = self.stream.launch_builder(kernel);
+        launch.arg(&mut self.arena);
+        // SAFETY: the argument is that of the kernels, which stay within the arena's arrays.
+        unsafe { launch.launch(config) }.map(drop).map_err(failed(stage.name()))?;
+        let after = self.stream.record_event(timed).map_err(failed("taking the time"))?;
+        self.events.push((stage, before, after));
+        Ok(())
+    }
+
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        let from = self.arena.try_slice(at..at.saturating_add(bytes.len()));
+        let Some(from) = from else { return Err(CardError::Driver("a read outside the arena".to_owned())) };
+        self.stream.memcpy_dtoh(&from, bytes).map_err(failed("reading from the card"))?;
+        self.stream.synchronize().map_err(failed("waiting for the card"))?;
+        for (stage, before, after) in self.events.drain(..) {
+            let taken = before.elapsed_ms(&after).map_err(failed("taking the time"))?;
+            if let Some((_, sum)) = self.seconds.iter_mut().find(|(of, _)| *of == stage) {
+                *sum += f64::from(taken) / 1e3;
+            }
+        }
+        Ok(())
+    }
+
+    fn seconds(&self) -> &[(Stage, f64)] {
+        &self.seconds
+    }
+}

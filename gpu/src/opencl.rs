@@ -1,0 +1,107 @@
+//! Cards by OpenCL.
+
+use std::ptr;
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::{CL_DEVICE_TYPE_ALL, Device as ClDevice, get_all_devices};
+use opencl3::kernel::{ExecuteKernel, Kernel};
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::program::Program;
+use opencl3::types::CL_BLOCKING;
+
+use crate::SOURCE;
+use crate::device::{CardError, Device, Stage};
+use crate::shape::Shape;
+
+/// A device, its queue and the kernels.
+pub(crate) struct OpenCl {
+    queue: CommandQueue,
+    kernels: Vec<(Stage, Kernel)>,
+    arena: Buffer<u8>,
+    bytes: u64,
+    shared_bytes: usize,
+    n_groups: u32,
+}
+
+fn failed(action: &str) -> impl Fn(opencl3::error_codes::ClError) -> CardError {
+    let action = action.to_owned();
+    move |error| CardError::Driver(format!("{action}: {error}"))
+}
+
+/// Returns the names of all devices; none if there is no OpenCL here.
+pub(crate) fn names() -> Vec<String> {
+    // The library reports its absence by an error, or by a panic if a function is missing in it.
+    let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
+    ids.into_iter().map(|id| ClDevice::new(id).name().unwrap_or_else(|_| "unnamed".to_owned())).collect()
+}
+
+impl OpenCl {
+    /// Opens a device by its number, for half boards of this shape.
+    pub(crate) fn open(number: usize, shape: Shape, bytes: u64) -> Result<Self, CardError> {
+        let ids = get_all_devices(CL_DEVICE_TYPE_ALL).map_err(failed("looking for devices"))?;
+        let id = *ids.get(number).ok_or_else(|| CardError::Driver(format!("there is no OpenCL device {number}")))?;
+        let device = ClDevice::new(id);
+        let context = Context::from_device(&device).map_err(failed("opening the device"))?;
+        let options = format!("-DWARPS=1 -DM={} -DLEAF={}", shape.m, shape.leaf);
+        let program = Program::create_and_build_from_source(&context, SOURCE, &options)
+            .map_err(|log| CardError::Driver(format!("compiling the kernels: {log}")))?;
+        let mut kernels = Vec::new();
+        for stage in Stage::ALL {
+            if stage == Stage::Level2 && shape.leaf == 2 {
+                continue;
+            }
+            kernels.push((stage, Kernel::create(&program, stage.name()).map_err(failed(stage.name()))?));
+        }
+        // SAFETY: no command is enqueued that outlives the queue.
+        let queue = unsafe { CommandQueue::create(&context, id, 0) }.map_err(failed("making a queue"))?;
+        let len = usize::try_from(bytes).map_err(|_| CardError::TooLittleMemory(0))?;
+        // SAFETY: no host memory is passed.
+        let arena = unsafe { Buffer::create(&context, CL_MEM_READ_WRITE, len, ptr::null_mut()) };
+        let arena = arena.map_err(failed("reserving memory"))?;
+        let shared_bytes = shape.shared_bytes(1) as usize;
+        let n_groups = 4 * device.max_compute_units().unwrap_or(1);
+        Ok(Self { queue, kernels, arena, bytes, shared_bytes, n_groups })
+    }
+}
+
+impl Device for OpenCl {
+    fn memory(&self) -> u64 {
+        self.bytes
+    }
+
+    fn n_blocks(&self) -> u32 {
+        self.n_groups
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), CardError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        // SAFETY: the call blocks, so the bytes live long enough.
+        let written = unsafe { self.queue.enqueue_write_buffer(&mut self.arena, CL_BLOCKING, at, bytes, &[]) };
+        written.map(drop).map_err(failed("writing to the device"))
+    }
+
+    fn start(&mut self, stage: Stage) -> Result<(), CardError> {
+        let Some((_, kernel)) = self.kernels.iter().find(|(of, _)| *of == stage) else { return Ok(()) };
+        let mut launch = ExecuteKernel::new(kernel);
+        // SAFETY: the arguments are those of the kernels, which stay within the arena's arrays.
+        let started = unsafe {
+            launch.set_arg(&self.arena);
+            if stage == Stage::Join {
+                launch.set_arg_local_buffer(self.shared_bytes);
+            }
+            launch
+                .set_global_work_size(32 * self.n_groups as usize)
+                .set_local_work_size(32)
+                .enqueue_nd_range(&self.queue)
+        };
+        started.map(drop).map_err(failed(stage.name()))
+    }
+
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        // SAFETY: the call blocks, so the bytes live long enough.
+        let read = unsafe { self.queue.enqueue_read_buffer(&self.arena, CL_BLOCKING, at, bytes, &[]) };
+        read.map(drop).map_err(failed("reading from the device"))
+    }
+}
