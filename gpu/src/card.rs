@@ -15,6 +15,10 @@ use crate::shape::Shape;
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
 
+/// Batches without room, one after another, before a card is given up. A set has at most 2,744 subproblems, so twelve
+/// are enough to reach a single one.
+const MOST_TRIES: u32 = 24;
+
 /// A card that counts boards of one size.
 pub struct Card {
     device: Box<dyn Device>,
@@ -53,6 +57,7 @@ impl Card {
         let mut sum = Count::default();
         let mut waiting: VecDeque<ColumnSet> = VecDeque::new();
         let mut sets = part.column_sets(numbers);
+        let mut n_failed = 0;
         loop {
             while waiting.len() < self.n_sets
                 && let Some(set) = sets.next()
@@ -67,11 +72,18 @@ impl Card {
             }
             let batch: Vec<ColumnSet> = waiting.drain(..waiting.len().min(self.n_sets)).collect();
             match self.count_batch(board, part, &batch)? {
-                Some(count) => sum = sum.checked_add(count).ok_or_else(too_much)?,
+                Some(count) => {
+                    sum = sum.checked_add(count).ok_or_else(too_much)?;
+                    n_failed = 0;
+                }
+                // The arrays are divided anew by what was needed, so the same may have room now.
                 None => {
-                    for set in smaller(board, batch, self.device.memory())?.into_iter().rev() {
-                        waiting.push_front(set);
+                    n_failed += 1;
+                    if n_failed > MOST_TRIES {
+                        return Err(CardError::TooLittleMemory(self.device.memory() >> 20));
                     }
+                    let again = if let [set] = &batch[..] { halved(set.clone()) } else { batch };
+                    again.into_iter().rev().for_each(|set| waiting.push_front(set));
                 }
             }
         }
@@ -159,20 +171,14 @@ fn first_needs(shape: Shape) -> Items {
     .map(|need| need)
 }
 
-/// Returns the same subproblems in smaller batches.
-fn smaller(board: Board, mut batch: Vec<ColumnSet>, memory: u64) -> Result<Vec<ColumnSet>, CardError> {
-    if batch.len() > 1 {
-        return Ok(batch);
-    }
-    _ = board;
-    let Some(set) = batch.pop() else { return Ok(batch) };
+/// Returns the halves of the only set's numbers; the set itself if it has only one.
+fn halved(set: ColumnSet) -> Vec<ColumnSet> {
     let Range { start, end } = set.numbers;
     if end - start < 2 {
-        return Err(CardError::TooLittleMemory(memory >> 20));
+        return vec![set];
     }
     let middle = start + (end - start) / 2;
-    let half = |numbers| ColumnSet { numbers, ..set.clone() };
-    Ok(vec![half(start..middle), half(middle..end)])
+    [start..middle, middle..end].map(|numbers| ColumnSet { numbers, ..set.clone() }).to_vec()
 }
 
 /// Returns a set as the kernels see it.
