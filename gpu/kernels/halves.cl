@@ -7,7 +7,8 @@
 // All data lies in one block of memory, the arena. It begins with Params, which says where each array is. Kernels are
 // launched one after another, with any number of blocks:
 //
-//   clear, count_tails, place_tails, write_tails, write_heads, make, level[, level_2], select, join
+//   clear, count_tails, place_tails, write_tails, write_heads, count_words, place_words, write_words, level[, level_2],
+//   select_pieces, join
 //
 // Arrays that the stages fill have a cursor each. A stage that needs more room than there is sets a bit of `overflow`
 // and leaves its item out; then the host counts fewer sets of columns at a time, or gives up.
@@ -34,6 +35,13 @@ typedef unsigned short u16;
 #define BALLOT(mask, p) mask = __ballot_sync(~0u, p)
 #define BROADCAST(x) x = __shfl_sync(~0u, x, 0)
 #define WARP_SUM(x) { for (int by_ = 16; by_ > 0; by_ >>= 1) x += __shfl_xor_sync(~0u, x, by_); }
+// The sum of all lanes up to this one.
+#define WARP_SCAN(x) { for (u32 by_ = 1; by_ < 32; by_ *= 2) { u32 from_ = __shfl_up_sync(~0u, x, by_); if (LANE >= by_) x += from_; } }
+#define LAST(x) x = __shfl_sync(~0u, x, 31)
+#define SHUFFLE(x, from) __shfl_sync(~0u, x, from)
+#define SHUFFLE64(x, from) __shfl_sync(~0u, x, from)
+#define UNROLL_2 _Pragma("unroll 2")
+#define UNROLL_4 _Pragma("unroll 4")
 extern __shared__ __align__(128) u32 sm[];
 #define SM_ARG
 #define SM_PASS
@@ -62,6 +70,12 @@ typedef ushort u16;
 #define BALLOT(mask, p) mask = (p) ? 1u : 0u
 #define BROADCAST(x)
 #define WARP_SUM(x)
+#define WARP_SCAN(x)
+#define LAST(x)
+#define SHUFFLE(x, from) (x)
+#define SHUFFLE64(x, from) (x)
+#define UNROLL_2
+#define UNROLL_4
 #define SM_ARG SHARED u32* sm,
 #define SM_PASS sm,
 #define SM_LOCAL , SHARED u32* sm
@@ -75,6 +89,7 @@ typedef struct { u32 x, y, z, w; } U4;
 #define N_WARPS (N_THREADS / WIDTH)
 
 // Rows and ranks that are not fixed in a leaf.
+#define TAIL (M - HEAD)
 #define R (M - LEAF)
 #define N_TABLES (R / 2 < 4 ? R / 2 : 4)
 // Rows before those of the tables.
@@ -95,13 +110,13 @@ typedef struct { u32 x, y, z, w; } U4;
 #define SECOND_CENTRAL 56
 
 // Arrays in the arena, in the order of Params.at.
-enum { SETS, BUCKET_OF, SUB, UPPER_SUMS, LOWER_SUMS, BUCKETS, TAIL_ATTACKS, TAIL_WORDS, TAIL_PATHS, HEADS, HEAD_TABLE,
+enum { SETS, BUCKET_OF, TAIL_STARTS, UPPER_SUMS, LOWER_SUMS, BUCKETS, TAIL_ATTACKS, TAIL_WORDS, TAIL_PATHS, HEADS, HEAD_TABLE,
        UPPER, UPPER_TABLE, LOWER, CODES, LOWER_TABLE, LEVEL, LEVEL_TABLE, LEVEL_2, LEVEL_2_TABLE, PIECE_WORDS,
-       PIECE_CODES, PIECES, OUT, N_ARRAYS };
+       PIECE_CODES, PIECES, OUT, WORD_STARTS, N_ARRAYS };
 
 typedef struct {
-    // Columns of the board, rows of a head, sets of columns, whether there is a middle row.
-    u32 n, head, n_sets, odd;
+    // Columns of the board, sets of columns, whether there is a middle row.
+    u32 n, unused, n_sets, odd;
     // Sets of ranks that a tail may have; digits of a subproblem's number within a set.
     u32 n_buckets, n_digits, unused_0, unused_1;
     // Zero before each batch: cursors of the arrays, then the piece that is taken next, and what overflowed.
@@ -135,7 +150,7 @@ typedef struct { u32 set, words, codes, n_codes, fixed, kind, near_far, weight; 
 
 // ---- One half board ----
 
-typedef struct { u32 n, odd, columns, middle, head, is_lower; } Half;
+typedef struct { u32 n, odd, columns, middle, is_lower; } Half;
 typedef struct { u32 left, rising, falling, used; u64 attacks, word; u32 path, unused; } Partial;
 
 FN u32 column_of(u32 columns, u32 rank) {
@@ -149,7 +164,7 @@ FN u32 distance_of(u32 n, u32 column) {
 FN Half half_of(GLOBAL const Params* params, GLOBAL const Set* set, u32 is_lower) {
     Half side;
     side.n = params->n; side.odd = params->odd; side.columns = set->columns[is_lower]; side.middle = set->middle;
-    side.head = params->head; side.is_lower = is_lower;
+    side.is_lower = is_lower;
     return side;
 }
 // The two diagonals of a queen that both half boards reach, as bit numbers; 64 if there is none.
@@ -167,26 +182,18 @@ FN u64 footprint(Half side, u32 row, u32 rank) {
 }
 FN Partial none_of(Half side) {
     Partial p;
-    u32 queen = side.middle < 32u ? 1u << side.middle : 0u;
-    p.left = side.columns; p.rising = queen << 1; p.falling = queen >> 1; p.used = 0; p.attacks = 0; p.word = 0;
-    p.path = 0; p.unused = 0;
+    p.left = side.columns; p.rising = 0; p.falling = 0; p.used = 0; p.attacks = 0; p.word = 0; p.path = 0; p.unused = 0;
     return p;
 }
-// Before the first row of a tail, only the middle row's queen is known.
-FN Partial none_at(Half side, u32 row) {
-    Partial p = none_of(side);
-    p.rising = 0; p.falling = 0;
-    return p;
+// The columns of a row that the middle row's queen attacks.
+FN u32 by_middle(Half side, u32 row) {
+    return side.middle < 32u ? (1u << side.middle) << row | (1u << side.middle) >> row : 0u;
 }
-FN u32 free_of(Half side, u32 row, Partial p) {
-    u32 by_middle = 0;
-    if (side.middle < 32u) by_middle = (1u << side.middle) << row | (1u << side.middle) >> row;
-    return p.left & ~(p.rising | p.falling | by_middle);
-}
+FN u32 free_of(Half side, u32 row, Partial p) { return p.left & ~(p.rising | p.falling | by_middle(side, row)); }
 // Places a queen. `at` is the place of its rank in the path.
 FN Partial put(Half side, u32 row, u32 bit, u32 at, Partial p) {
     u32 column = POPC(bit - 1u), rank = POPC(side.columns & (bit - 1u)), a, b;
-    int by = (int)row - (int)side.head, c = (int)column, n = (int)side.n;
+    int by = (int)row - HEAD, c = (int)column, n = (int)side.n;
     feet_of(side.n, side.odd, side.is_lower, row, column, &a, &b);
     int rises = c + by - 1, falls = c - by;
     if (rises >= 0 && rises < n) p.attacks |= (u64)1 << rises;
@@ -222,90 +229,111 @@ FN u32 reserve(GLOBAL Params* params, u32 array, u32 n) {
 
 // ---- Tails and heads ----
 
-enum { COUNT, COUNT_TAILS, WRITE_TAILS, WRITE_HEADS };
-
-FN void see(u32 mode, GLOBAL u64* arena, u32 half_number, Partial p, u32* n) {
+// Writes a tail, given by the columns of its rows, five bits each.
+FN void write_tail(GLOBAL u64* arena, Half side, u32 at, u32 columns) {
     PARAMS;
-    if (mode == COUNT_TAILS || mode == WRITE_TAILS) {
-        u32 bucket = half_number * params->n_buckets + ARRAY(u16, BUCKET_OF)[p.used];
-        GLOBAL u32* sub = ARRAY(u32, SUB) + (u64)bucket * (M * M) + (p.path & 15u) * M + (p.path >> 4 & 15u);
-        u32 at = ADD(sub, 1u);
-        if (mode == WRITE_TAILS && at < params->capacity[TAIL_WORDS]) {
-            ARRAY(u64, TAIL_ATTACKS)[at] = p.attacks;
-            ARRAY(u64, TAIL_WORDS)[at] = p.word;
-            ARRAY(u32, TAIL_PATHS)[at] = p.path;
+    Partial p = none_of(side);
+    for (u32 i = 0; i < TAIL; i++) p = put(side, HEAD + 1 + i, 1u << (columns >> 5 * i & 31u), i, p);
+    ARRAY(u64, TAIL_ATTACKS)[at] = p.attacks;
+    ARRAY(u64, TAIL_WORDS)[at] = p.word;
+    ARRAY(u32, TAIL_PATHS)[at] = p.path;
+}
+// Finds the tails on each set of columns, in lexicographic order: a thread for each set and column of the first row.
+FN void tails(u32 writes, GLOBAL u64* arena) {
+    PARAMS;
+    u32 n_items = 2 * params->n_sets * params->n_buckets * TAIL;
+    for (u32 item = THREAD; item < n_items; item += N_THREADS) {
+        u32 bucket = item / TAIL, half_number = bucket / params->n_buckets, n = 0, depth = 1;
+        Half side = half_of(params, ARRAY(Set, SETS) + half_number / 2, half_number & 1u);
+        u32 ranks = ARRAY(u16, BUCKET_OF)[(1u << M) + bucket % params->n_buckets], columns = 0;
+        for (u32 rank = 0, left = side.columns; rank < M; rank++, left &= left - 1)
+            if (ranks >> rank & 1u) columns |= left & (0u - left);
+        u32 at = writes ? ARRAY(u32, TAIL_STARTS)[item] : 0;
+        if (at == NONE) continue;
+        u32 first = column_of(columns, item % TAIL), bit = 1u << first, path = first;
+        // Columns that are not used yet and not tried yet in each row; columns attacked along diagonals.
+        u32 unused[TAIL], left[TAIL], rising[TAIL], falling[TAIL];
+        unused[1] = columns ^ bit;
+        rising[1] = bit << 1;
+        falling[1] = bit >> 1;
+        left[1] = bit & by_middle(side, HEAD + 1) ? 0u : unused[1] & ~(rising[1] | falling[1] | by_middle(side, HEAD + 2));
+        while (depth > 0) {
+            bit = left[depth] & (0u - left[depth]);
+            if (!bit) { depth--; continue; }
+            left[depth] ^= bit;
+            path = (path & ((1u << 5 * depth) - 1u)) | POPC(bit - 1u) << 5 * depth;
+            if (depth == TAIL - 1) {
+                if (writes) write_tail(arena, side, at + n, path);
+                n++;
+                continue;
+            }
+            depth++;
+            unused[depth] = unused[depth - 1] ^ bit;
+            rising[depth] = (rising[depth - 1] | bit) << 1;
+            falling[depth] = (falling[depth - 1] | bit) >> 1;
+            left[depth] = unused[depth] & ~(rising[depth] | falling[depth] | by_middle(side, HEAD + 1 + depth));
+        }
+        if (!writes) ARRAY(u32, TAIL_STARTS)[item] = n;
+    }
+}
+KERNEL void count_tails(GLOBAL u64* arena) { tails(0, arena); }
+// Gives each bucket its place.
+KERNEL void place_tails(GLOBAL u64* arena) {
+    PARAMS;
+    for (u32 bucket = THREAD; bucket < 2 * params->n_sets * params->n_buckets; bucket += N_THREADS) {
+        GLOBAL u32* starts = ARRAY(u32, TAIL_STARTS) + (u64)bucket * TAIL;
+        u32 n = 0;
+        for (u32 i = 0; i < TAIL; i++) n += starts[i];
+        u32 begin = n ? reserve(params, TAIL_WORDS, n) : 0;
+        Range range;
+        range.begin = begin; range.n = begin == NONE ? 0 : n;
+        ARRAY(Range, BUCKETS)[bucket] = range;
+        for (u32 i = 0; i < TAIL; i++) {
+            n = starts[i];
+            starts[i] = begin;
+            if (begin != NONE) begin += n;
         }
     }
-    if (mode == WRITE_HEADS) {
-        Head head;
-        head.attacks = p.attacks; head.word = p.word; head.path = p.path;
-        head.bucket = half_number * params->n_buckets + ARRAY(u16, BUCKET_OF)[((1u << M) - 1u) & ~p.used];
-        ARRAY(Head, HEADS)[*n] = head;
-    }
-    *n += 1;
 }
-// Places the rows from `row` to `last` in all ways, in lexicographic order.
-FN_CALL void place(u32 mode, GLOBAL u64* arena, u32 half_number, Half side, u32 row, u32 last, u32 at, Partial from, u32* n) {
-    Partial stack[6];
-    u32 left[6];
-    int depth = 0;
-    if (row > last) { see(mode, arena, half_number, from, n); return; }
-    stack[0] = from;
-    left[0] = free_of(side, row, from);
-    while (depth >= 0) {
-        u32 bit = left[depth] & (0u - left[depth]), here = row + (u32)depth;
-        if (!bit) { depth--; continue; }
-        left[depth] ^= bit;
-        if (mode == COUNT && here == last) { *n += 1; continue; }
-        Partial next = put(side, here, bit, at + (u32)depth, stack[depth]);
-        if (here == last) { see(mode, arena, half_number, next, n); continue; }
-        depth++;
-        stack[depth] = next;
-        left[depth] = free_of(side, here + 1, next);
-    }
-}
+KERNEL void write_tails(GLOBAL u64* arena) { tails(1, arena); }
 
 KERNEL void clear(GLOBAL u64* arena) {
     PARAMS;
-    GLOBAL u32* sub = ARRAY(u32, SUB);
-    for (u64 i = THREAD; i < (u64)2 * params->n_sets * params->n_buckets * (M * M); i += N_THREADS) sub[i] = 0;
     GLOBAL u32* upper = ARRAY(u32, UPPER_SUMS);
     GLOBAL u32* lower = ARRAY(u32, LOWER_SUMS);
     for (u32 i = THREAD; i < params->n_sets * (M * M * M); i += N_THREADS) { upper[i] = 0; lower[i] = 0; }
 }
 
-FN void tails(u32 mode, GLOBAL u64* arena) {
+// Places the rows of a head from `row` on in all ways, in lexicographic order: writes them from `at` on, unless that is
+// NONE. Returns their number.
+FN_CALL u32 heads(GLOBAL u64* arena, u32 half_number, Half side, u32 row, Partial from, u32 at) {
     PARAMS;
-    u32 n_items = 2 * params->n_sets * (M * M * M), n = 0;
-    for (u32 item = THREAD; item < n_items; item += N_THREADS) {
-        u32 half_number = item / (M * M * M), prefix = item % (M * M * M);
-        Half side = half_of(params, ARRAY(Set, SETS) + half_number / 2, half_number & 1u);
-        Partial p = none_at(side, params->head + 1);
-        if (put_prefix(side, params->head + 1, 3, prefix, NONE, &p))
-            place(mode, arena, half_number, side, params->head + 4, M, 3, p, &n);
-    }
-}
-KERNEL void count_tails(GLOBAL u64* arena) { tails(COUNT_TAILS, arena); }
-// Gives each bucket its place, with the tails of the same first two rows side by side.
-KERNEL void place_tails(GLOBAL u64* arena) {
-    PARAMS;
-    for (u32 bucket = THREAD; bucket < 2 * params->n_sets * params->n_buckets; bucket += N_THREADS) {
-        GLOBAL u32* sub = ARRAY(u32, SUB) + (u64)bucket * (M * M);
-        u32 n = 0;
-        for (u32 i = 0; i < M * M; i++) n += sub[i];
-        u32 begin = n ? reserve(params, TAIL_WORDS, n) : 0;
-        Range range;
-        range.begin = begin; range.n = begin == NONE ? 0 : n;
-        ARRAY(Range, BUCKETS)[bucket] = range;
-        for (u32 i = 0; i < M * M; i++) {
-            n = sub[i];
-            sub[i] = begin;
-            if (begin != NONE) begin += n;
+    Partial stack[HEAD - 1];
+    u32 left[HEAD - 1], n = 0;
+    int depth = 0;
+    stack[0] = from;
+    left[0] = row > HEAD ? 1u : free_of(side, row, from);
+    while (depth >= 0) {
+        u32 bit = left[depth] & (0u - left[depth]), here = row + (u32)depth;
+        if (!bit) { depth--; continue; }
+        left[depth] ^= bit;
+        if (here < HEAD) {
+            stack[depth + 1] = put(side, here, bit, here - 1, stack[depth]);
+            depth++;
+            left[depth] = free_of(side, here + 1, stack[depth]);
+            continue;
         }
+        if (at != NONE) {
+            Partial p = here > HEAD ? from : put(side, here, bit, here - 1, stack[depth]);
+            Head head;
+            head.attacks = p.attacks; head.word = p.word; head.path = p.path;
+            head.bucket = half_number * params->n_buckets + ARRAY(u16, BUCKET_OF)[((1u << M) - 1u) & ~p.used];
+            ARRAY(Head, HEADS)[at + n] = head;
+        }
+        n++;
     }
+    return n;
 }
-KERNEL void write_tails(GLOBAL u64* arena) { tails(WRITE_TAILS, arena); }
-
 KERNEL void write_heads(GLOBAL u64* arena) {
     PARAMS;
     u32 n_items = params->n_sets * (PREFIXES + LEAVES);
@@ -319,12 +347,12 @@ KERNEL void write_heads(GLOBAL u64* arena) {
         Range range;
         range.begin = 0; range.n = 0;
         if (put_prefix(side, 1, n_rows, prefix, set->first[is_lower], &p)) {
-            place(COUNT, arena, 2 * number + is_lower, side, n_rows + 1, params->head, n_rows, p, &n);
+            n = heads(arena, 2 * number + is_lower, side, n_rows + 1, p, NONE);
             if (n) {
                 u32 begin = reserve(params, HEADS, n);
                 if (begin != NONE) {
                     range.begin = begin; range.n = n;
-                    place(WRITE_HEADS, arena, 2 * number + is_lower, side, n_rows + 1, params->head, n_rows, p, &begin);
+                    heads(arena, 2 * number + is_lower, side, n_rows + 1, p, begin);
                 }
             }
         }
@@ -353,60 +381,99 @@ FN u64 code_of(u64 path, u32 fixed) {
     return (u64)singles << 32 | code;
 }
 
-// Meets heads with tails: a warp for each prefix.
-KERNEL void make(GLOBAL u64* arena) {
+// Meets heads with tails. A warp takes as many heads as it has lanes, one after another, and its lanes take the tails.
+// The words of a head begin where WORD_STARTS says; when they are counted, it says how many they are.
+FN void meet(u32 writes, GLOBAL u64* arena) {
     PARAMS;
-    u32 lane = LANE, n_items = params->n_sets * (PREFIXES + LEAVES);
+    u32 lane = LANE, n_heads = params->cursor[HEADS];
+    if (params->overflow) return;
     GLOBAL const u64* tail_attacks = ARRAY(u64, TAIL_ATTACKS);
     GLOBAL const u64* tail_words = ARRAY(u64, TAIL_WORDS);
     GLOBAL const u32* tail_paths = ARRAY(u32, TAIL_PATHS);
+    GLOBAL u32* starts = ARRAY(u32, WORD_STARTS);
+    for (u32 first = WIDTH * WARP; first < n_heads; first += WIDTH * N_WARPS) {
+        u32 mine = first + lane < n_heads ? first + lane : n_heads - 1, n_here = n_heads - first < WIDTH ? n_heads - first : WIDTH;
+        Head my_head = ARRAY(Head, HEADS)[mine];
+        Range my_tails = ARRAY(Range, BUCKETS)[my_head.bucket];
+        u32 my_start = writes ? starts[mine] : 0, my_n = 0;
+        for (u32 h = 0; h < n_here; h++) {
+            u64 attacks = SHUFFLE64(my_head.attacks, h);
+            u32 begin = SHUFFLE(my_tails.begin, h), end = begin + SHUFFLE(my_tails.n, h), mask;
+            if (!writes) {
+                u32 n = 0;
+                UNROLL_4
+                for (u32 i = begin + lane; i < end; i += WIDTH) n += tail_attacks[i] & attacks ? 0u : 1u;
+                WARP_SUM(n);
+                if (h == lane) my_n = n;
+            } else {
+                u64 word = SHUFFLE64(my_head.word, h);
+                u32 path = SHUFFLE(my_head.path, h), at = SHUFFLE(my_start, h);
+                u32 is_lower = SHUFFLE(my_head.bucket, h) / params->n_buckets & 1u, fixed = 0;
+                if (at == NONE) continue;
+                for (int row = 0; row < LEAF; row++) fixed |= 1u << (path >> 4 * row & 15u);
+                GLOBAL u64* words = (is_lower ? ARRAY(u64, LOWER) : ARRAY(u64, UPPER)) + at;
+                GLOBAL u64* codes = ARRAY(u64, CODES) + at;
+                for (u32 i = begin + lane; i < end + lane; i += 4 * WIDTH) {
+                    u64 attack[4], tail[4];
+                    u32 tail_path[4];
+                    for (u32 k = 0; k < 4; k++) {
+                        u32 from = i + k * WIDTH < end ? i + k * WIDTH : end - 1;
+                        attack[k] = i + k * WIDTH < end ? tail_attacks[from] : ~(u64)0;
+                        tail[k] = tail_words[from];
+                        tail_path[k] = tail_paths[from];
+                    }
+                    for (u32 k = 0; k < 4; k++) {
+                        u32 fits = i + k * WIDTH < end && !(attack[k] & attacks);
+                        BALLOT(mask, fits);
+                        if (fits) {
+                            u32 to = POPC(mask & ((1u << lane) - 1u));
+                            u64 second = tail[k];
+                            if (word >> FIRST_CENTRAL)
+                                second = (second & (((u64)1 << SECOND_CENTRAL) - 1)) | second >> FIRST_CENTRAL << SECOND_CENTRAL;
+                            words[to] = word | second;
+                            if (is_lower) codes[to] = code_of((u64)path | (u64)tail_path[k] << 4 * HEAD, fixed);
+                        }
+                        words += POPC(mask);
+                        codes += POPC(mask);
+                    }
+                }
+            }
+        }
+        if (!writes && first + lane < n_heads) starts[mine] = my_n;
+    }
+}
+KERNEL void count_words(GLOBAL u64* arena) { meet(0, arena); }
+// Gives the words of each prefix their place, in the order of the heads: a warp for each prefix.
+KERNEL void place_words(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, n_items = params->n_sets * (PREFIXES + LEAVES);
+    if (params->overflow) return;
     for (u32 item = WARP; item < n_items; item += N_WARPS) {
         u32 number = item / (PREFIXES + LEAVES), prefix = item % (PREFIXES + LEAVES), is_lower = prefix >= PREFIXES;
-        Range heads = ARRAY(Range, HEAD_TABLE)[item];
-        GLOBAL const Head* head = ARRAY(Head, HEADS) + heads.begin;
-        u32 n = 0, mask;
-        for (u32 h = 0; h < heads.n; h++) {
-            Range tails = ARRAY(Range, BUCKETS)[head[h].bucket];
-            u64 attacks = head[h].attacks;
-            for (u32 i = lane; i < tails.n; i += WIDTH) n += tail_attacks[tails.begin + i] & attacks ? 0u : 1u;
-        }
+        Range heads = ARRAY(Range, HEAD_TABLE)[item], range;
+        GLOBAL u32* starts = ARRAY(u32, WORD_STARTS) + heads.begin;
+        u32 n = 0, begin = 0;
+        for (u32 h = lane; h < heads.n; h += WIDTH) n += starts[h];
         WARP_SUM(n);
-        u32 begin = 0;
         if (n) {
             if (lane == 0) begin = reserve(params, is_lower ? LOWER : UPPER, n);
             BROADCAST(begin);
         }
-        if (begin == NONE) { begin = 0; n = 0; }
+        range.begin = begin; range.n = begin == NONE ? 0 : n;
         if (lane == 0) {
-            Range range;
-            range.begin = begin; range.n = n;
             if (is_lower) ARRAY(Range, LOWER_TABLE)[(u64)number * LEAVES + prefix - PREFIXES] = range;
             else ARRAY(Range, UPPER_TABLE)[(u64)number * PREFIXES + prefix] = range;
         }
-        if (n == 0) continue;
-        GLOBAL u64* words = (is_lower ? ARRAY(u64, LOWER) : ARRAY(u64, UPPER)) + begin;
-        GLOBAL u64* codes = ARRAY(u64, CODES) + begin;
-        u32 fixed = 0;
-        for (int row = 0; row < LEAF; row++) fixed |= 1u << (head[0].path >> 4 * row & 15u);
-        for (u32 h = 0; h < heads.n; h++) {
-            Range tails = ARRAY(Range, BUCKETS)[head[h].bucket];
-            u64 attacks = head[h].attacks, word = head[h].word;
-            for (u32 at = 0; at < tails.n; at += WIDTH) {
-                u32 i = tails.begin + at + lane, fits = at + lane < tails.n && !(tail_attacks[i] & attacks);
-                BALLOT(mask, fits);
-                if (fits) {
-                    u32 to = POPC(mask & ((1u << lane) - 1u));
-                    u64 tail = tail_words[i];
-                    if (word >> FIRST_CENTRAL) tail = (tail & (((u64)1 << SECOND_CENTRAL) - 1)) | tail >> FIRST_CENTRAL << SECOND_CENTRAL;
-                    words[to] = word | tail;
-                    if (is_lower) codes[to] = code_of((u64)head[h].path | (u64)tail_paths[i] << 4 * params->head, fixed);
-                }
-                words += POPC(mask);
-                codes += POPC(mask);
-            }
+        for (u32 h = lane; h < (heads.n + WIDTH - 1) / WIDTH * WIDTH; h += WIDTH) {
+            u32 here = h < heads.n ? starts[h] : 0, before = here;
+            WARP_SCAN(before);
+            if (h < heads.n) starts[h] = begin == NONE ? NONE : begin + before - here;
+            LAST(before);
+            if (begin != NONE) begin += before;
         }
     }
 }
+KERNEL void write_words(GLOBAL u64* arena) { meet(1, arena); }
 
 // The upper words that weigh two (or one, if all weigh one): from `main` on. Those that may weigh one: two ranges of
 // words, each as its first word and its length.
@@ -446,6 +513,7 @@ KERNEL void level(GLOBAL u64* arena) {
         if (wanted) {
             for (u32 second = 0; second < M; second++) {
                 GLOBAL const u64* words = ARRAY(u64, UPPER) + table[second].begin;
+                UNROLL_4
                 for (u32 i = lane; i < table[second].n; i += WIDTH) {
                     u64 word = words[i];
                     u32 fits = word & attacked ? 0u : 1u;
@@ -471,17 +539,21 @@ KERNEL void level(GLOBAL u64* arena) {
         GLOBAL u64* to_equal = to + n;
         for (u32 second = 0; second < M; second++) {
             GLOBAL const u64* words = ARRAY(u64, UPPER) + table[second].begin;
-            for (u32 at = 0; at < table[second].n; at += WIDTH) {
-                u64 word = at + lane < table[second].n ? words[at + lane] : ~(u64)0;
-                u32 fits = word & attacked ? 0u : 1u;
-                u32 is_main = fits && word >= w.main;
-                u32 is_equal = fits && (word - w.start_0 < w.n_0 || word - w.start_1 < w.n_1);
-                BALLOT(mask, is_main);
-                if (is_main) to[POPC(mask & ((1u << lane) - 1u))] = word;
-                to += POPC(mask);
-                BALLOT(mask, is_equal);
-                if (is_equal) to_equal[POPC(mask & ((1u << lane) - 1u))] = word;
-                to_equal += POPC(mask);
+            u32 n_here = table[second].n;
+            for (u32 at = lane; at < n_here + lane; at += 4 * WIDTH) {
+                u64 word[4];
+                for (u32 k = 0; k < 4; k++) word[k] = at + k * WIDTH < n_here ? words[at + k * WIDTH] : ~(u64)0;
+                for (u32 k = 0; k < 4; k++) {
+                    u32 fits = word[k] & attacked ? 0u : 1u;
+                    u32 is_main = fits && word[k] >= w.main;
+                    u32 is_equal = fits && (word[k] - w.start_0 < w.n_0 || word[k] - w.start_1 < w.n_1);
+                    BALLOT(mask, is_main);
+                    if (is_main) to[POPC(mask & ((1u << lane) - 1u))] = word[k];
+                    to += POPC(mask);
+                    BALLOT(mask, is_equal);
+                    if (is_equal) to_equal[POPC(mask & ((1u << lane) - 1u))] = word[k];
+                    to_equal += POPC(mask);
+                }
             }
         }
     }
@@ -490,8 +562,25 @@ KERNEL void level(GLOBAL u64* arena) {
 // Returns how many words of a list some queens leave: its share of a lane.
 FN u32 count_left(GLOBAL const u64* words, u32 n, u64 attacked, u32 lane) {
     u32 sum = 0;
+    UNROLL_4
     for (u32 i = lane; i < n; i += WIDTH) sum += words[i] & attacked ? 0u : 1u;
     return sum;
+}
+// Writes the words of a list that some queens leave, in order; returns their number. All lanes call it.
+FN u32 write_left(GLOBAL const u64* words, u32 n, u64 attacked, GLOBAL u64* to, u32 lane) {
+    u32 n_written = 0, mask;
+    for (u32 at = lane; at < n + lane; at += 4 * WIDTH) {
+        u64 word[4];
+        // All are read before one is written, as reading takes long.
+        for (u32 k = 0; k < 4; k++) word[k] = at + k * WIDTH < n ? words[at + k * WIDTH] : ~(u64)0;
+        for (u32 k = 0; k < 4; k++) {
+            u32 fits = word[k] & attacked ? 0u : 1u;
+            BALLOT(mask, fits);
+            if (fits) to[n_written + POPC(mask & ((1u << lane) - 1u))] = word[k];
+            n_written += POPC(mask);
+        }
+    }
+    return n_written;
 }
 
 #if LEAF > 2
@@ -530,13 +619,7 @@ KERNEL void level_2(GLOBAL u64* arena) {
         if (n + n_equal == 0) continue;
         GLOBAL u64* to = ARRAY(u64, LEVEL_2) + lists.begin;
         // The equal ones follow the others in both lists.
-        for (u32 at = 0; at < from.n + from.equal_n; at += WIDTH) {
-            u64 word = at + lane < from.n + from.equal_n ? words[at + lane] : ~(u64)0;
-            u32 fits = word & attacked ? 0u : 1u;
-            BALLOT(mask, fits);
-            if (fits) to[POPC(mask & ((1u << lane) - 1u))] = word;
-            to += POPC(mask);
-        }
+        write_left(words, from.n + from.equal_n, attacked, to, lane);
     }
 }
 #endif
@@ -549,15 +632,7 @@ KERNEL void level_2(GLOBAL u64* arena) {
     BROADCAST(first); \
     if (slot != NONE && first != NONE) { \
         GLOBAL u64* to = ARRAY(u64, PIECE_WORDS) + (u64)slot * LANES; \
-        GLOBAL const u64* words = from + from_begin; \
-        u32 n_written = 0; \
-        for (u32 at = 0; at < from_n; at += WIDTH) { \
-            u64 word = at + lane < from_n ? words[at + lane] : ~(u64)0; \
-            u32 fits = word & attacked ? 0u : 1u; \
-            BALLOT(mask, fits); \
-            if (fits) to[n_written + POPC(mask & ((1u << lane) - 1u))] = word; \
-            n_written += POPC(mask); \
-        } \
+        u32 n_written = write_left(from + from_begin, from_n, attacked, to, lane); \
         for (u32 i = n_written + lane; i < n_pieces * LANES; i += WIDTH) to[i] = ~(u64)0; \
         for (u32 i = lane; i < n_pieces; i += WIDTH) { \
             Piece piece; \
@@ -605,6 +680,7 @@ KERNEL void select_pieces(GLOBAL u64* arena) {
         u32 n_equal = count_left(from + lists.equal_begin, lists.equal_n, attacked, lane);
         u32 n_lower = 0, n_lower_equal = 0;
         GLOBAL const u64* lower = ARRAY(u64, LOWER) + range.begin;
+        UNROLL_4
         for (u32 i = lane; i < range.n; i += WIDTH) {
             u64 word = lower[i];
             u32 row = (u32)(word >> FIRST_CENTRAL), fits = word & own ? 0u : 1u;
@@ -630,19 +706,25 @@ KERNEL void select_pieces(GLOBAL u64* arena) {
         GLOBAL const u64* codes = ARRAY(u64, CODES) + range.begin;
         GLOBAL u64* to_first = ARRAY(u64, PIECE_CODES) + begin;
         GLOBAL u64* to_second = to_first + n_first;
-        for (u32 at = 0; at < range.n; at += WIDTH) {
-            u32 i = at + lane;
-            u64 word = i < range.n ? lower[i] : ~(u64)0;
-            u32 row = (u32)(word >> FIRST_CENTRAL), fits = word & own ? 0u : 1u;
-            u32 is_first = n_first && fits && (!split || row >= w.near);
-            u32 is_second = n_second && fits && (row == w.near || row == w.far);
-            BALLOT(mask, is_first);
-            if (is_first) to_first[POPC(mask & ((1u << lane) - 1u))] = codes[i];
-            to_first += POPC(mask);
-            if (n_second) {
-                BALLOT(mask, is_second);
-                if (is_second) to_second[POPC(mask & ((1u << lane) - 1u))] = codes[i];
-                to_second += POPC(mask);
+        for (u32 at = lane; at < range.n + lane; at += 4 * WIDTH) {
+            u64 word[4], code[4];
+            for (u32 k = 0; k < 4; k++) {
+                u32 i = at + k * WIDTH;
+                word[k] = i < range.n ? lower[i] : ~(u64)0;
+                code[k] = i < range.n ? codes[i] : 0;
+            }
+            for (u32 k = 0; k < 4; k++) {
+                u32 row = (u32)(word[k] >> FIRST_CENTRAL), fits = word[k] & own ? 0u : 1u;
+                u32 is_first = n_first && fits && (!split || row >= w.near);
+                u32 is_second = n_second && fits && (row == w.near || row == w.far);
+                BALLOT(mask, is_first);
+                if (is_first) to_first[POPC(mask & ((1u << lane) - 1u))] = code[k];
+                to_first += POPC(mask);
+                if (n_second) {
+                    BALLOT(mask, is_second);
+                    if (is_second) to_second[POPC(mask & ((1u << lane) - 1u))] = code[k];
+                    to_second += POPC(mask);
+                }
             }
         }
         if (joins) PIECES_OF(lists.begin, lists.n, n, begin, n_first, split ? 1u : 0u, set->weighing ? 2u : 1u)
@@ -697,14 +779,12 @@ FN void transpose8(u32* r) {
 #define LOAD4_IF(want, to, base, off) asm volatile("{ .reg .pred p; setp.ne.u32 p, %6, 0; @p ld.shared.v4.u32 {%0, %1, %2, %3}, [%4 + %5]; }" : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]) : "r"(off), "n"(4 * (base)), "r"(want))
 #define LOAD1(to, off) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(off))
 #define SM_BASE ((u32)__cvta_generic_to_shared(sm))
-#define UNROLL_2 _Pragma("unroll 2")
 #else
 #define BYTES4(a, b, c, d, s) (((a) >> 8 * (s) & 255u) | ((b) >> 8 * (s) & 255u) << 8 | ((c) >> 8 * (s) & 255u) << 16 | ((d) >> 8 * (s)) << 24)
 #define LOAD4(to, base, off) { SHARED const u32* at_ = sm + (base) + (off) / 4; to[0] = at_[0]; to[1] = at_[1]; to[2] = at_[2]; to[3] = at_[3]; }
 #define LOAD4_IF(want, to, base, off) if (want) LOAD4(to, base, off)
 #define LOAD1(to, off) to = sm[(off) / 4]
 #define SM_BASE 0
-#define UNROLL_2
 #endif
 // Where the number of a table's entry stands in a code: shifted so that it is 128 times that number.
 #define FIELD_LAST(c) (c)

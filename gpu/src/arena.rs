@@ -3,14 +3,14 @@
 use crate::shape::Shape;
 
 /// The arrays, in the order of the kernels' `Params.at`.
-const N_ARRAYS: usize = 24;
+const N_ARRAYS: usize = 25;
 
 /// An array: its index, and the bytes of an item.
 type Array = (usize, u64);
 
 const SETS: Array = (0, 48);
 const BUCKET_OF: Array = (1, 2);
-const SUB: Array = (2, 4);
+const TAIL_STARTS: Array = (2, 4);
 const UPPER_SUMS: Array = (3, 4);
 const LOWER_SUMS: Array = (4, 4);
 const BUCKETS: Array = (5, 8);
@@ -25,8 +25,8 @@ const OUT: Array = (23, 8);
 const GROWING: [&[Array]; N_GROWING] = [
     // Tails: words, attacks, paths.
     &[(7, 8), (6, 8), (8, 4)],
-    // Heads.
-    &[(9, 24)],
+    // Heads, and where their words begin.
+    &[(9, 24), (24, 4)],
     // Upper words.
     &[(11, 8)],
     // Lower words with their codes.
@@ -98,8 +98,8 @@ impl Arena {
         let level_2 = if shape.leaf > 2 { n_sets * m * m * m } else { 0 };
         let fixed = [
             (SETS, n_sets),
-            (BUCKET_OF, 1 << shape.m),
-            (SUB, n_buckets * m * m),
+            (BUCKET_OF, (1 << shape.m) + u64::from(shape.n_buckets())),
+            (TAIL_STARTS, n_buckets * u64::from(shape.m - shape.head)),
             (UPPER_SUMS, n_sets * m * m * m),
             (LOWER_SUMS, n_sets * m * m * m),
             (BUCKETS, n_buckets),
@@ -140,7 +140,7 @@ impl Arena {
     pub(crate) fn params(&self, board: Board, n_sets: usize) -> Vec<u8> {
         let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes();
         let Board { n, shape, n_digits } = board;
-        let first = [n.into(), shape.head.into(), n_sets as u64, u64::from(n % 2), shape.n_buckets().into(), n_digits.into()];
+        let first = [n.into(), 0, n_sets as u64, u64::from(n % 2), shape.n_buckets().into(), n_digits.into()];
         let mut bytes: Vec<u8> = first.into_iter().chain([0; 2 + N_ARRAYS + 2]).flat_map(word).collect();
         bytes.extend(self.capacity.iter().flat_map(|&n| word(n)));
         bytes.extend(self.at.iter().flat_map(|at| at.to_le_bytes()));
@@ -188,13 +188,16 @@ impl SetOnCard {
     }
 }
 
-/// Returns the number of each set of ranks among those with as many ranks, as the kernels look it up.
+/// Returns the number of each set of ranks among those with as many ranks, then the sets of as many ranks as a tail has,
+/// by their numbers: 16 bits for each.
 pub(crate) fn bucket_numbers(shape: Shape) -> Vec<u8> {
     let mut n_of_size = [0u16; 33];
-    let number = |set: u32| {
+    let number = |set: u16| {
         let number = &mut n_of_size[set.count_ones() as usize];
         *number += 1;
         *number - 1
     };
-    (0..1u32 << shape.m).map(number).flat_map(u16::to_le_bytes).collect()
+    let sets = 0..1u16 << shape.m;
+    let tails = sets.clone().filter(|set| set.count_ones() == shape.m - shape.head);
+    sets.map(number).chain(tails).flat_map(u16::to_le_bytes).collect()
 }

@@ -10,7 +10,9 @@ pub(crate) enum Stage {
     PlaceTails,
     WriteTails,
     WriteHeads,
-    Make,
+    CountWords,
+    PlaceWords,
+    WriteWords,
     Level,
     Level2,
     Select,
@@ -18,13 +20,15 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Clear,
         Self::CountTails,
         Self::PlaceTails,
         Self::WriteTails,
         Self::WriteHeads,
-        Self::Make,
+        Self::CountWords,
+        Self::PlaceWords,
+        Self::WriteWords,
         Self::Level,
         Self::Level2,
         Self::Select,
@@ -39,7 +43,9 @@ impl Stage {
             Self::PlaceTails => "place_tails",
             Self::WriteTails => "write_tails",
             Self::WriteHeads => "write_heads",
-            Self::Make => "make",
+            Self::CountWords => "count_words",
+            Self::PlaceWords => "place_words",
+            Self::WriteWords => "write_words",
             Self::Level => "level",
             Self::Level2 => "level_2",
             Self::Select => "select_pieces",

@@ -43,7 +43,7 @@ impl OpenCl {
         let id = *ids.get(number).ok_or_else(|| CardError::Driver(format!("there is no OpenCL device {number}")))?;
         let device = ClDevice::new(id);
         let context = Context::from_device(&device).map_err(failed("opening the device"))?;
-        let options = format!("-DWARPS=1 -DM={} -DLEAF={}", shape.m, shape.leaf);
+        let options = format!("-DWARPS=1 -DM={} -DHEAD={} -DLEAF={}", shape.m, shape.head, shape.leaf);
         let program = Program::create_and_build_from_source(&context, SOURCE, &options)
             .map_err(|log| CardError::Driver(format!("compiling the kernels: {log}")))?;
         let mut kernels = Vec::new();
