@@ -7,8 +7,9 @@
 // All data lies in one block of memory, the arena. It begins with Params, which says where each array is. Kernels are
 // launched one after another, with any number of blocks:
 //
-//   clear, count_tails, place_tails, write_tails, write_heads, count_words, place_words, write_words, level[, level_2],
-//   select_pieces, join
+//   once for a board and its middle row's queen: count_tails, place_tails, write_tails;
+//   for each batch of sets of columns: clear, write_heads, count_words, place_words, write_words, level[, level_2], sieve,
+//   cut, join
 //
 // Arrays that the stages fill have a cursor each. A stage that needs more room than there is sets a bit of `overflow`
 // and leaves its item out; then the host counts fewer sets of columns at a time, or gives up.
@@ -42,6 +43,7 @@ typedef unsigned short u16;
 #define SHUFFLE64(x, from) __shfl_sync(~0u, x, from)
 #define UNROLL_2 _Pragma("unroll 2")
 #define UNROLL_4 _Pragma("unroll 4")
+#define UNROLL _Pragma("unroll")
 extern __shared__ __align__(128) u32 sm[];
 #define SM_ARG
 #define SM_PASS
@@ -76,6 +78,7 @@ typedef ushort u16;
 #define SHUFFLE64(x, from) (x)
 #define UNROLL_2
 #define UNROLL_4
+#define UNROLL
 #define SM_ARG SHARED u32* sm,
 #define SM_PASS sm,
 #define SM_LOCAL , SHARED u32* sm
@@ -110,14 +113,14 @@ typedef struct { u32 x, y, z, w; } U4;
 #define SECOND_CENTRAL 56
 
 // Arrays in the arena, in the order of Params.at.
-enum { SETS, BUCKET_OF, TAIL_STARTS, UPPER_SUMS, LOWER_SUMS, BUCKETS, TAIL_ATTACKS, TAIL_WORDS, TAIL_PATHS, HEADS, HEAD_TABLE,
+enum { SETS, BINOMIALS, TAIL_STARTS, UPPER_SUMS, LOWER_SUMS, BUCKETS, TAIL_ATTACKS, TAIL_WORDS, TAIL_PATHS, HEADS, HEAD_TABLE,
        UPPER, UPPER_TABLE, LOWER, CODES, LOWER_TABLE, LEVEL, LEVEL_TABLE, LEVEL_2, LEVEL_2_TABLE, PIECE_WORDS,
-       PIECE_CODES, PIECES, OUT, WORD_STARTS, N_ARRAYS };
+       PIECE_CODES, PIECES, OUT, SIFTED_TABLE, N_ARRAYS };
 
 typedef struct {
-    // Columns of the board, sets of columns, whether there is a middle row.
-    u32 n, unused, n_sets, odd;
-    // Sets of ranks that a tail may have; digits of a subproblem's number within a set.
+    // Columns of the board, the middle row's queen (99 if there is none), sets of columns, whether there is a middle row.
+    u32 n, middle, n_sets, odd;
+    // Sets of columns that a tail may have; digits of a subproblem's number within a set.
     u32 n_buckets, n_digits, unused_0, unused_1;
     // Zero before each batch: cursors of the arrays, then the piece that is taken next, and what overflowed.
     u32 cursor[N_ARRAYS], next, overflow;
@@ -132,14 +135,15 @@ typedef struct {
     u32 first[2];
     // Numbers within the set that are counted.
     u32 from, to;
-    // What each pair is multiplied by; the middle row's queen, 99 if there is none.
-    u32 factor, middle;
+    // What each pair is multiplied by.
+    u32 factor, unused;
     // How pairs weigh: 0 all one; 1 by the upper central queen's row and `distance`; 2 both central columns in the
     // upper half board; 3 one in each.
     u32 weighing, distance, unused_0, unused_1;
 } Set;
 
-typedef struct { u64 attacks, word; u32 path, bucket; } Head;
+// `start` is the number of its words until they have their place, then the first.
+typedef struct { u64 attacks, word; u32 path, bucket, set, start; } Head;
 typedef struct { u32 begin, n; } Range;
 typedef struct { u32 begin, n, equal_begin, equal_n; } Lists;
 // Up to LANES upper placements, and the lower ones that meet them. kind: 0 all pairs, 1 greater, 2 equal.
@@ -163,7 +167,7 @@ FN u32 distance_of(u32 n, u32 column) {
 }
 FN Half half_of(GLOBAL const Params* params, GLOBAL const Set* set, u32 is_lower) {
     Half side;
-    side.n = params->n; side.odd = params->odd; side.columns = set->columns[is_lower]; side.middle = set->middle;
+    side.n = params->n; side.odd = params->odd; side.columns = set->columns[is_lower]; side.middle = params->middle;
     side.is_lower = is_lower;
     return side;
 }
@@ -229,34 +233,44 @@ FN u32 reserve(GLOBAL Params* params, u32 array, u32 n) {
 
 // ---- Tails and heads ----
 
+// The number of a set of columns among all with as many.
+FN u32 bucket_of(GLOBAL const u32* binomials, u32 columns) {
+    u32 sum = 0;
+    for (u32 k = 1; columns; k++, columns &= columns - 1) sum += binomials[8 * POPC((columns & (0u - columns)) - 1u) + k];
+    return sum;
+}
 // Writes a tail, given by the columns of its rows, five bits each.
 FN void write_tail(GLOBAL u64* arena, Half side, u32 at, u32 columns) {
     PARAMS;
     Partial p = none_of(side);
-    for (u32 i = 0; i < TAIL; i++) p = put(side, HEAD + 1 + i, 1u << (columns >> 5 * i & 31u), i, p);
+    for (u32 i = 0; i < TAIL; i++) p = put(side, HEAD + 1 + i, 1u << (columns >> 5 * i & 31u), 0, p);
     ARRAY(u64, TAIL_ATTACKS)[at] = p.attacks;
     ARRAY(u64, TAIL_WORDS)[at] = p.word;
-    ARRAY(u32, TAIL_PATHS)[at] = p.path;
+    ARRAY(u32, TAIL_PATHS)[at] = columns;
 }
 // Finds the tails on each set of columns, in lexicographic order: a thread for each set and column of the first row.
 FN void tails(u32 writes, GLOBAL u64* arena) {
     PARAMS;
-    u32 n_items = 2 * params->n_sets * params->n_buckets * TAIL;
+    u32 n_items = 2 * params->n_buckets * TAIL;
     for (u32 item = THREAD; item < n_items; item += N_THREADS) {
-        u32 bucket = item / TAIL, half_number = bucket / params->n_buckets, n = 0, depth = 1;
-        Half side = half_of(params, ARRAY(Set, SETS) + half_number / 2, half_number & 1u);
-        u32 ranks = ARRAY(u16, BUCKET_OF)[(1u << M) + bucket % params->n_buckets], columns = 0;
-        for (u32 rank = 0, left = side.columns; rank < M; rank++, left &= left - 1)
-            if (ranks >> rank & 1u) columns |= left & (0u - left);
-        u32 at = writes ? ARRAY(u32, TAIL_STARTS)[item] : 0;
+        u32 bucket = item / TAIL, is_lower = bucket >= params->n_buckets, n = 0, depth = 1, columns = 0;
+        u32 at = writes ? ARRAY(u32, TAIL_STARTS)[item] : 0, number = is_lower ? bucket - params->n_buckets : bucket;
         if (at == NONE) continue;
+        for (u32 k = TAIL, column = params->n; k > 0; k--) {
+            do column--; while (ARRAY(u32, BINOMIALS)[8 * column + k] > number);
+            number -= ARRAY(u32, BINOMIALS)[8 * column + k];
+            columns |= 1u << column;
+        }
+        Half side;
+        side.n = params->n; side.odd = params->odd; side.columns = columns; side.middle = params->middle; side.is_lower = is_lower;
         u32 first = column_of(columns, item % TAIL), bit = 1u << first, path = first;
         // Columns that are not used yet and not tried yet in each row; columns attacked along diagonals.
         u32 unused[TAIL], left[TAIL], rising[TAIL], falling[TAIL];
         unused[1] = columns ^ bit;
         rising[1] = bit << 1;
         falling[1] = bit >> 1;
-        left[1] = bit & by_middle(side, HEAD + 1) ? 0u : unused[1] & ~(rising[1] | falling[1] | by_middle(side, HEAD + 2));
+        left[1] = unused[1] & ~(rising[1] | falling[1] | by_middle(side, HEAD + 2));
+        if (bit & by_middle(side, HEAD + 1) || (params->middle < 32u && columns >> params->middle & 1u)) left[1] = 0;
         while (depth > 0) {
             bit = left[depth] & (0u - left[depth]);
             if (!bit) { depth--; continue; }
@@ -277,10 +291,10 @@ FN void tails(u32 writes, GLOBAL u64* arena) {
     }
 }
 KERNEL void count_tails(GLOBAL u64* arena) { tails(0, arena); }
-// Gives each bucket its place.
+// Gives each set of columns its place.
 KERNEL void place_tails(GLOBAL u64* arena) {
     PARAMS;
-    for (u32 bucket = THREAD; bucket < 2 * params->n_sets * params->n_buckets; bucket += N_THREADS) {
+    for (u32 bucket = THREAD; bucket < 2 * params->n_buckets; bucket += N_THREADS) {
         GLOBAL u32* starts = ARRAY(u32, TAIL_STARTS) + (u64)bucket * TAIL;
         u32 n = 0;
         for (u32 i = 0; i < TAIL; i++) n += starts[i];
@@ -306,7 +320,7 @@ KERNEL void clear(GLOBAL u64* arena) {
 
 // Places the rows of a head from `row` on in all ways, in lexicographic order: writes them from `at` on, unless that is
 // NONE. Returns their number.
-FN_CALL u32 heads(GLOBAL u64* arena, u32 half_number, Half side, u32 row, Partial from, u32 at) {
+FN_CALL u32 heads(GLOBAL u64* arena, u32 number, Half side, u32 row, Partial from, u32 at) {
     PARAMS;
     Partial stack[HEAD - 1];
     u32 left[HEAD - 1], n = 0;
@@ -326,8 +340,8 @@ FN_CALL u32 heads(GLOBAL u64* arena, u32 half_number, Half side, u32 row, Partia
         if (at != NONE) {
             Partial p = here > HEAD ? from : put(side, here, bit, here - 1, stack[depth]);
             Head head;
-            head.attacks = p.attacks; head.word = p.word; head.path = p.path;
-            head.bucket = half_number * params->n_buckets + ARRAY(u16, BUCKET_OF)[((1u << M) - 1u) & ~p.used];
+            head.attacks = p.attacks; head.word = p.word; head.path = p.path; head.set = number; head.start = 0;
+            head.bucket = side.is_lower * params->n_buckets + bucket_of(ARRAY(u32, BINOMIALS), p.left);
             ARRAY(Head, HEADS)[at + n] = head;
         }
         n++;
@@ -347,12 +361,12 @@ KERNEL void write_heads(GLOBAL u64* arena) {
         Range range;
         range.begin = 0; range.n = 0;
         if (put_prefix(side, 1, n_rows, prefix, set->first[is_lower], &p)) {
-            n = heads(arena, 2 * number + is_lower, side, n_rows + 1, p, NONE);
+            n = heads(arena, number, side, n_rows + 1, p, NONE);
             if (n) {
                 u32 begin = reserve(params, HEADS, n);
                 if (begin != NONE) {
                     range.begin = begin; range.n = n;
-                    heads(arena, 2 * number + is_lower, side, n_rows + 1, p, begin);
+                    heads(arena, number, side, n_rows + 1, p, begin);
                 }
             }
         }
@@ -362,17 +376,21 @@ KERNEL void write_heads(GLOBAL u64* arena) {
 
 // ---- Lists ----
 
-FN u32 place_of(u32 fixed, u32 rank) { return rank - POPC(fixed & ((1u << rank) - 1u)); }
-
 // What a lower placement looks up: the numbers of table entries, seven bits each, and the places of its queens in rows
-// before those of the tables.
-FN u64 code_of(u64 path, u32 fixed) {
-    u32 entry[4], singles = 0;
-    path >>= 4 * LEAF;
-    for (int row = 0; row < N_SINGLES; row++) singles |= place_of(fixed, (u32)(path >> 4 * row) & 15u) << 4 * row;
+// before those of the tables. A place is the number of a column among those that the leaf's queens leave.
+FN u64 code_of(u32 path, u32 tail, u32 columns) {
+    u32 fixed = 0, place[R], entry[4], singles = 0;
+    for (int row = 0; row < LEAF; row++) fixed |= 1u << (path >> 4 * row & 15u);
+    for (int row = LEAF; row < HEAD; row++) {
+        u32 rank = path >> 4 * row & 15u;
+        place[row - LEAF] = rank - POPC(fixed & ((1u << rank) - 1u));
+    }
+    u32 free = 0;
+    for (u32 rank = 0, left = columns; rank < M; rank++, left &= left - 1) if (!(fixed >> rank & 1u)) free |= left & (0u - left);
+    for (int row = HEAD; row < M; row++) place[row - LEAF] = POPC(free & ((1u << (tail >> 5 * (row - HEAD) & 31u)) - 1u));
+    for (int row = 0; row < N_SINGLES; row++) singles |= place[row] << 4 * row;
     for (int table = 0; table < N_TABLES; table++) {
-        u32 two = (u32)(path >> 4 * (N_SINGLES + 2 * table));
-        u32 a = place_of(fixed, two & 15u), b = place_of(fixed, two >> 4 & 15u);
+        u32 a = place[N_SINGLES + 2 * table], b = place[N_SINGLES + 2 * table + 1];
         entry[table] = 1 + a * (R - 1) + b - (b > a ? 1u : 0u);
     }
     u32 code = entry[N_TABLES - 1] << 7 | entry[N_TABLES - 2] << 14;
@@ -382,7 +400,6 @@ FN u64 code_of(u64 path, u32 fixed) {
 }
 
 // Meets heads with tails. A warp takes as many heads as it has lanes, one after another, and its lanes take the tails.
-// The words of a head begin where WORD_STARTS says; when they are counted, it says how many they are.
 FN void meet(u32 writes, GLOBAL u64* arena) {
     PARAMS;
     u32 lane = LANE, n_heads = params->cursor[HEADS];
@@ -390,12 +407,12 @@ FN void meet(u32 writes, GLOBAL u64* arena) {
     GLOBAL const u64* tail_attacks = ARRAY(u64, TAIL_ATTACKS);
     GLOBAL const u64* tail_words = ARRAY(u64, TAIL_WORDS);
     GLOBAL const u32* tail_paths = ARRAY(u32, TAIL_PATHS);
-    GLOBAL u32* starts = ARRAY(u32, WORD_STARTS);
+    GLOBAL Head* all_heads = ARRAY(Head, HEADS);
     for (u32 first = WIDTH * WARP; first < n_heads; first += WIDTH * N_WARPS) {
         u32 mine = first + lane < n_heads ? first + lane : n_heads - 1, n_here = n_heads - first < WIDTH ? n_heads - first : WIDTH;
-        Head my_head = ARRAY(Head, HEADS)[mine];
+        Head my_head = all_heads[mine];
         Range my_tails = ARRAY(Range, BUCKETS)[my_head.bucket];
-        u32 my_start = writes ? starts[mine] : 0, my_n = 0;
+        u32 my_is_lower = my_head.bucket >= params->n_buckets, my_columns = ARRAY(Set, SETS)[my_head.set].columns[1], my_n = 0;
         for (u32 h = 0; h < n_here; h++) {
             u64 attacks = SHUFFLE64(my_head.attacks, h);
             u32 begin = SHUFFLE(my_tails.begin, h), end = begin + SHUFFLE(my_tails.n, h), mask;
@@ -407,31 +424,28 @@ FN void meet(u32 writes, GLOBAL u64* arena) {
                 if (h == lane) my_n = n;
             } else {
                 u64 word = SHUFFLE64(my_head.word, h);
-                u32 path = SHUFFLE(my_head.path, h), at = SHUFFLE(my_start, h);
-                u32 is_lower = SHUFFLE(my_head.bucket, h) / params->n_buckets & 1u, fixed = 0;
+                u32 path = SHUFFLE(my_head.path, h), at = SHUFFLE(my_head.start, h);
+                u32 is_lower = SHUFFLE(my_is_lower, h), columns = SHUFFLE(my_columns, h);
                 if (at == NONE) continue;
-                for (int row = 0; row < LEAF; row++) fixed |= 1u << (path >> 4 * row & 15u);
                 GLOBAL u64* words = (is_lower ? ARRAY(u64, LOWER) : ARRAY(u64, UPPER)) + at;
                 GLOBAL u64* codes = ARRAY(u64, CODES) + at;
                 for (u32 i = begin + lane; i < end + lane; i += 4 * WIDTH) {
-                    u64 attack[4], tail[4];
-                    u32 tail_path[4];
+                    u64 tail[4];
+                    u32 tail_path[4], fits[4];
+                    for (u32 k = 0; k < 4; k++)
+                        fits[k] = i + k * WIDTH < end ? !(tail_attacks[i + k * WIDTH] & attacks) : 0;
                     for (u32 k = 0; k < 4; k++) {
-                        u32 from = i + k * WIDTH < end ? i + k * WIDTH : end - 1;
-                        attack[k] = i + k * WIDTH < end ? tail_attacks[from] : ~(u64)0;
-                        tail[k] = tail_words[from];
-                        tail_path[k] = tail_paths[from];
+                        if (fits[k]) tail[k] = tail_words[i + k * WIDTH];
+                        if (fits[k] && is_lower) tail_path[k] = tail_paths[i + k * WIDTH];
                     }
                     for (u32 k = 0; k < 4; k++) {
-                        u32 fits = i + k * WIDTH < end && !(attack[k] & attacks);
-                        BALLOT(mask, fits);
-                        if (fits) {
+                        BALLOT(mask, fits[k]);
+                        if (fits[k]) {
                             u32 to = POPC(mask & ((1u << lane) - 1u));
-                            u64 second = tail[k];
                             if (word >> FIRST_CENTRAL)
-                                second = (second & (((u64)1 << SECOND_CENTRAL) - 1)) | second >> FIRST_CENTRAL << SECOND_CENTRAL;
-                            words[to] = word | second;
-                            if (is_lower) codes[to] = code_of((u64)path | (u64)tail_path[k] << 4 * HEAD, fixed);
+                                tail[k] = (tail[k] & (((u64)1 << SECOND_CENTRAL) - 1)) | tail[k] >> FIRST_CENTRAL << SECOND_CENTRAL;
+                            words[to] = word | tail[k];
+                            if (is_lower) codes[to] = code_of(path, tail_path[k], columns);
                         }
                         words += POPC(mask);
                         codes += POPC(mask);
@@ -439,7 +453,7 @@ FN void meet(u32 writes, GLOBAL u64* arena) {
                 }
             }
         }
-        if (!writes && first + lane < n_heads) starts[mine] = my_n;
+        if (!writes && first + lane < n_heads) all_heads[mine].start = my_n;
     }
 }
 KERNEL void count_words(GLOBAL u64* arena) { meet(0, arena); }
@@ -451,9 +465,9 @@ KERNEL void place_words(GLOBAL u64* arena) {
     for (u32 item = WARP; item < n_items; item += N_WARPS) {
         u32 number = item / (PREFIXES + LEAVES), prefix = item % (PREFIXES + LEAVES), is_lower = prefix >= PREFIXES;
         Range heads = ARRAY(Range, HEAD_TABLE)[item], range;
-        GLOBAL u32* starts = ARRAY(u32, WORD_STARTS) + heads.begin;
+        GLOBAL Head* head = ARRAY(Head, HEADS) + heads.begin;
         u32 n = 0, begin = 0;
-        for (u32 h = lane; h < heads.n; h += WIDTH) n += starts[h];
+        for (u32 h = lane; h < heads.n; h += WIDTH) n += head[h].start;
         WARP_SUM(n);
         if (n) {
             if (lane == 0) begin = reserve(params, is_lower ? LOWER : UPPER, n);
@@ -465,9 +479,9 @@ KERNEL void place_words(GLOBAL u64* arena) {
             else ARRAY(Range, UPPER_TABLE)[(u64)number * PREFIXES + prefix] = range;
         }
         for (u32 h = lane; h < (heads.n + WIDTH - 1) / WIDTH * WIDTH; h += WIDTH) {
-            u32 here = h < heads.n ? starts[h] : 0, before = here;
+            u32 here = h < heads.n ? head[h].start : 0, before = here;
             WARP_SCAN(before);
-            if (h < heads.n) starts[h] = begin == NONE ? NONE : begin + before - here;
+            if (h < heads.n) head[h].start = begin == NONE ? NONE : begin + before - here;
             LAST(before);
             if (begin != NONE) begin += before;
         }
@@ -624,113 +638,188 @@ KERNEL void level_2(GLOBAL u64* arena) {
 }
 #endif
 
-// Makes pieces of the upper placements of a list that a leaf's last queens leave.
-#define PIECES_OF(from_begin, from_n, n_left, codes_begin, n_codes_, kind_, weight_) { \
-    u32 n_pieces = (n_left + LANES - 1) / LANES, slot = 0, first = 0; \
-    if (lane == 0) { slot = reserve(params, PIECE_WORDS, n_pieces); first = reserve(params, PIECES, n_pieces); } \
-    BROADCAST(slot); \
-    BROADCAST(first); \
-    if (slot != NONE && first != NONE) { \
-        GLOBAL u64* to = ARRAY(u64, PIECE_WORDS) + (u64)slot * LANES; \
-        u32 n_written = write_left(from + from_begin, from_n, attacked, to, lane); \
-        for (u32 i = n_written + lane; i < n_pieces * LANES; i += WIDTH) to[i] = ~(u64)0; \
-        for (u32 i = lane; i < n_pieces; i += WIDTH) { \
-            Piece piece; \
-            piece.set = number; piece.words = slot + i; piece.codes = codes_begin; piece.n_codes = n_codes_; \
-            piece.fixed = fixed | central_row << 16; piece.kind = kind_; piece.near_far = w.near << 8 | w.far; \
-            piece.weight = (weight_) * set->factor; \
-            ARRAY(Piece, PIECES)[first + i] = piece; \
-        } \
-    } }
+// Whether a subproblem with these first queens is counted.
+FN u32 is_wanted(GLOBAL const Params* params, GLOBAL const Set* set, u32 lower_1, u32 upper_1, u32 lower_2) {
+    u32 number = params->n_digits == 0 ? 0 : params->n_digits == 1 ? lower_1
+        : params->n_digits == 2 ? lower_1 * M + upper_1 : (lower_1 * M + upper_1) * M + lower_2;
+    return number >= set->from && number < set->to;
+}
 
-// For each leaf and first upper queen, a warp: the upper placements that the leaf's queens leave, in pieces, and the
-// codes of the lower placements that the upper queen leaves.
-KERNEL void select_pieces(GLOBAL u64* arena) {
+// For each leaf, the codes of the lower placements that each first upper queen leaves: a warp for each leaf. If each
+// half board has a central queen, those for `greater` and for `equal` pairs differ.
+KERNEL void sieve(GLOBAL u64* arena) {
     PARAMS;
     u32 lane = LANE, mask;
-    for (u32 item = WARP; item < params->n_sets * LEAVES * M; item += N_WARPS) {
-        u32 number = item / (LEAVES * M), leaf = item / M % LEAVES, upper_1 = item % M;
+    for (u32 item = WARP; item < params->n_sets * LEAVES; item += N_WARPS) {
+        u32 number = item / LEAVES, leaf = item % LEAVES;
         u32 lower_1 = leaf / (LEAVES / M), lower_2 = leaf / (LEAVES / (M * M)) % M;
         GLOBAL const Set* set = ARRAY(Set, SETS) + number;
-        u32 in_set = params->n_digits == 0 ? 0 : params->n_digits == 1 ? lower_1
-            : params->n_digits == 2 ? lower_1 * M + upper_1 : (lower_1 * M + upper_1) * M + lower_2;
-        Range range = ARRAY(Range, LOWER_TABLE)[(u64)number * LEAVES + leaf];
-        if (range.n == 0 || in_set < set->from || in_set >= set->to) continue;
-#if LEAF == 2
-        Lists lists = ARRAY(Lists, LEVEL_TABLE)[(number * M + lower_1) * M + upper_1];
-        GLOBAL const u64* from = ARRAY(u64, LEVEL);
-#else
-        Lists lists = ARRAY(Lists, LEVEL_2_TABLE)[((number * M + lower_1) * M + lower_2) * M + upper_1];
-        GLOBAL const u64* from = ARRAY(u64, LEVEL_2);
-#endif
-        if (lists.n + lists.equal_n == 0) continue;
-        Half below = half_of(params, set, 1);
-        u64 own = footprint(half_of(params, set, 0), 1, upper_1), attacked = 0;
-        u32 fixed = 0, central_row = 0;
-        for (u32 row = 1, scale = LEAVES / M; row <= LEAF; row++, scale /= M) {
-            u32 rank = leaf / scale % M;
-            fixed |= 1u << rank;
-            if (row >= (LEAF == 2 ? 2 : 3)) attacked |= footprint(below, row, rank);
-            if (distance_of(params->n, column_of(below.columns, rank)) + params->odd == 1) central_row = row;
-        }
-        Weights w = weights_of(params->n, set, lower_1, upper_1);
-        u32 split = set->weighing == 3;
-        // How many remain.
-        u32 n = count_left(from + lists.begin, lists.n, attacked, lane);
-        u32 n_equal = count_left(from + lists.equal_begin, lists.equal_n, attacked, lane);
-        u32 n_lower = 0, n_lower_equal = 0;
+        Range range = ARRAY(Range, LOWER_TABLE)[item];
         GLOBAL const u64* lower = ARRAY(u64, LOWER) + range.begin;
-        UNROLL_4
-        for (u32 i = lane; i < range.n; i += WIDTH) {
-            u64 word = lower[i];
-            u32 row = (u32)(word >> FIRST_CENTRAL), fits = word & own ? 0u : 1u;
-            n_lower += fits && (!split || row >= w.near) ? 1u : 0u;
-            n_lower_equal += fits && (!split || row == w.near || row == w.far) ? 1u : 0u;
-        }
-        WARP_SUM(n);
-        WARP_SUM(n_equal);
-        WARP_SUM(n_lower);
-        WARP_SUM(n_lower_equal);
-        if (lane == 0) {
-            u32 at = ((number * M + upper_1) * M + lower_1) * M + lower_2;
-            if (LEAF == 2) ARRAY(u32, UPPER_SUMS)[at] = n;
-            ADD(&ARRAY(u32, LOWER_SUMS)[at], n_lower);
-        }
-        u32 joins = n > 0 && n_lower > 0, joins_equal = n_equal > 0 && n_lower_equal > 0;
-        if (!joins && !joins_equal) continue;
-        // The codes: the same for both kinds unless the lower half board has a central queen.
-        u32 n_first = joins || !split ? n_lower : 0, n_second = split && joins_equal ? n_lower_equal : 0, begin = 0;
-        if (lane == 0) begin = reserve(params, PIECE_CODES, n_first + n_second);
-        BROADCAST(begin);
-        if (begin == NONE) continue;
         GLOBAL const u64* codes = ARRAY(u64, CODES) + range.begin;
-        GLOBAL u64* to_first = ARRAY(u64, PIECE_CODES) + begin;
-        GLOBAL u64* to_second = to_first + n_first;
-        for (u32 at = lane; at < range.n + lane; at += 4 * WIDTH) {
-            u64 word[4], code[4];
-            for (u32 k = 0; k < 4; k++) {
-                u32 i = at + k * WIDTH;
-                word[k] = i < range.n ? lower[i] : ~(u64)0;
-                code[k] = i < range.n ? codes[i] : 0;
+        GLOBAL Lists* table = ARRAY(Lists, SIFTED_TABLE) + (u64)item * M;
+        Half above = half_of(params, set, 0);
+        for (u32 equal = 0; equal < 2; equal++) {
+            u32 is_split = set->weighing == 3, near_far[M], n[M], start[M], total = 0, begin = 0;
+            u64 own[M];
+            if (equal && !is_split) continue;
+            UNROLL
+            for (u32 u = 0; u < M; u++) {
+                Lists lists = ARRAY(Lists, LEVEL_TABLE)[(number * M + lower_1) * M + u];
+                u32 wanted = range.n && (equal ? lists.equal_n : lists.n + lists.equal_n) && is_wanted(params, set, lower_1, u, lower_2);
+                own[u] = wanted ? footprint(above, 1, u) : ~(u64)0;
+                near_far[u] = 0;
+                if (is_split) {
+                    u32 p = distance_of(params->n, column_of(set->columns[0], u)), q = distance_of(params->n, column_of(set->columns[1], lower_1));
+                    near_far[u] = p < q ? p << 8 | q : q << 8 | p;
+                }
+                n[u] = 0;
             }
-            for (u32 k = 0; k < 4; k++) {
-                u32 row = (u32)(word[k] >> FIRST_CENTRAL), fits = word[k] & own ? 0u : 1u;
-                u32 is_first = n_first && fits && (!split || row >= w.near);
-                u32 is_second = n_second && fits && (row == w.near || row == w.far);
-                BALLOT(mask, is_first);
-                if (is_first) to_first[POPC(mask & ((1u << lane) - 1u))] = code[k];
-                to_first += POPC(mask);
-                if (n_second) {
-                    BALLOT(mask, is_second);
-                    if (is_second) to_second[POPC(mask & ((1u << lane) - 1u))] = code[k];
-                    to_second += POPC(mask);
+#define PASSES(word, u) (!((word) & own[u]) && (equal ? (u32)((word) >> FIRST_CENTRAL) == near_far[u] >> 8 || (u32)((word) >> FIRST_CENTRAL) == (near_far[u] & 255u) \
+                                                       : (u32)((word) >> FIRST_CENTRAL) >= near_far[u] >> 8))
+            for (u32 i = lane; i < range.n; i += WIDTH) {
+                u64 word = lower[i];
+                UNROLL
+                for (u32 u = 0; u < M; u++) n[u] += PASSES(word, u) ? 1u : 0u;
+            }
+            UNROLL
+            for (u32 u = 0; u < M; u++) {
+                WARP_SUM(n[u]);
+                start[u] = total;
+                total += n[u];
+            }
+            if (total) {
+                if (lane == 0) begin = reserve(params, PIECE_CODES, total);
+                BROADCAST(begin);
+            }
+            UNROLL
+            for (u32 u = 0; u < M; u++) {
+                if (lane == 0) {
+                    if (!equal) {
+                        table[u].begin = begin + start[u]; table[u].n = begin == NONE ? 0 : n[u];
+                        table[u].equal_begin = begin + start[u]; table[u].equal_n = begin == NONE ? 0 : n[u];
+                        if (n[u]) ADD(&ARRAY(u32, LOWER_SUMS)[((number * M + u) * M + lower_1) * M + lower_2], n[u]);
+                    } else {
+                        table[u].equal_begin = begin + start[u]; table[u].equal_n = begin == NONE ? 0 : n[u];
+                    }
+                }
+                n[u] = 0;
+            }
+            if (begin == NONE || !total) continue;
+            GLOBAL u64* to = ARRAY(u64, PIECE_CODES) + begin;
+            for (u32 i = lane; i < range.n + lane; i += 2 * WIDTH) {
+                u64 word[2], code[2];
+                for (u32 k = 0; k < 2; k++) {
+                    word[k] = i + k * WIDTH < range.n ? lower[i + k * WIDTH] : ~(u64)0;
+                    code[k] = i + k * WIDTH < range.n ? codes[i + k * WIDTH] : 0;
+                }
+                for (u32 k = 0; k < 2; k++) {
+                    UNROLL
+                    for (u32 u = 0; u < M; u++) {
+                        u32 passes = PASSES(word[k], u);
+                        BALLOT(mask, passes);
+                        if (passes) to[start[u] + POPC(mask & ((1u << lane) - 1u))] = code[k];
+                        start[u] += POPC(mask);
+                    }
                 }
             }
         }
-        if (joins) PIECES_OF(lists.begin, lists.n, n, begin, n_first, split ? 1u : 0u, set->weighing ? 2u : 1u)
-        if (joins_equal)
-            PIECES_OF(lists.equal_begin, lists.equal_n, n_equal, begin + (split ? n_first : 0u),
-                      split ? n_second : n_first, split ? 2u : 0u, 1u)
+    }
+}
+
+// For each leaf and first upper queen, the upper placements that the leaf's queens leave, cut into pieces: a warp for
+// each upper queen and all but the last of the leaf's queens.
+KERNEL void cut(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, mask;
+    for (u32 item = WARP; item < params->n_sets * (LEAVES / M) * M; item += N_WARPS) {
+        u32 number = item / LEAVES, prefix = item / M % (LEAVES / M), upper_1 = item % M;
+        u32 lower_1 = prefix / (LEAVES / (M * M)), fixed = 0, central_row = 0, last_column;
+        u64 attacked = 0;
+        GLOBAL const Set* set = ARRAY(Set, SETS) + number;
+#if LEAF == 2
+        Lists lists = ARRAY(Lists, LEVEL_TABLE)[(number * M + lower_1) * M + upper_1];
+        GLOBAL const u64* words = ARRAY(u64, LEVEL);
+#else
+        Lists lists = ARRAY(Lists, LEVEL_2_TABLE)[((number * M + lower_1) * M + prefix / (LEAVES / (M * M * M)) % M) * M + upper_1];
+        GLOBAL const u64* words = ARRAY(u64, LEVEL_2);
+#endif
+        if (lists.n + lists.equal_n == 0) continue;
+        Half below = half_of(params, set, 1);
+        for (u32 row = 1, scale = LEAVES / (M * M); row < LEAF; row++, scale /= M) {
+            u32 rank = prefix / scale % M;
+            fixed |= 1u << rank;
+            // The lists are without what the first queens attack.
+            if (row > 2) attacked |= footprint(below, row, rank);
+            last_column = column_of(below.columns, rank);
+            if (distance_of(params->n, last_column) + params->odd == 1) central_row = row;
+        }
+        GLOBAL const Lists* table = ARRAY(Lists, SIFTED_TABLE) + ((u64)number * LEAVES + prefix * M) * M + upper_1;
+        u32 p = distance_of(params->n, column_of(set->columns[0], upper_1)), q = distance_of(params->n, column_of(set->columns[1], lower_1));
+        for (u32 equal = 0; equal < 2; equal++) {
+            GLOBAL const u64* from = words + (equal ? lists.equal_begin : lists.begin);
+            u32 n_from = equal ? lists.equal_n : lists.n, n[M], start[M], total = 0, slot = 0, first = 0;
+            u64 by[M];
+            if (n_from == 0) continue;
+            UNROLL
+            for (u32 last = 0; last < M; last++) {
+                by[last] = (equal ? table[last * M].equal_n : table[last * M].n) ? attacked | footprint(below, LEAF, last) : ~(u64)0;
+                n[last] = 0;
+            }
+            for (u32 i = lane; i < n_from; i += WIDTH) {
+                u64 word = from[i];
+                UNROLL
+                for (u32 last = 0; last < M; last++) n[last] += word & by[last] ? 0u : 1u;
+            }
+            UNROLL
+            for (u32 last = 0; last < M; last++) {
+                WARP_SUM(n[last]);
+                start[last] = total;
+                total += (n[last] + LANES - 1) / LANES;
+                if (LEAF == 2 && !equal && lane == 0)
+                    ARRAY(u32, UPPER_SUMS)[((number * M + upper_1) * M + lower_1) * M + last] = n[last];
+            }
+            if (!total) continue;
+            if (lane == 0) { slot = reserve(params, PIECE_WORDS, total); first = reserve(params, PIECES, total); }
+            BROADCAST(slot);
+            BROADCAST(first);
+            if (slot == NONE || first == NONE) continue;
+            UNROLL
+            for (u32 last = 0; last < M; last++) {
+                u32 n_pieces = (n[last] + LANES - 1) / LANES, column = column_of(below.columns, last);
+                Lists sifted = table[last * M];
+                for (u32 i = lane; i < n_pieces; i += WIDTH) {
+                    Piece piece;
+                    piece.set = number; piece.words = slot + start[last] + i;
+                    piece.codes = equal ? sifted.equal_begin : sifted.begin;
+                    piece.n_codes = equal ? sifted.equal_n : sifted.n;
+                    piece.fixed = fixed | 1u << last
+                        | (distance_of(params->n, column) + params->odd == 1 ? (u32)LEAF : central_row) << 16;
+                    piece.kind = set->weighing == 3 ? 1 + equal : 0;
+                    piece.near_far = p < q ? p << 8 | q : q << 8 | p;
+                    piece.weight = (set->weighing && !equal ? 2 : 1) * set->factor;
+                    ARRAY(Piece, PIECES)[first + start[last] + i] = piece;
+                }
+                // The lanes that stay empty.
+                GLOBAL u64* to = ARRAY(u64, PIECE_WORDS) + (u64)(slot + start[last]) * LANES;
+                for (u32 i = n[last] + lane; i < n_pieces * LANES; i += WIDTH) to[i] = ~(u64)0;
+                start[last] *= LANES;
+            }
+            GLOBAL u64* to = ARRAY(u64, PIECE_WORDS) + (u64)slot * LANES;
+            for (u32 i = lane; i < n_from + lane; i += 2 * WIDTH) {
+                u64 word[2];
+                for (u32 k = 0; k < 2; k++) word[k] = i + k * WIDTH < n_from ? from[i + k * WIDTH] : ~(u64)0;
+                for (u32 k = 0; k < 2; k++) {
+                    UNROLL
+                    for (u32 last = 0; last < M; last++) {
+                        u32 fits = word[k] & by[last] ? 0u : 1u;
+                        BALLOT(mask, fits);
+                        if (fits) to[start[last] + POPC(mask & ((1u << lane) - 1u))] = word[k];
+                        start[last] += POPC(mask);
+                    }
+                }
+            }
+        }
     }
 }
 

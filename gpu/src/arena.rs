@@ -9,7 +9,7 @@ const N_ARRAYS: usize = 25;
 type Array = (usize, u64);
 
 const SETS: Array = (0, 48);
-const BUCKET_OF: Array = (1, 2);
+const BINOMIALS: Array = (1, 4);
 const TAIL_STARTS: Array = (2, 4);
 const UPPER_SUMS: Array = (3, 4);
 const LOWER_SUMS: Array = (4, 4);
@@ -20,13 +20,13 @@ const LOWER_TABLE: Array = (15, 8);
 const LEVEL_TABLE: Array = (17, 16);
 const LEVEL_2_TABLE: Array = (19, 16);
 const OUT: Array = (23, 8);
+const SIFTED_TABLE: Array = (24, 16);
+const TAILS: [Array; 3] = [(7, 8), (6, 8), (8, 4)];
 
 /// Arrays that fill up: those that share a cursor, the cursor's first.
 const GROWING: [&[Array]; N_GROWING] = [
-    // Tails: words, attacks, paths.
-    &[(7, 8), (6, 8), (8, 4)],
-    // Heads, and where their words begin.
-    &[(9, 24), (24, 4)],
+    // Heads.
+    &[(9, 32)],
     // Upper words.
     &[(11, 8)],
     // Lower words with their codes.
@@ -43,7 +43,7 @@ const GROWING: [&[Array]; N_GROWING] = [
     &[(22, 32)],
 ];
 
-pub(crate) const N_GROWING: usize = 9;
+pub(crate) const N_GROWING: usize = 8;
 
 /// Items of each growing array.
 pub(crate) type Items = [u64; N_GROWING];
@@ -65,8 +65,6 @@ pub(crate) struct SetOnCard {
     /// Numbers within the set.
     pub(crate) numbers: [u32; 2],
     pub(crate) factor: u32,
-    /// The column of the middle row's queen; 99 if there is none.
-    pub(crate) middle: u32,
     /// How pairs weigh, and the distance of the middle row's queen.
     pub(crate) weighing: [u32; 2],
 }
@@ -75,6 +73,8 @@ pub(crate) struct SetOnCard {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Board {
     pub(crate) n: u8,
+    /// The column of the middle row's queen, if there is a middle row.
+    pub(crate) middle: Option<u8>,
     pub(crate) shape: Shape,
     pub(crate) n_digits: u8,
 }
@@ -88,29 +88,39 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Divides `bytes` of memory: what `n_sets` sets and `n_blocks` blocks need in any case, and the rest in proportion to
-    /// `needs`. `None` if not even the former has room.
-    pub(crate) fn new(board: Board, n_sets: usize, n_blocks: u32, needs: &Items, bytes: u64) -> Option<Self> {
+    /// Makes what all batches of a board share: the tails of each set of columns, `n_tails` in all.
+    pub(crate) fn of_tails(board: Board, n_tails: u64) -> Self {
+        let mut arena = Self { at: [0; N_ARRAYS], capacity: [0; N_ARRAYS], bytes: PARAMS as u64 };
+        let n_buckets = 2 * u64::from(board.n_buckets());
+        arena.add(BINOMIALS, 8 * 32);
+        arena.add(TAIL_STARTS, n_buckets * u64::from(board.shape.m - board.shape.head));
+        arena.add(BUCKETS, n_buckets);
+        for array in TAILS {
+            arena.add(array, n_tails);
+        }
+        arena
+    }
+
+    /// Adds a batch's arrays: what `n_sets` sets and `n_blocks` blocks need in any case, and the rest of `bytes` of memory
+    /// in proportion to `needs`. `None` if not even the former has room.
+    pub(crate) fn with_batch(&self, board: Board, n_sets: usize, n_blocks: u32, needs: &Items, bytes: u64) -> Option<Self> {
+        let mut arena = self.clone();
         let shape = board.shape;
         let (n_sets, m) = (n_sets as u64, u64::from(shape.m));
         let (prefixes, leaves) = (shape.n_prefixes(2), shape.n_prefixes(shape.leaf));
-        let n_buckets = 2 * n_sets * u64::from(shape.n_buckets());
         let level_2 = if shape.leaf > 2 { n_sets * m * m * m } else { 0 };
         let fixed = [
             (SETS, n_sets),
-            (BUCKET_OF, (1 << shape.m) + u64::from(shape.n_buckets())),
-            (TAIL_STARTS, n_buckets * u64::from(shape.m - shape.head)),
             (UPPER_SUMS, n_sets * m * m * m),
             (LOWER_SUMS, n_sets * m * m * m),
-            (BUCKETS, n_buckets),
             (HEAD_TABLE, n_sets * (prefixes + leaves)),
             (UPPER_TABLE, n_sets * prefixes),
             (LOWER_TABLE, n_sets * leaves),
             (LEVEL_TABLE, n_sets * m * m),
             (LEVEL_2_TABLE, level_2),
+            (SIFTED_TABLE, n_sets * leaves * m),
             (OUT, n_blocks.into()),
         ];
-        let mut arena = Self { at: [0; N_ARRAYS], capacity: [0; N_ARRAYS], bytes: PARAMS as u64 };
         for (array, n) in fixed {
             arena.add(array, n);
         }
@@ -139,8 +149,8 @@ impl Arena {
     /// Returns the parameters, with all cursors at zero.
     pub(crate) fn params(&self, board: Board, n_sets: usize) -> Vec<u8> {
         let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes();
-        let Board { n, shape, n_digits } = board;
-        let first = [n.into(), 0, n_sets as u64, u64::from(n % 2), shape.n_buckets().into(), n_digits.into()];
+        let middle = board.middle.unwrap_or(99);
+        let first = [board.n.into(), middle.into(), n_sets as u64, u64::from(board.n % 2), board.n_buckets().into(), board.n_digits.into()];
         let mut bytes: Vec<u8> = first.into_iter().chain([0; 2 + N_ARRAYS + 2]).flat_map(word).collect();
         bytes.extend(self.capacity.iter().flat_map(|&n| word(n)));
         bytes.extend(self.at.iter().flat_map(|at| at.to_le_bytes()));
@@ -157,8 +167,8 @@ impl Arena {
         self.at[SETS.0]
     }
 
-    pub(crate) const fn bucket_of_at(&self) -> u64 {
-        self.at[BUCKET_OF.0]
+    pub(crate) const fn binomials_at(&self) -> u64 {
+        self.at[BINOMIALS.0]
     }
 
     pub(crate) const fn out_at(&self) -> u64 {
@@ -171,33 +181,52 @@ impl Arena {
     }
 }
 
-/// Returns the items of each growing array that a batch needed, from its cursors, and whether one had no room.
-pub(crate) fn used(cursors: &[u8]) -> (Items, bool) {
-    let word = |i: usize| {
-        let bytes = cursors.get(4 * i..4 * i + 4).and_then(|bytes| bytes.try_into().ok());
-        bytes.map_or(0, u32::from_le_bytes)
-    };
-    (GROWING.map(|arrays| word(arrays[0].0).into()), word(N_ARRAYS + 1) != 0)
+/// The cursors after some kernels have run.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursors(pub(crate) [u8; CURSOR_BYTES]);
+
+impl Cursors {
+    fn word(&self, i: usize) -> u64 {
+        let bytes = self.0.get(4 * i..4 * i + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u32::from_le_bytes).into()
+    }
+
+    /// Returns the items of each growing array that were needed.
+    pub(crate) fn items(&self) -> Items {
+        GROWING.map(|arrays| self.word(arrays[0].0))
+    }
+
+    pub(crate) fn n_tails(&self) -> u64 {
+        self.word(TAILS[0].0)
+    }
+
+    /// Returns whether an array had no room.
+    pub(crate) fn overflowed(&self) -> bool {
+        self.word(N_ARRAYS + 1) != 0
+    }
+}
+
+impl Board {
+    /// Returns the number of sets of columns that a tail may have.
+    pub(crate) fn n_buckets(self) -> u32 {
+        binomial(self.n.into(), self.shape.m - self.shape.head)
+    }
+}
+
+/// Returns the number of ways to choose `k` of `n` things, at most 32 and 8.
+fn binomial(n: u32, k: u32) -> u32 {
+    (0..k).fold(1, |product, i| product * n.saturating_sub(i) / (i + 1))
+}
+
+/// Returns the numbers of ways to choose up to 7 of up to 31 things, as the kernels look them up.
+pub(crate) fn binomials() -> Vec<u8> {
+    (0..32).flat_map(|n| (0..8).map(move |k| binomial(n, k))).flat_map(u32::to_le_bytes).collect()
 }
 
 impl SetOnCard {
     pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> + use<> {
-        let Self { columns, first, numbers, factor, middle, weighing } = *self;
-        let words = [columns, first, numbers, [factor, middle], weighing, [0, 0]];
+        let Self { columns, first, numbers, factor, weighing } = *self;
+        let words = [columns, first, numbers, [factor, 0], weighing, [0, 0]];
         words.into_iter().flatten().flat_map(u32::to_le_bytes)
     }
-}
-
-/// Returns the number of each set of ranks among those with as many ranks, then the sets of as many ranks as a tail has,
-/// by their numbers: 16 bits for each.
-pub(crate) fn bucket_numbers(shape: Shape) -> Vec<u8> {
-    let mut n_of_size = [0u16; 33];
-    let number = |set: u16| {
-        let number = &mut n_of_size[set.count_ones() as usize];
-        *number += 1;
-        *number - 1
-    };
-    let sets = 0..1u16 << shape.m;
-    let tails = sets.clone().filter(|set| set.count_ones() == shape.m - shape.head);
-    sets.map(number).chain(tails).flat_map(u16::to_le_bytes).collect()
 }

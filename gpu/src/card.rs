@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use queens_solver::{ColumnSet, Count, HalvesPart};
 
-use crate::arena::{
-    Arena, Board, CURSOR_BYTES, CURSORS, Items, N_GROWING, SetOnCard, bucket_numbers, used,
-};
+use crate::arena::{Arena, Board, CURSOR_BYTES, CURSORS, Cursors, Items, N_GROWING, SetOnCard, binomials};
 use crate::device::{CardError, Device, Stage};
 use crate::shape::Shape;
 
@@ -27,12 +25,13 @@ pub struct Card {
     needs: Items,
     /// Sets in the next batch.
     n_sets: usize,
-    buckets: Vec<u8>,
+    /// The tails on the card, and the board and middle row's queen that they are for.
+    tails: Option<((u8, Option<u8>), Arena)>,
 }
 
 impl Card {
     pub(crate) fn new(device: Box<dyn Device>, shape: Shape) -> Self {
-        Self { device, shape, needs: first_needs(shape), n_sets: 1, buckets: bucket_numbers(shape) }
+        Self { device, shape, needs: first_needs(shape), n_sets: 1, tails: None }
     }
 
     /// Returns the seconds that each kernel has taken, by its name; empty if that is not known.
@@ -53,7 +52,8 @@ impl Card {
         if Shape::of(n) != Some(self.shape) {
             return Err(CardError::BoardSize);
         }
-        let board = Board { n, shape: self.shape, n_digits: part.n_digits() };
+        let board = Board { n, middle: part.middle_queen(), shape: self.shape, n_digits: part.n_digits() };
+        let tails = self.tails(board)?;
         let mut sum = Count::default();
         let mut waiting: VecDeque<ColumnSet> = VecDeque::new();
         let mut sets = part.column_sets(numbers);
@@ -71,7 +71,7 @@ impl Card {
                 return Ok(None);
             }
             let batch: Vec<ColumnSet> = waiting.drain(..waiting.len().min(self.n_sets)).collect();
-            match self.count_batch(board, part, &batch)? {
+            match self.count_batch(board, &tails, part, &batch)? {
                 Some(count) => {
                     sum = sum.checked_add(count).ok_or_else(too_much)?;
                     n_failed = 0;
@@ -89,27 +89,53 @@ impl Card {
         }
     }
 
+    /// Makes the tails of a board with its middle row's queen, unless they are on the card.
+    fn tails(&mut self, board: Board) -> Result<Arena, CardError> {
+        let of = (board.n, board.middle);
+        if let Some((made, arena)) = &self.tails
+            && *made == of
+        {
+            return Ok(arena.clone());
+        }
+        self.tails = None;
+        let memory = self.device.memory();
+        let mut arena = Arena::of_tails(board, 0);
+        let find = |device: &mut dyn Device, arena: &Arena, stages: &[Stage]| {
+            if arena.bytes > memory {
+                return Err(CardError::TooLittleMemory(memory >> 20));
+            }
+            device.write(0, &arena.params(board, 0))?;
+            device.write(arena.binomials_at(), &binomials())?;
+            stages.iter().try_for_each(|stage| device.start(*stage))?;
+            cursors(device)
+        };
+        // Without room for any, so that they are only counted.
+        let n_tails = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?.n_tails();
+        arena = Arena::of_tails(board, n_tails);
+        find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails, Stage::WriteTails])?;
+        if std::env::var_os("QDEBUG").is_some() { eprintln!("{n_tails} tails, {} MiB", arena.bytes >> 20); }
+        self.tails = Some((of, arena.clone()));
+        Ok(arena)
+    }
+
     /// Counts some sets at once; `None` if they had no room.
-    fn count_batch(&mut self, board: Board, part: &HalvesPart, sets: &[ColumnSet]) -> Result<Option<Count>, CardError> {
+    fn count_batch(&mut self, board: Board, tails: &Arena, part: &HalvesPart, sets: &[ColumnSet]) -> Result<Option<Count>, CardError> {
         let memory = self.device.memory();
         let n_blocks = self.device.n_blocks();
-        let Some(arena) = Arena::new(board, sets.len(), n_blocks, &self.needs, memory) else {
+        let Some(arena) = tails.with_batch(board, sets.len(), n_blocks, &self.needs, memory) else {
             self.n_sets = (sets.len() / 2).max(1);
             return if sets.len() > 1 { Ok(None) } else { Err(CardError::TooLittleMemory(memory >> 20)) };
         };
         let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
         self.device.write(0, &arena.params(board, sets.len()))?;
         self.device.write(arena.sets_at(), &on_card)?;
-        self.device.write(arena.bucket_of_at(), &self.buckets)?;
-        for stage in Stage::ALL {
+        for stage in Stage::OF_BATCH {
             self.device.start(stage)?;
         }
-        let mut cursors = [0; CURSOR_BYTES];
-        self.device.read(CURSORS as u64, &mut cursors)?;
-        let (needed, overflowed) = used(&cursors);
-        if std::env::var_os("QDEBUG").is_some() { eprintln!("{} sets: {needed:?} {overflowed} of {:?}", sets.len(), arena); }
-        self.learn(board, sets.len(), &needed, overflowed);
-        if overflowed {
+        let cursors = cursors(&mut *self.device)?;
+        if std::env::var_os("QDEBUG").is_some() { eprintln!("{} sets: {:?} {} of {:?}", sets.len(), cursors.items(), cursors.overflowed(), arena); }
+        self.learn(board, tails, sets.len(), &cursors.items(), cursors.overflowed());
+        if cursors.overflowed() {
             return Ok(None);
         }
         let mut out = vec![0; 8 * n_blocks as usize];
@@ -133,7 +159,7 @@ impl Card {
     }
 
     /// Adapts the number of sets in a batch, and the sizes of arrays, to what a batch needed.
-    fn learn(&mut self, board: Board, n_sets: usize, needed: &Items, overflowed: bool) {
+    fn learn(&mut self, board: Board, tails: &Arena, n_sets: usize, needed: &Items, overflowed: bool) {
         if overflowed {
             // An array behind the one that overflowed has seen only some of its items.
             for (need, &here) in self.needs.iter_mut().zip(needed) {
@@ -149,11 +175,18 @@ impl Card {
         let most = (2 * n_sets).clamp(1, MOST_SETS);
         // Twice what the last batches needed must have room.
         let has_room = |&n: &usize| {
-            Arena::new(board, n, self.device.n_blocks(), &self.needs, self.device.memory())
+            tails
+                .with_batch(board, n, self.device.n_blocks(), &self.needs, self.device.memory())
                 .is_some_and(|arena| arena.holds(&self.needs, 2 * n as u64))
         };
         self.n_sets = (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
     }
+}
+
+fn cursors(device: &mut dyn Device) -> Result<Cursors, CardError> {
+    let mut cursors = Cursors([0; CURSOR_BYTES]);
+    device.read(CURSORS as u64, &mut cursors.0)?;
+    Ok(cursors)
 }
 
 fn too_much() -> CardError {
@@ -163,7 +196,7 @@ fn too_much() -> CardError {
 /// Returns what a set needs at first, before anything is known: for m = 11, as measured; each further row needs three
 /// times as much.
 fn first_needs(shape: Shape) -> Items {
-    const AT_11: [u64; N_GROWING] = [150_000, 40_000, 300_000, 300_000, 1_500_000, 0, 4_000, 1_000_000, 4_500];
+    const AT_11: [u64; N_GROWING] = [40_000, 300_000, 300_000, 1_500_000, 0, 4_000, 1_000_000, 4_500];
     AT_11.map(|need| {
         let need = (11..shape.m).fold(need, |need, _| 3 * need);
         (shape.m..11).fold(need, |need, _| need / 2) + 1_000
@@ -185,12 +218,12 @@ fn halved(set: ColumnSet) -> Vec<ColumnSet> {
 fn on_card(board: Board, part: &HalvesPart, set: &ColumnSet) -> SetOnCard {
     let n = u32::from(board.n);
     let m = board.shape.m;
-    let (middle, weighing) = match part.middle_queen() {
-        Some(queen) if u32::from(queen) < n / 2 => (queen.into(), [1, n / 2 - u32::from(queen)]),
-        Some(queen) => (queen.into(), [0, 0]),
+    let weighing = match part.middle_queen() {
+        Some(queen) if u32::from(queen) < n / 2 => [1, n / 2 - u32::from(queen)],
+        Some(_) => [0, 0],
         None => {
             let central = 0b11 << (n / 2 - 1);
-            (99, [if set.upper & central == central { 2 } else { 3 }, 0])
+            [if set.upper & central == central { 2 } else { 3 }, 0]
         }
     };
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
@@ -207,7 +240,7 @@ fn on_card(board: Board, part: &HalvesPart, set: &ColumnSet) -> SetOnCard {
             first[0] = (within(numbers[0])..=within(numbers[1] - 1)).map(|rank| 1 << rank).sum();
         }
     }
-    SetOnCard { columns: [set.upper, set.lower], first, numbers, factor: set.factor.into(), middle, weighing }
+    SetOnCard { columns: [set.upper, set.lower], first, numbers, factor: set.factor.into(), weighing }
 }
 
 /// Returns the units of a set's subproblems. `upper` and `lower` are numbers of placements by the first upper, first

@@ -2,53 +2,70 @@
 
 use thiserror::Error;
 
-/// The kernels, in the order of their launches.
+/// The kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    Clear,
     CountTails,
     PlaceTails,
     WriteTails,
+    Clear,
     WriteHeads,
     CountWords,
     PlaceWords,
     WriteWords,
     Level,
     Level2,
-    Select,
+    Sieve,
+    Cut,
     Join,
 }
 
 impl Stage {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Clear,
+    pub(crate) const ALL: [Self; 13] = [
         Self::CountTails,
         Self::PlaceTails,
         Self::WriteTails,
+        Self::Clear,
         Self::WriteHeads,
         Self::CountWords,
         Self::PlaceWords,
         Self::WriteWords,
         Self::Level,
         Self::Level2,
-        Self::Select,
+        Self::Sieve,
+        Self::Cut,
+        Self::Join,
+    ];
+
+    /// The kernels of each batch, in order.
+    pub(crate) const OF_BATCH: [Self; 10] = [
+        Self::Clear,
+        Self::WriteHeads,
+        Self::CountWords,
+        Self::PlaceWords,
+        Self::WriteWords,
+        Self::Level,
+        Self::Level2,
+        Self::Sieve,
+        Self::Cut,
         Self::Join,
     ];
 
     /// Returns the kernel's name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Clear => "clear",
             Self::CountTails => "count_tails",
             Self::PlaceTails => "place_tails",
             Self::WriteTails => "write_tails",
+            Self::Clear => "clear",
             Self::WriteHeads => "write_heads",
             Self::CountWords => "count_words",
             Self::PlaceWords => "place_words",
             Self::WriteWords => "write_words",
             Self::Level => "level",
             Self::Level2 => "level_2",
-            Self::Select => "select_pieces",
+            Self::Sieve => "sieve",
+            Self::Cut => "cut",
             Self::Join => "join",
         }
     }

@@ -22,17 +22,11 @@ impl Shape {
             6..=10 => (m / 2, 2),
             11 => (5, 2),
             12 => (6, 2),
-            13 => (7, 3),
+            13 => (8, 3),
             14 => (8, 4),
             _ => return None,
         };
         Some(Self { m, head, leaf })
-    }
-
-    /// Returns the number of sets of ranks that a tail may have.
-    pub(crate) fn n_buckets(self) -> u32 {
-        let tail = self.m - self.head;
-        (0..1u32 << self.m).filter(|set| set.count_ones() == tail).count().try_into().unwrap_or(u32::MAX)
     }
 
     /// Returns the number of prefixes of `rows` rows: one digit of base m for each.
