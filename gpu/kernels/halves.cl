@@ -143,7 +143,7 @@ typedef struct {
 } Set;
 
 // `start` is the number of its words until they have their place, then the first.
-typedef struct { u64 attacks, word; u32 path, bucket, set, start; } Head;
+typedef struct { u64 attacks, word; u32 path, bucket, unused, start; } Head;
 typedef struct { u32 begin, n; } Range;
 typedef struct { u32 begin, n, equal_begin, equal_n; } Lists;
 // Up to LANES upper placements, and the lower ones that meet them. kind: 0 all pairs, 1 greater, 2 equal.
@@ -320,7 +320,7 @@ KERNEL void clear(GLOBAL u64* arena) {
 
 // Places the rows of a head from `row` on in all ways, in lexicographic order: writes them from `at` on, unless that is
 // NONE. Returns their number.
-FN_CALL u32 heads(GLOBAL u64* arena, u32 number, Half side, u32 row, Partial from, u32 at) {
+FN_CALL u32 heads(GLOBAL u64* arena, Half side, u32 row, Partial from, u32 at) {
     PARAMS;
     Partial stack[HEAD - 1];
     u32 left[HEAD - 1], n = 0;
@@ -340,7 +340,7 @@ FN_CALL u32 heads(GLOBAL u64* arena, u32 number, Half side, u32 row, Partial fro
         if (at != NONE) {
             Partial p = here > HEAD ? from : put(side, here, bit, here - 1, stack[depth]);
             Head head;
-            head.attacks = p.attacks; head.word = p.word; head.path = p.path; head.set = number; head.start = 0;
+            head.attacks = p.attacks; head.word = p.word; head.path = p.path; head.unused = 0; head.start = 0;
             head.bucket = side.is_lower * params->n_buckets + bucket_of(ARRAY(u32, BINOMIALS), p.left);
             ARRAY(Head, HEADS)[at + n] = head;
         }
@@ -361,12 +361,12 @@ KERNEL void write_heads(GLOBAL u64* arena) {
         Range range;
         range.begin = 0; range.n = 0;
         if (put_prefix(side, 1, n_rows, prefix, set->first[is_lower], &p)) {
-            n = heads(arena, number, side, n_rows + 1, p, NONE);
+            n = heads(arena, side, n_rows + 1, p, NONE);
             if (n) {
                 u32 begin = reserve(params, HEADS, n);
                 if (begin != NONE) {
                     range.begin = begin; range.n = n;
-                    heads(arena, number, side, n_rows + 1, p, begin);
+                    heads(arena, side, n_rows + 1, p, begin);
                 }
             }
         }
@@ -376,17 +376,17 @@ KERNEL void write_heads(GLOBAL u64* arena) {
 
 // ---- Lists ----
 
-// What a lower placement looks up: the numbers of table entries, seven bits each, and the places of its queens in rows
-// before those of the tables. A place is the number of a column among those that the leaf's queens leave.
-FN u64 code_of(u32 path, u32 tail, u32 columns) {
-    u32 fixed = 0, place[R], entry[4], singles = 0;
-    for (int row = 0; row < LEAF; row++) fixed |= 1u << (path >> 4 * row & 15u);
+// What a lower placement looks up: the numbers of table entries, seven bits each, and in the upper half the places of its
+// queens in rows before those of the tables. A place is the number of a column among those that the leaf's queens leave.
+// `raw` holds the tail's columns, five bits each, and in the upper half the head's ranks, four bits each.
+FN u64 code_of(u64 raw, u32 fixed, u32 free) {
+    u32 path = (u32)(raw >> 32), tail = (u32)raw, place[R], entry[4], singles = 0;
+    UNROLL
     for (int row = LEAF; row < HEAD; row++) {
         u32 rank = path >> 4 * row & 15u;
         place[row - LEAF] = rank - POPC(fixed & ((1u << rank) - 1u));
     }
-    u32 free = 0;
-    for (u32 rank = 0, left = columns; rank < M; rank++, left &= left - 1) if (!(fixed >> rank & 1u)) free |= left & (0u - left);
+    UNROLL
     for (int row = HEAD; row < M; row++) place[row - LEAF] = POPC(free & ((1u << (tail >> 5 * (row - HEAD) & 31u)) - 1u));
     for (int row = 0; row < N_SINGLES; row++) singles |= place[row] << 4 * row;
     for (int table = 0; table < N_TABLES; table++) {
@@ -412,7 +412,7 @@ FN void meet(u32 writes, GLOBAL u64* arena) {
         u32 mine = first + lane < n_heads ? first + lane : n_heads - 1, n_here = n_heads - first < WIDTH ? n_heads - first : WIDTH;
         Head my_head = all_heads[mine];
         Range my_tails = ARRAY(Range, BUCKETS)[my_head.bucket];
-        u32 my_is_lower = my_head.bucket >= params->n_buckets, my_columns = ARRAY(Set, SETS)[my_head.set].columns[1], my_n = 0;
+        u32 my_is_lower = my_head.bucket >= params->n_buckets, my_n = 0;
         for (u32 h = 0; h < n_here; h++) {
             u64 attacks = SHUFFLE64(my_head.attacks, h);
             u32 begin = SHUFFLE(my_tails.begin, h), end = begin + SHUFFLE(my_tails.n, h), mask;
@@ -425,7 +425,7 @@ FN void meet(u32 writes, GLOBAL u64* arena) {
             } else {
                 u64 word = SHUFFLE64(my_head.word, h);
                 u32 path = SHUFFLE(my_head.path, h), at = SHUFFLE(my_head.start, h);
-                u32 is_lower = SHUFFLE(my_is_lower, h), columns = SHUFFLE(my_columns, h);
+                u32 is_lower = SHUFFLE(my_is_lower, h);
                 if (at == NONE) continue;
                 GLOBAL u64* words = (is_lower ? ARRAY(u64, LOWER) : ARRAY(u64, UPPER)) + at;
                 GLOBAL u64* codes = ARRAY(u64, CODES) + at;
@@ -445,7 +445,7 @@ FN void meet(u32 writes, GLOBAL u64* arena) {
                             if (word >> FIRST_CENTRAL)
                                 tail[k] = (tail[k] & (((u64)1 << SECOND_CENTRAL) - 1)) | tail[k] >> FIRST_CENTRAL << SECOND_CENTRAL;
                             words[to] = word | tail[k];
-                            if (is_lower) codes[to] = code_of(path, tail_path[k], columns);
+                            if (is_lower) codes[to] = (u64)path << 32 | tail_path[k];
                         }
                         words += POPC(mask);
                         codes += POPC(mask);
@@ -659,6 +659,10 @@ KERNEL void sieve(GLOBAL u64* arena) {
         GLOBAL const u64* codes = ARRAY(u64, CODES) + range.begin;
         GLOBAL Lists* table = ARRAY(Lists, SIFTED_TABLE) + (u64)item * M;
         Half above = half_of(params, set, 0);
+        u32 fixed = 0, free = 0;
+        for (u32 scale = 1; scale < LEAVES; scale *= M) fixed |= 1u << (leaf / scale % M);
+        for (u32 rank = 0, left = set->columns[1]; rank < M; rank++, left &= left - 1)
+            if (!(fixed >> rank & 1u)) free |= left & (0u - left);
         for (u32 equal = 0; equal < 2; equal++) {
             u32 is_split = set->weighing == 3, near_far[M], n[M], start[M], total = 0, begin = 0;
             u64 own[M];
@@ -677,10 +681,13 @@ KERNEL void sieve(GLOBAL u64* arena) {
             }
 #define PASSES(word, u) (!((word) & own[u]) && (equal ? (u32)((word) >> FIRST_CENTRAL) == near_far[u] >> 8 || (u32)((word) >> FIRST_CENTRAL) == (near_far[u] & 255u) \
                                                        : (u32)((word) >> FIRST_CENTRAL) >= near_far[u] >> 8))
-            for (u32 i = lane; i < range.n; i += WIDTH) {
-                u64 word = lower[i];
-                UNROLL
-                for (u32 u = 0; u < M; u++) n[u] += PASSES(word, u) ? 1u : 0u;
+            for (u32 i = lane; i < range.n; i += 4 * WIDTH) {
+                u64 word[4];
+                for (u32 k = 0; k < 4; k++) word[k] = i + k * WIDTH < range.n ? lower[i + k * WIDTH] : ~(u64)0;
+                for (u32 k = 0; k < 4; k++) {
+                    UNROLL
+                    for (u32 u = 0; u < M; u++) n[u] += PASSES(word[k], u) ? 1u : 0u;
+                }
             }
             UNROLL
             for (u32 u = 0; u < M; u++) {
@@ -714,6 +721,7 @@ KERNEL void sieve(GLOBAL u64* arena) {
                     code[k] = i + k * WIDTH < range.n ? codes[i + k * WIDTH] : 0;
                 }
                 for (u32 k = 0; k < 2; k++) {
+                    code[k] = code_of(code[k], fixed, free);
                     UNROLL
                     for (u32 u = 0; u < M; u++) {
                         u32 passes = PASSES(word[k], u);
@@ -766,10 +774,13 @@ KERNEL void cut(GLOBAL u64* arena) {
                 by[last] = (equal ? table[last * M].equal_n : table[last * M].n) ? attacked | footprint(below, LEAF, last) : ~(u64)0;
                 n[last] = 0;
             }
-            for (u32 i = lane; i < n_from; i += WIDTH) {
-                u64 word = from[i];
-                UNROLL
-                for (u32 last = 0; last < M; last++) n[last] += word & by[last] ? 0u : 1u;
+            for (u32 i = lane; i < n_from; i += 4 * WIDTH) {
+                u64 word[4];
+                for (u32 k = 0; k < 4; k++) word[k] = i + k * WIDTH < n_from ? from[i + k * WIDTH] : ~(u64)0;
+                for (u32 k = 0; k < 4; k++) {
+                    UNROLL
+                    for (u32 last = 0; last < M; last++) n[last] += word[k] & by[last] ? 0u : 1u;
+                }
             }
             UNROLL
             for (u32 last = 0; last < M; last++) {
@@ -806,10 +817,10 @@ KERNEL void cut(GLOBAL u64* arena) {
                 start[last] *= LANES;
             }
             GLOBAL u64* to = ARRAY(u64, PIECE_WORDS) + (u64)slot * LANES;
-            for (u32 i = lane; i < n_from + lane; i += 2 * WIDTH) {
-                u64 word[2];
-                for (u32 k = 0; k < 2; k++) word[k] = i + k * WIDTH < n_from ? from[i + k * WIDTH] : ~(u64)0;
-                for (u32 k = 0; k < 2; k++) {
+            for (u32 i = lane; i < n_from + lane; i += 4 * WIDTH) {
+                u64 word[4];
+                for (u32 k = 0; k < 4; k++) word[k] = i + k * WIDTH < n_from ? from[i + k * WIDTH] : ~(u64)0;
+                for (u32 k = 0; k < 4; k++) {
                     UNROLL
                     for (u32 last = 0; last < M; last++) {
                         u32 fits = word[k] & by[last] ? 0u : 1u;
@@ -832,7 +843,7 @@ KERNEL void cut(GLOBAL u64* arena) {
 #define S_TABLES (S_SINGLES + R * R * ENTRY)
 #define S_PLANES S_TABLES
 #define N_REGION (N_TABLES * ENTRIES > 65 ? N_TABLES * ENTRIES : 65)
-#define CODES_AT_HAND 256u
+#define CODES_AT_HAND 128u
 #define BUFFER ((CODES_AT_HAND + 8u) * (N_SINGLES ? 3u : 2u) / 2u)
 #define S_BUFFERS (S_TABLES + N_REGION * ENTRY)
 #define S_FEET (S_BUFFERS + WARPS * BUFFER)

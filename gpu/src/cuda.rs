@@ -81,7 +81,7 @@ impl Cuda {
             }
             kernels.push((stage, module.load_function(stage.name()).map_err(failed(stage.name()))?));
         }
-        let shared_bytes = shape.shared_bytes(WARPS);
+        let shared_bytes = std::env::var("QSHARED").map_or(shape.shared_bytes(WARPS), |s| s.parse().unwrap_or(0));
         let (_, join) = &kernels[kernels.len() - 1];
         let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         join.set_attribute(most, shared_bytes.cast_signed()).map_err(failed("reserving shared memory"))?;

@@ -41,7 +41,7 @@ impl Shape {
         let has_singles = r > 2 * n_tables;
         let tables = n_tables * (r * (r - 1) + 1);
         let region = if tables > 65 { tables } else { 65 };
-        let buffer = 264 * (if has_singles { 3 } else { 2 }) / 2;
+        let buffer = 136 * (if has_singles { 3 } else { 2 }) / 2;
         4 * (r * r * 32 + region * 32 + warps * buffer + r * r + 8)
     }
 }
