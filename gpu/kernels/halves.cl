@@ -8,7 +8,7 @@
 // launched one after another, with any number of blocks:
 //
 //   once for a board and its middle row's queen: count_tails, place_tails, write_tails;
-//   for each batch of sets of columns: clear, write_heads, count_words, place_words, write_words, level[, level_2], sieve,
+//   for each batch of sets of columns: clear, count_heads, place_heads, write_heads, count_words, place_words, write_words, level[, level_2], sieve,
 //   cut, join
 //
 // Arrays that the stages fill have a cursor each. A stage that needs more room than there is sets a bit of `overflow`
@@ -23,7 +23,6 @@ typedef unsigned short u16;
 #define GLOBAL
 #define SHARED
 #define FN static __device__ __forceinline__
-#define FN_CALL static __device__ __noinline__
 #define SYNC() __syncthreads()
 #define SYNC_WARP() __syncwarp()
 #define WIDTH 32u
@@ -59,7 +58,6 @@ typedef ushort u16;
 #define GLOBAL __global
 #define SHARED __local
 #define FN
-#define FN_CALL
 #define SYNC() barrier(CLK_LOCAL_MEM_FENCE)
 #define SYNC_WARP() barrier(CLK_LOCAL_MEM_FENCE)
 #define WIDTH 1u
@@ -115,7 +113,7 @@ typedef struct { u32 x, y, z, w; } U4;
 // Arrays in the arena, in the order of Params.at.
 enum { SETS, BINOMIALS, TAIL_STARTS, UPPER_SUMS, LOWER_SUMS, BUCKETS, TAIL_ATTACKS, TAIL_WORDS, TAIL_PATHS, HEADS, HEAD_TABLE,
        UPPER, UPPER_TABLE, LOWER, CODES, LOWER_TABLE, LEVEL, LEVEL_TABLE, LEVEL_2, LEVEL_2_TABLE, PIECE_WORDS,
-       PIECE_CODES, PIECES, OUT, SIFTED_TABLE, N_ARRAYS };
+       PIECE_CODES, PIECES, OUT, SIFTED_TABLE, HEAD_STARTS, N_ARRAYS };
 
 typedef struct {
     // Columns of the board, the middle row's queen (99 if there is none), sets of columns, whether there is a middle row.
@@ -318,61 +316,75 @@ KERNEL void clear(GLOBAL u64* arena) {
     for (u32 i = THREAD; i < params->n_sets * (M * M * M); i += N_THREADS) { upper[i] = 0; lower[i] = 0; }
 }
 
-// Places the rows of a head from `row` on in all ways, in lexicographic order: writes them from `at` on, unless that is
-// NONE. Returns their number.
-FN_CALL u32 heads(GLOBAL u64* arena, Half side, u32 row, Partial from, u32 at) {
+// Finds the heads, in lexicographic order: a thread for each way to place the first rows, FINE in number.
+#define FINE (HEAD - 1 < 4 ? HEAD - 1 : 4)
+#define FINES (FINE == 2 ? M * M : FINE == 3 ? M * M * M : M * M * M * M)
+FN void find_heads(u32 writes, GLOBAL u64* arena) {
     PARAMS;
-    Partial stack[HEAD - 1];
-    u32 left[HEAD - 1], n = 0;
-    int depth = 0;
-    stack[0] = from;
-    left[0] = row > HEAD ? 1u : free_of(side, row, from);
-    while (depth >= 0) {
-        u32 bit = left[depth] & (0u - left[depth]), here = row + (u32)depth;
-        if (!bit) { depth--; continue; }
-        left[depth] ^= bit;
-        if (here < HEAD) {
-            stack[depth + 1] = put(side, here, bit, here - 1, stack[depth]);
-            depth++;
-            left[depth] = free_of(side, here + 1, stack[depth]);
-            continue;
-        }
-        if (at != NONE) {
-            Partial p = here > HEAD ? from : put(side, here, bit, here - 1, stack[depth]);
-            Head head;
-            head.attacks = p.attacks; head.word = p.word; head.path = p.path; head.unused = 0; head.start = 0;
-            head.bucket = side.is_lower * params->n_buckets + bucket_of(ARRAY(u32, BINOMIALS), p.left);
-            ARRAY(Head, HEADS)[at + n] = head;
-        }
-        n++;
-    }
-    return n;
-}
-KERNEL void write_heads(GLOBAL u64* arena) {
-    PARAMS;
-    u32 n_items = params->n_sets * (PREFIXES + LEAVES);
+    u32 n_items = params->n_sets * (2 * FINES);
     for (u32 item = THREAD; item < n_items; item += N_THREADS) {
-        u32 number = item / (PREFIXES + LEAVES), prefix = item % (PREFIXES + LEAVES), is_lower = prefix >= PREFIXES;
-        u32 n_rows = is_lower ? LEAF : 2, n = 0;
-        if (is_lower) prefix -= PREFIXES;
+        u32 number = item / (2 * FINES), is_lower = item / FINES % 2, n = 0;
+        u32 at = writes ? ARRAY(u32, HEAD_STARTS)[item] : 0;
         GLOBAL const Set* set = ARRAY(Set, SETS) + number;
         Half side = half_of(params, set, is_lower);
-        Partial p = none_of(side);
-        Range range;
-        range.begin = 0; range.n = 0;
-        if (put_prefix(side, 1, n_rows, prefix, set->first[is_lower], &p)) {
-            n = heads(arena, side, n_rows + 1, p, NONE);
-            if (n) {
-                u32 begin = reserve(params, HEADS, n);
-                if (begin != NONE) {
-                    range.begin = begin; range.n = n;
-                    heads(arena, side, n_rows + 1, p, begin);
+        Partial stack[HEAD - FINE];
+        u32 left[HEAD - FINE];
+        stack[0] = none_of(side);
+        if (at != NONE && put_prefix(side, 1, FINE, item % FINES, set->first[is_lower], &stack[0])) {
+            int depth = 0;
+            left[0] = free_of(side, FINE + 1, stack[0]);
+            while (depth >= 0) {
+                u32 bit = left[depth] & (0u - left[depth]), here = FINE + 1 + (u32)depth;
+                if (!bit) { depth--; continue; }
+                left[depth] ^= bit;
+                if (here < HEAD) {
+                    stack[depth + 1] = put(side, here, bit, here - 1, stack[depth]);
+                    depth++;
+                    left[depth] = free_of(side, here + 1, stack[depth]);
+                    continue;
                 }
+                if (writes) {
+                    Partial p = put(side, here, bit, here - 1, stack[depth]);
+                    Head head;
+                    head.attacks = p.attacks; head.word = p.word; head.path = p.path; head.unused = 0; head.start = 0;
+                    head.bucket = side.is_lower * params->n_buckets + bucket_of(ARRAY(u32, BINOMIALS), p.left);
+                    ARRAY(Head, HEADS)[at + n] = head;
+                }
+                n++;
             }
         }
-        ARRAY(Range, HEAD_TABLE)[item] = range;
+        if (!writes) ARRAY(u32, HEAD_STARTS)[item] = n;
     }
 }
+KERNEL void count_heads(GLOBAL u64* arena) { find_heads(0, arena); }
+// Gives the heads of each prefix their place: a warp for each prefix.
+KERNEL void place_heads(GLOBAL u64* arena) {
+    PARAMS;
+    u32 lane = LANE, n_items = params->n_sets * (PREFIXES + LEAVES);
+    for (u32 item = WARP; item < n_items; item += N_WARPS) {
+        u32 number = item / (PREFIXES + LEAVES), prefix = item % (PREFIXES + LEAVES), is_lower = prefix >= PREFIXES;
+        u32 n_fine = is_lower ? FINES / LEAVES : FINES / PREFIXES, n = 0, begin = 0;
+        if (is_lower) prefix -= PREFIXES;
+        GLOBAL u32* starts = ARRAY(u32, HEAD_STARTS) + (u64)(2 * number + is_lower) * FINES + prefix * n_fine;
+        for (u32 i = lane; i < n_fine; i += WIDTH) n += starts[i];
+        WARP_SUM(n);
+        if (n) {
+            if (lane == 0) begin = reserve(params, HEADS, n);
+            BROADCAST(begin);
+        }
+        Range range;
+        range.begin = begin == NONE ? 0 : begin; range.n = begin == NONE ? 0 : n;
+        if (lane == 0) ARRAY(Range, HEAD_TABLE)[item] = range;
+        for (u32 i = lane; i < (n_fine + WIDTH - 1) / WIDTH * WIDTH; i += WIDTH) {
+            u32 here = i < n_fine ? starts[i] : 0, before = here;
+            WARP_SCAN(before);
+            if (i < n_fine) starts[i] = begin == NONE ? NONE : begin + before - here;
+            LAST(before);
+            if (begin != NONE) begin += before;
+        }
+    }
+}
+KERNEL void write_heads(GLOBAL u64* arena) { find_heads(1, arena); }
 
 // ---- Lists ----
 

@@ -3,7 +3,7 @@
 use crate::shape::Shape;
 
 /// The arrays, in the order of the kernels' `Params.at`.
-const N_ARRAYS: usize = 25;
+const N_ARRAYS: usize = 26;
 
 /// An array: its index, and the bytes of an item.
 type Array = (usize, u64);
@@ -21,6 +21,7 @@ const LEVEL_TABLE: Array = (17, 16);
 const LEVEL_2_TABLE: Array = (19, 16);
 const OUT: Array = (23, 8);
 const SIFTED_TABLE: Array = (24, 16);
+const HEAD_STARTS: Array = (25, 4);
 const TAILS: [Array; 3] = [(7, 8), (6, 8), (8, 4)];
 
 /// Arrays that fill up: those that share a cursor, the cursor's first.
@@ -119,6 +120,7 @@ impl Arena {
             (LEVEL_TABLE, n_sets * m * m),
             (LEVEL_2_TABLE, level_2),
             (SIFTED_TABLE, n_sets * leaves * m),
+            (HEAD_STARTS, 2 * n_sets * shape.n_prefixes((shape.head - 1).min(4))),
             (OUT, n_blocks.into()),
         ];
         for (array, n) in fixed {

@@ -9,6 +9,8 @@ pub(crate) enum Stage {
     PlaceTails,
     WriteTails,
     Clear,
+    CountHeads,
+    PlaceHeads,
     WriteHeads,
     CountWords,
     PlaceWords,
@@ -21,11 +23,13 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::CountTails,
         Self::PlaceTails,
         Self::WriteTails,
         Self::Clear,
+        Self::CountHeads,
+        Self::PlaceHeads,
         Self::WriteHeads,
         Self::CountWords,
         Self::PlaceWords,
@@ -38,8 +42,10 @@ impl Stage {
     ];
 
     /// The kernels of each batch, in order.
-    pub(crate) const OF_BATCH: [Self; 10] = [
+    pub(crate) const OF_BATCH: [Self; 12] = [
         Self::Clear,
+        Self::CountHeads,
+        Self::PlaceHeads,
         Self::WriteHeads,
         Self::CountWords,
         Self::PlaceWords,
@@ -58,6 +64,8 @@ impl Stage {
             Self::PlaceTails => "place_tails",
             Self::WriteTails => "write_tails",
             Self::Clear => "clear",
+            Self::CountHeads => "count_heads",
+            Self::PlaceHeads => "place_heads",
             Self::WriteHeads => "write_heads",
             Self::CountWords => "count_words",
             Self::PlaceWords => "place_words",
