@@ -104,7 +104,14 @@ impl Arena {
 
     /// Adds a batch's arrays: what `n_sets` sets and `n_blocks` blocks need in any case, and the rest of `bytes` of memory
     /// in proportion to `needs`. `None` if not even the former has room.
-    pub(crate) fn with_batch(&self, board: Board, n_sets: usize, n_blocks: u32, needs: &Items, bytes: u64) -> Option<Self> {
+    pub(crate) fn with_batch(
+        &self,
+        board: Board,
+        n_sets: usize,
+        n_blocks: u32,
+        needs: &Items,
+        bytes: u64,
+    ) -> Option<Self> {
         let mut arena = self.clone();
         let shape = board.shape;
         let (n_sets, m) = (n_sets as u64, u64::from(shape.m));
@@ -152,7 +159,14 @@ impl Arena {
     pub(crate) fn params(&self, board: Board, n_sets: usize) -> Vec<u8> {
         let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes();
         let middle = board.middle.unwrap_or(99);
-        let first = [board.n.into(), middle.into(), n_sets as u64, u64::from(board.n % 2), board.n_buckets().into(), board.n_digits.into()];
+        let first = [
+            board.n.into(),
+            middle.into(),
+            n_sets as u64,
+            u64::from(board.n % 2),
+            board.n_buckets().into(),
+            board.n_digits.into(),
+        ];
         let mut bytes: Vec<u8> = first.into_iter().chain([0; 2 + N_ARRAYS + 2]).flat_map(word).collect();
         bytes.extend(self.capacity.iter().flat_map(|&n| word(n)));
         bytes.extend(self.at.iter().flat_map(|at| at.to_le_bytes()));

@@ -47,7 +47,12 @@ impl Card {
     ///
     /// # Errors
     /// If the card fails.
-    pub fn count(&mut self, part: &HalvesPart, numbers: Range<u64>, stop: &AtomicBool) -> Result<Option<Count>, CardError> {
+    pub fn count(
+        &mut self,
+        part: &HalvesPart,
+        numbers: Range<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Count>, CardError> {
         let n = part.n().get();
         if Shape::of(n) != Some(self.shape) {
             return Err(CardError::BoardSize);
@@ -113,13 +118,18 @@ impl Card {
         let n_tails = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?.n_tails();
         arena = Arena::of_tails(board, n_tails);
         find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails, Stage::WriteTails])?;
-        if std::env::var_os("QDEBUG").is_some() { eprintln!("{n_tails} tails, {} MiB", arena.bytes >> 20); }
         self.tails = Some((of, arena.clone()));
         Ok(arena)
     }
 
     /// Counts some sets at once; `None` if they had no room.
-    fn count_batch(&mut self, board: Board, tails: &Arena, part: &HalvesPart, sets: &[ColumnSet]) -> Result<Option<Count>, CardError> {
+    fn count_batch(
+        &mut self,
+        board: Board,
+        tails: &Arena,
+        part: &HalvesPart,
+        sets: &[ColumnSet],
+    ) -> Result<Option<Count>, CardError> {
         let memory = self.device.memory();
         let n_blocks = self.device.n_blocks();
         let Some(arena) = tails.with_batch(board, sets.len(), n_blocks, &self.needs, memory) else {
@@ -133,15 +143,14 @@ impl Card {
             self.device.start(stage)?;
         }
         let cursors = cursors(&mut *self.device)?;
-        if std::env::var_os("QDEBUG").is_some() { eprintln!("{} sets: {:?} {} of {:?}", sets.len(), cursors.items(), cursors.overflowed(), arena); }
         self.learn(board, tails, sets.len(), &cursors.items(), cursors.overflowed());
         if cursors.overflowed() {
             return Ok(None);
         }
         let mut out = vec![0; 8 * n_blocks as usize];
         self.device.read(arena.out_at(), &mut out)?;
-        let solutions = out.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
-        let solutions = solutions.fold(0u64, u64::wrapping_add);
+        let mut solutions = out.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        let solutions = solutions.try_fold(0u64, u64::checked_add).ok_or_else(too_much)?;
         let cube = (self.shape.m as usize).pow(3);
         let mut sums = [vec![0; 4 * cube * sets.len()], vec![0; 4 * cube * sets.len()]];
         for (bytes, at) in sums.iter_mut().zip(arena.sums_at()) {
@@ -179,7 +188,8 @@ impl Card {
                 .with_batch(board, n, self.device.n_blocks(), &self.needs, self.device.memory())
                 .is_some_and(|arena| arena.holds(&self.needs, 2 * n as u64))
         };
-        self.n_sets = (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
+        self.n_sets =
+            (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
     }
 }
 
@@ -201,7 +211,6 @@ fn first_needs(shape: Shape) -> Items {
         let need = (11..shape.m).fold(need, |need, _| 3 * need);
         (shape.m..11).fold(need, |need, _| need / 2) + 1_000
     })
-    .map(|need| need)
 }
 
 /// Returns the halves of the only set's numbers; the set itself if it has only one.
@@ -255,7 +264,11 @@ fn work_of(board: Board, part: &HalvesPart, set: &ColumnSet, upper: &[u64], lowe
     let of_number = |number: u64| -> u128 {
         let digits = usize::try_from(number).unwrap_or(0);
         match board.n_digits {
-            0 => all.clone().flat_map(|u| all.clone().map(move |a| (u, a))).map(|(u, a)| all.clone().map(|b| pairs(u, a, b)).sum::<u128>()).sum(),
+            0 => all
+                .clone()
+                .flat_map(|u| all.clone().map(move |a| (u, a)))
+                .map(|(u, a)| all.clone().map(|b| pairs(u, a, b)).sum::<u128>())
+                .sum(),
             1 => all.clone().map(|u| all.clone().map(|b| pairs(u, digits, b)).sum::<u128>()).sum(),
             2 => all.clone().map(|b| pairs(digits % m, digits / m, b)).sum(),
             _ => pairs(digits / m % m, digits / (m * m), digits % m),

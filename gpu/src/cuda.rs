@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys,
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
+    sys,
 };
 use cudarc::nvrtc::Ptx;
 
 use crate::device::{CardError, Device, Stage};
+use crate::devices::{CardId, CardInfo};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -54,26 +56,35 @@ fn is_here() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
-/// Returns the names of all cards; none without a driver.
-pub(crate) fn names() -> Vec<String> {
+/// Returns all cards; none without a driver.
+pub(crate) fn cards() -> Vec<CardInfo> {
     if !is_here() {
         return Vec::new();
     }
-    let n = CudaContext::device_count().ok().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let name = |number| CudaContext::new(number).and_then(|context| context.name());
-    (0..n).map(|number| name(number).unwrap_or_else(|error| error.to_string())).collect()
+    let n = CudaContext::device_count().ok().and_then(|n| u8::try_from(n).ok()).unwrap_or(0);
+    let info = |number: u8| {
+        let context = CudaContext::new(number.into()).ok();
+        let name = context.as_ref().and_then(|context| context.name().ok());
+        let memory = context.and_then(|context| context.total_mem().ok());
+        CardInfo {
+            id: CardId::Cuda(number),
+            name: name.unwrap_or_else(|| "unnamed".to_owned()),
+            memory: memory.unwrap_or(0) as u64,
+            driver: "CUDA".to_owned(),
+        }
+    };
+    (0..n).map(info).collect()
 }
 
 impl Cuda {
-    /// Opens a card by its number, for half boards of this shape.
-    pub(crate) fn open(number: usize, shape: Shape, bytes: u64) -> Result<Self, CardError> {
+    /// Opens a card by its number, for half boards of this shape, with one `share`th of its memory.
+    pub(crate) fn open(number: u8, shape: Shape, share: u64) -> Result<Self, CardError> {
         if !is_here() {
             return Err(CardError::Driver("CUDA's driver is not installed here".to_owned()));
         }
-        let context = CudaContext::new(number).map_err(failed("opening the card"))?;
+        let context = CudaContext::new(number.into()).map_err(failed("opening the card"))?;
         let ptx = PTX.get(shape.m as usize - 6).ok_or(CardError::BoardSize)?;
-        let ptx = std::env::var("QPTX").map_or_else(|_| Ptx::from_src(*ptx), |file| Ptx::from_file(file));
-        let module = context.load_module(ptx).map_err(failed("loading the kernels"))?;
+        let module = context.load_module(Ptx::from_src(*ptx)).map_err(failed("loading the kernels"))?;
         let mut kernels = Vec::new();
         for stage in Stage::ALL {
             if stage == Stage::Level2 && shape.leaf == 2 {
@@ -81,12 +92,12 @@ impl Cuda {
             }
             kernels.push((stage, module.load_function(stage.name()).map_err(failed(stage.name()))?));
         }
-        let shared_bytes = std::env::var("QSHARED").map_or(shape.shared_bytes(WARPS), |s| s.parse().unwrap_or(0));
+        let shared_bytes = shape.shared_bytes(WARPS);
         let (_, join) = &kernels[kernels.len() - 1];
         let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         join.set_attribute(most, shared_bytes.cast_signed()).map_err(failed("reserving shared memory"))?;
-        let share = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-        join.set_attribute(share, 100).map_err(failed("reserving shared memory"))?;
+        let carveout = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+        join.set_attribute(carveout, 100).map_err(failed("reserving shared memory"))?;
         let n_joining = join
             .occupancy_max_active_blocks_per_multiprocessor(32 * WARPS, shared_bytes as usize, None)
             .map_err(failed("asking for the occupancy"))?
@@ -94,12 +105,21 @@ impl Cuda {
         let processors = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let n_processors = context.attribute(processors).map_err(failed("asking for the card's size"))?;
         let stream = context.new_stream().map_err(failed("making a stream"))?;
-        let len = usize::try_from(bytes).map_err(|_| CardError::TooLittleMemory(0))?;
+        let (free, total) = context.mem_get_info().map_err(failed("asking for the memory"))?;
+        let len = free.min(total / usize::try_from(share).unwrap_or(1).max(1)) / 8 * 7;
         // SAFETY: the kernels read only what was written before.
         let arena = unsafe { stream.alloc(len) }.map_err(failed("reserving memory"))?;
         let n_processors = n_processors.unsigned_abs();
-        if std::env::var_os("QDEBUG").is_some() { eprintln!("{n_processors} processors, {n_joining} blocks, {shared_bytes} bytes shared, {:?} registers", join.num_regs()); }
-        Ok(Self { stream, kernels, arena, shared_bytes, n_processors, n_joining, events: Vec::new(), seconds: Stage::ALL.map(|stage| (stage, 0.0)).to_vec() })
+        Ok(Self {
+            stream,
+            kernels,
+            arena,
+            shared_bytes,
+            n_processors,
+            n_joining,
+            events: Vec::new(),
+            seconds: Stage::ALL.map(|stage| (stage, 0.0)).to_vec(),
+        })
     }
 }
 
@@ -128,7 +148,11 @@ impl Device for Cuda {
                 shared_mem_bytes: self.shared_bytes,
             }
         } else {
-            LaunchConfig { grid_dim: (self.n_processors * BLOCKS, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 }
+            LaunchConfig {
+                grid_dim: (self.n_processors * BLOCKS, 1, 1),
+                block_dim: (THREADS, 1, 1),
+                shared_mem_bytes: 0,
+            }
         };
         let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
         let before = self.stream.record_event(timed).map_err(failed("taking the time"))?;

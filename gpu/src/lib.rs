@@ -1,47 +1,30 @@
 //! The halves method on graphics cards: lists, filters and joins of half boards, exact to the last unit of work.
 //!
+//! docs/GPU.md explains the stages, and what was measured. The kernels have one source for CUDA C and OpenCL C
+//! (`kernels`); `.ci/ptx` compiles them for NVIDIA's cards, and drivers of OpenCL compile them when a card is opened. The
+//! libraries of both drivers are loaded when they are asked for.
+//!
 //! Besides `queens-solver` and `queens-platform` the only crate of the project that may hold `unsafe` code.
 
 mod arena;
 mod card;
 mod cuda;
 mod device;
+mod devices;
 mod opencl;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 pub use card::Card;
 pub use device::CardError;
-use shape::Shape;
+pub use devices::{CardId, CardInfo, InvalidCardId, cards};
 
 /// The kernels, in the language that CUDA C and OpenCL C share.
-const SOURCE: &str = include_str!("../kernels/halves.cl");
-
-/// Returns the names of all OpenCL devices.
-#[must_use]
-pub fn opencl_devices() -> Vec<String> {
-    opencl::names()
-}
-
-/// Opens an OpenCL device for boards of size `n`, with `bytes` of its memory.
-///
-/// # Errors
-/// If there is no such device, or cards do not count such boards.
-pub fn open_opencl(number: usize, n: u8, bytes: u64) -> Result<Card, CardError> {
-    let shape = Shape::of(n).ok_or(CardError::BoardSize)?;
-    Ok(Card::new(Box::new(opencl::OpenCl::open(number, shape, bytes)?), shape))
-}
-
-/// Returns the names of NVIDIA's cards.
-#[must_use]
-pub fn cuda_devices() -> Vec<String> {
-    cuda::names()
-}
-
-/// Opens one of NVIDIA's cards for boards of size `n`, with `bytes` of its memory.
-///
-/// # Errors
-/// If there is no such card, or cards do not count such boards.
-pub fn open_cuda(number: usize, n: u8, bytes: u64) -> Result<Card, CardError> {
-    let shape = Shape::of(n).ok_or(CardError::BoardSize)?;
-    Ok(Card::new(Box::new(cuda::Cuda::open(number, shape, bytes)?), shape))
-}
+const SOURCE: &str = concat!(
+    include_str!("../kernels/language.cl"),
+    include_str!("../kernels/half_boards.cl"),
+    include_str!("../kernels/words.cl"),
+    include_str!("../kernels/filters.cl"),
+    include_str!("../kernels/join.cl"),
+);

@@ -12,6 +12,7 @@ use opencl3::types::CL_BLOCKING;
 
 use crate::SOURCE;
 use crate::device::{CardError, Device, Stage};
+use crate::devices::{CardId, CardInfo};
 use crate::shape::Shape;
 
 /// A device, its queue and the kernels.
@@ -29,19 +30,29 @@ fn failed(action: &str) -> impl Fn(opencl3::error_codes::ClError) -> CardError {
     move |error| CardError::Driver(format!("{action}: {error}"))
 }
 
-/// Returns the names of all devices; none if there is no OpenCL here.
-pub(crate) fn names() -> Vec<String> {
-    // The library reports its absence by an error, or by a panic if a function is missing in it.
+/// Returns all devices; none if there is no OpenCL here.
+pub(crate) fn cards() -> Vec<CardInfo> {
     let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
-    ids.into_iter().map(|id| ClDevice::new(id).name().unwrap_or_else(|_| "unnamed".to_owned())).collect()
+    let info = |(number, id)| {
+        let device = ClDevice::new(id);
+        let name = device.name().unwrap_or_else(|_| "unnamed".to_owned());
+        let driver = device.version().unwrap_or_else(|_| "OpenCL".to_owned());
+        CardInfo { id: CardId::OpenCl(number), name, memory: device.global_mem_size().unwrap_or(0), driver }
+    };
+    (0..).zip(ids).map(info).collect()
 }
 
 impl OpenCl {
-    /// Opens a device by its number, for half boards of this shape.
-    pub(crate) fn open(number: usize, shape: Shape, bytes: u64) -> Result<Self, CardError> {
+    /// Opens a device by its number, for half boards of this shape, with one `share`th of its memory.
+    pub(crate) fn open(number: u8, shape: Shape, share: u64) -> Result<Self, CardError> {
         let ids = get_all_devices(CL_DEVICE_TYPE_ALL).map_err(failed("looking for devices"))?;
-        let id = *ids.get(number).ok_or_else(|| CardError::Driver(format!("there is no OpenCL device {number}")))?;
+        let id = *ids
+            .get(usize::from(number))
+            .ok_or_else(|| CardError::Driver(format!("there is no OpenCL device {number}")))?;
         let device = ClDevice::new(id);
+        // A driver bounds one allocation.
+        let memory = device.global_mem_size().map_err(failed("asking for the memory"))? / share.max(1);
+        let bytes = memory.min(device.max_mem_alloc_size().map_err(failed("asking for the memory"))?) / 8 * 7;
         let context = Context::from_device(&device).map_err(failed("opening the device"))?;
         let options = format!("-DWARPS=1 -DM={} -DHEAD={} -DLEAF={}", shape.m, shape.head, shape.leaf);
         let program = Program::create_and_build_from_source(&context, SOURCE, &options)
@@ -77,7 +88,8 @@ impl Device for OpenCl {
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), CardError> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         // SAFETY: the call blocks, so the bytes live long enough.
-        let written = unsafe { self.queue.enqueue_write_buffer(&mut self.arena, CL_BLOCKING, at, bytes, &[]) };
+        let written =
+            unsafe { self.queue.enqueue_write_buffer(&mut self.arena, CL_BLOCKING, at, bytes, &[]) };
         written.map(drop).map_err(failed("writing to the device"))
     }
 

@@ -1,0 +1,117 @@
+//! The cards of a machine: their names, and which of them a user chooses.
+
+use std::fmt;
+use std::str::FromStr;
+
+use queens_solver::BoardSize;
+use thiserror::Error;
+
+use crate::card::Card;
+use crate::cuda::{self, Cuda};
+use crate::device::{CardError, Device};
+use crate::opencl::{self, OpenCl};
+use crate::shape::Shape;
+
+/// A card, by its driver and its number there. It is written as `cuda:0` or `opencl:1`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CardId {
+    /// One of NVIDIA's cards, by CUDA.
+    Cuda(u8),
+    /// A device of OpenCL, processors included.
+    OpenCl(u8),
+}
+
+/// A card as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardInfo {
+    /// How users choose it.
+    pub id: CardId,
+    /// Its name.
+    pub name: String,
+    /// Its memory, in bytes.
+    pub memory: u64,
+    /// Its driver, with a version where that is known.
+    pub driver: String,
+}
+
+/// A text that names no card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected a card, such as cuda:0 or opencl:0; `queens gpus` lists them")]
+pub struct InvalidCardId;
+
+impl FromStr for CardId {
+    type Err = InvalidCardId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCardId> {
+        let (driver, number) = text.split_once(':').ok_or(InvalidCardId)?;
+        let number = number.parse().map_err(|_| InvalidCardId)?;
+        match driver {
+            "cuda" => Ok(Self::Cuda(number)),
+            "opencl" => Ok(Self::OpenCl(number)),
+            _ => Err(InvalidCardId),
+        }
+    }
+}
+
+impl fmt::Display for CardId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cuda(number) => write!(f, "cuda:{number}"),
+            Self::OpenCl(number) => write!(f, "opencl:{number}"),
+        }
+    }
+}
+
+impl CardId {
+    /// Returns the name of the driver, which is that of the kernel in reports and contributions.
+    #[must_use]
+    pub const fn driver(self) -> &'static str {
+        match self {
+            Self::Cuda(_) => "cuda",
+            Self::OpenCl(_) => "opencl",
+        }
+    }
+
+    /// Returns whether cards count boards of size `n`: 12 to 29.
+    #[must_use]
+    pub fn counts(n: BoardSize) -> bool {
+        Shape::of(n.get()).is_some()
+    }
+
+    /// Opens the card for boards of size `n`, with a share of its memory, one `share`th. Compiling the kernels for the
+    /// card takes up to some seconds, once for a driver that keeps them.
+    ///
+    /// # Errors
+    /// If there is no such card, the driver refuses it, or cards do not count such boards.
+    pub fn open(self, n: BoardSize, share: u64) -> Result<Card, CardError> {
+        let shape = Shape::of(n.get()).ok_or(CardError::BoardSize)?;
+        let device: Box<dyn Device> = match self {
+            Self::Cuda(number) => Box::new(Cuda::open(number, shape, share)?),
+            Self::OpenCl(number) => Box::new(OpenCl::open(number, shape, share)?),
+        };
+        Ok(Card::new(device, shape))
+    }
+}
+
+/// Returns all cards of this machine: first NVIDIA's, then the devices of OpenCL. Without their drivers, none.
+#[must_use]
+pub fn cards() -> Vec<CardInfo> {
+    let mut cards = cuda::cards();
+    cards.extend(opencl::cards());
+    cards
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_are_named_by_driver_and_number() {
+        for text in ["cuda:0", "opencl:12"] {
+            assert_eq!(text.parse::<CardId>().map(|id| id.to_string()).as_deref(), Ok(text));
+        }
+        for text in ["cuda", "cuda:", "cuda:-1", "cuda:256", "metal:0", ""] {
+            assert_eq!(text.parse::<CardId>(), Err(InvalidCardId), "{text}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Counts on a device of OpenCL, here usually the processor by PoCL, beside the CPU's join.
+//!
+//! They pass without testing anything if the machine has no OpenCL; `.ci/run` installs PoCL.
+
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use queens_solver::{
+    BoardSize, Count, HalvesPart, Kernel, Method, Part, SplitMix, Symmetry, parts_in_counting_order,
+};
+
+use crate::{Card, CardError, CardId, CardInfo, cards};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// A card that no other test uses at the same time: PoCL crashes if several threads call it at once.
+struct Locked(Card, #[expect(dead_code, reason = "held as long as the card")] MutexGuard<'static, ()>);
+
+impl Deref for Locked {
+    type Target = Card;
+
+    fn deref(&self) -> &Card {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Card {
+        &mut self.0
+    }
+}
+
+/// Returns a card of OpenCL for a board; `None` if there is none here.
+fn card(n: u8) -> Option<Locked> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_opencl = |card: &&CardInfo| matches!(card.id, CardId::OpenCl(_));
+    let Some(here) = cards().iter().find(is_opencl).map(|card| card.id) else {
+        assert!(std::env::var_os("QUEENS_NEEDS_OPENCL").is_none(), "no OpenCL here");
+        return None;
+    };
+    Some(Locked(here.open(size(n), 8).expect("opens"), one))
+}
+
+fn size(n: u8) -> BoardSize {
+    BoardSize::new(n).expect("a board size")
+}
+
+fn halves(n: u8) -> Vec<(Part, HalvesPart)> {
+    let parts = parts_in_counting_order(size(n), Method::Halves).into_iter();
+    parts
+        .filter_map(|part| if let Part::Halves(halves) = part { Some((part, halves)) } else { None })
+        .collect()
+}
+
+fn on_card(card: &mut Card, part: &HalvesPart, numbers: Range<u64>) -> Count {
+    card.count(part, numbers, &NEVER).expect("counts").expect("nobody stops it")
+}
+
+fn on_cpu(part: &Part, numbers: Range<u64>) -> Count {
+    part.subproblems(Symmetry::IDENTITY).count(numbers, Kernel::best(), &NEVER).expect("nobody stops it")
+}
+
+/// Counts a whole board, each part beside the CPU.
+#[track_caller]
+fn check_board(n: u8, solutions: u128) {
+    let Some(mut card) = card(n) else { return };
+    let mut sum = 0;
+    for (part, halves) in halves(n) {
+        let all = 0..part.subproblems(Symmetry::IDENTITY).n_subproblems();
+        let count = on_card(&mut card, &halves, all.clone());
+        assert_eq!(count, on_cpu(&part, all), "{part:?}");
+        sum += u128::from(halves.weight()) * u128::from(count.solutions);
+    }
+    assert_eq!(sum, solutions);
+}
+
+/// Counts random spans beside the CPU.
+#[track_caller]
+fn check_spans(n: u8, lengths: &[u64]) {
+    let Some(mut card) = card(n) else { return };
+    let (parts, mut random) = (halves(n), SplitMix::new(n.into()));
+    for &length in lengths {
+        let (part, halves) = &parts[random.below(parts.len())];
+        let n_subproblems = part.subproblems(Symmetry::IDENTITY).n_subproblems();
+        let from = random.next() % n_subproblems;
+        let span = from..from + length;
+        assert_eq!(on_card(&mut card, halves, span.clone()), on_cpu(part, span.clone()), "{part:?} {span:?}");
+    }
+}
+
+#[test]
+fn whole_boards_are_counted_as_by_the_cpu() {
+    check_board(12, 14_200);
+    check_board(13, 73_712);
+}
+
+#[test]
+fn random_spans_are_counted_as_by_the_cpu() {
+    check_spans(14, &[1, 3, 7]);
+    check_spans(15, &[1, 3, 7]);
+    check_spans(18, &[1, 9]);
+    check_spans(19, &[1, 9]);
+    check_spans(20, &[2]);
+    check_spans(21, &[3]);
+}
+
+/// Numbers fix one queen from 23 on, two from 25 on, three from 27 on.
+#[test]
+fn spans_that_fix_queens_are_counted_as_by_the_cpu() {
+    check_spans(23, &[1, 5]);
+}
+
+#[test]
+fn spans_without_subproblems_hold_nothing() {
+    let Some(mut card) = card(14) else { return };
+    let parts = halves(14);
+    let end = parts[0].0.subproblems(Symmetry::IDENTITY).n_subproblems();
+    for span in [0..0, 5..5, end..end + 7, u64::MAX..u64::MAX] {
+        assert_eq!(on_card(&mut card, &parts[0].1, span.clone()), Count::default(), "{span:?}");
+    }
+    // Past the end.
+    assert_eq!(on_card(&mut card, &parts[0].1, end - 2..u64::MAX), on_cpu(&parts[0].0, end - 2..u64::MAX));
+}
+
+#[test]
+fn a_stopped_count_counts_nothing_and_the_next_is_right() {
+    let Some(mut card) = card(14) else { return };
+    let parts = halves(14);
+    assert_eq!(card.count(&parts[0].1, 0..9, &AtomicBool::new(true)), Ok(None));
+    assert_eq!(on_card(&mut card, &parts[0].1, 0..9), on_cpu(&parts[0].0, 0..9));
+}
+
+#[test]
+fn boards_of_other_sizes_are_refused() {
+    for n in [0, 11, 30, 32] {
+        assert!(!CardId::counts(size(n)));
+        assert_eq!(CardId::Cuda(0).open(size(n), 1).err(), Some(CardError::BoardSize), "{n}");
+    }
+    let Some(mut card) = card(14) else { return };
+    let (_, other) = halves(12)[0];
+    assert_eq!(card.count(&other, 0..1, &NEVER), Err(CardError::BoardSize));
+}
