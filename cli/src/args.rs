@@ -15,6 +15,7 @@ use crate::commands::count::CountArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::estimate::EstimateArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::gpus::GpusArgs;
 use crate::commands::jobs::JobsArgs;
 use crate::commands::list::ListArgs;
 use crate::commands::merge::MergeArgs;
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 
 /// The commands in groups, in the order of the help.
 const GROUPS: [Group; 6] = [
-    ("Count", &["count", "estimate", "bench", "table"]),
+    ("Count", &["count", "estimate", "bench", "gpus", "table"]),
     ("Boards", &["solve", "list", "render", "animate"]),
     ("Jobs", &["submit", "jobs", "status", "watch", "contributions", "cancel"]),
     ("Operators", &["top", "workers", "pause", "resume", "priority", "verify-more", "verdicts", "audit"]),
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Estimate(EstimateArgs),
 
     Bench(BenchArgs),
+
+    Gpus(GpusArgs),
 
     Table(TableArgs),
 

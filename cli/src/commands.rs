@@ -11,6 +11,7 @@ pub(crate) mod count;
 pub(crate) mod doctor;
 pub(crate) mod estimate;
 pub(crate) mod export;
+pub(crate) mod gpus;
 pub(crate) mod jobs;
 pub(crate) mod list;
 pub(crate) mod merge;

@@ -1,6 +1,7 @@
 //! Arguments that several commands share.
 
 use clap::Args;
+use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
 use queens_proto::client::{Operator, Routes, endpoint};
 use queens_runtime::{CONNECTION, CredentialsArgs};
@@ -27,6 +28,21 @@ pub(crate) struct KernelArgs {
 impl KernelArgs {
     pub(crate) fn kernel(&self) -> Kernel {
         self.kernel.kernel()
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GpuArgs {
+    /// Count on graphics cards instead of the processor, by halves and for n = 12 to 29: 'all', or names such as
+    /// cuda:0,cuda:1, which 'queens gpus' lists [default: none]
+    #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
+    pub(crate) gpu: Option<ChosenCards>,
+}
+
+impl GpuArgs {
+    /// Returns the cards that count; none if the processor does.
+    pub(crate) fn cards(&self) -> &[CardId] {
+        self.gpu.as_ref().map_or(&[], |cards| &cards.0)
     }
 }
 

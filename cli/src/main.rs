@@ -52,6 +52,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::List(args) => commands::list::run(&args),
             Command::Render(args) => commands::render::run(&args),
             Command::Animate(args) => commands::animate::run(&args).await,
+            Command::Gpus(args) => commands::gpus::run(&args),
             Command::Table(args) => commands::table::run(&args),
             Command::Submit(args) => commands::submit::run(&args).await,
             Command::Jobs(args) => commands::jobs::run(&args).await,

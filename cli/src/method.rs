@@ -67,6 +67,12 @@ impl FromStr for MethodChoice {
     }
 }
 
+impl From<Method> for MethodChoice {
+    fn from(method: Method) -> Self {
+        Self(Some(method))
+    }
+}
+
 impl MethodChoice {
     /// Returns the method chosen by name.
     pub(crate) fn named(self) -> Option<Method> {

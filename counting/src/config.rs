@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use queens_gpu::CardId;
 use queens_model::Name;
 use queens_solver::Kernel;
 
@@ -13,10 +14,19 @@ pub struct Config {
     pub name: Name,
     /// The kernel that counts.
     pub kernel: Kernel,
-    /// Number of counting threads.
+    /// Number of counting threads, unless cards count.
     pub n_threads: NonZeroUsize,
+    /// Cards that count instead of the processor's threads. The kernel counts what cards can't.
+    pub cards: Vec<CardId>,
     /// The share of its time that each thread counts.
     pub duty: Duty,
+}
+
+impl Config {
+    /// Returns the name of what counts: the kernel's, or that of the cards' driver.
+    pub(crate) fn counter_name(&self) -> &'static str {
+        self.cards.first().map_or(self.kernel.name(), |card| card.driver())
+    }
 }
 
 /// The share of its time that a thread counts, in percent, 1 to 100. It pauses for the rest.

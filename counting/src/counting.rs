@@ -6,22 +6,24 @@ use std::thread;
 use std::time::Instant;
 
 use queens_model::LeasedSpan;
-use queens_solver::{Kernel, Subproblems};
+use queens_solver::{Part, Subproblems};
 use queens_worker_session::LeaseToCount;
 use tracing::{debug_span, error};
 
 use crate::config::Duty;
+use crate::counter::Counter;
 use crate::metrics::ChunkCounters;
 use crate::shared_queue::SharedQueue;
 
 /// Counts leases until the queue is closed.
-pub(crate) fn run(queue: &SharedQueue, kernel: Kernel, duty: Duty, counters: &ChunkCounters) {
+pub(crate) fn run(queue: &SharedQueue, mut counter: Counter, duty: Duty, counters: &ChunkCounters) {
     while let Some(lease) = queue.next_lease() {
         let _span =
             debug_span!("count", job = %lease.job, lease = %lease.id, n = %lease.n, method = %lease.method)
                 .entered();
         // A panic may leave a lease inconsistent, and that lease is dropped.
-        let counted = catch_unwind(AssertUnwindSafe(|| count_lease(queue, kernel, duty, counters, &lease)));
+        let counted =
+            catch_unwind(AssertUnwindSafe(|| count_lease(queue, &mut counter, duty, counters, &lease)));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
             queue.fail(lease.id, reason);
@@ -39,35 +41,36 @@ fn message(panic: &(dyn Any + Send)) -> String {
 /// Counts a lease chunk by chunk, until it ends or is cancelled. The error says why the current chunk can't be counted.
 fn count_lease(
     queue: &SharedQueue,
-    kernel: Kernel,
+    counter: &mut Counter,
     duty: Duty,
     counters: &ChunkCounters,
     lease: &LeaseToCount,
 ) -> Result<(), String> {
     let parts = queue.parts(lease.n, lease.method);
     // The last chunk, and the subproblems that it left at its end.
-    let mut at: Option<(LeasedSpan, Subproblems)> = None;
+    let mut at: Option<(LeasedSpan, Part, Subproblems)> = None;
     while let Some(chunk) = queue.begin(lease.id) {
         let LeasedSpan { span, image } = chunk;
-        let goes_on = at.take().filter(|(last, _)| last.span.part() == span.part() && last.image == image);
-        let mut subproblems = match goes_on {
-            Some((_, subproblems)) => subproblems,
+        let goes_on = at.take().filter(|(last, ..)| last.span.part() == span.part() && last.image == image);
+        let (part, mut subproblems) = match goes_on {
+            Some((_, part, subproblems)) => (part, subproblems),
             None => {
                 let part = usize::try_from(span.part()).ok().and_then(|number| parts.get(number));
                 let part = part.ok_or_else(|| {
                     format!("n = {} has no part {} by {} here", lease.n, span.part(), lease.method)
                 })?;
-                part.subproblems(image)
+                (*part, part.subproblems(image))
             }
         };
         let began = Instant::now();
-        let Some(count) = subproblems.count(span.from()..span.to(), kernel, &lease.stop) else { break };
+        let numbers = span.from()..span.to();
+        let Some(count) = counter.count(&part, &mut subproblems, numbers, &lease.stop) else { break };
         let counted = began.elapsed();
         let pause = duty.pause_after(counted);
         // The coordinator sizes leases by elapsed time, which includes the pause.
         queue.finish(lease.id, count, counted + pause);
         counters.counted(lease.method, count, counted + pause);
-        at = Some((chunk, subproblems));
+        at = Some((chunk, part, subproblems));
         if !pause.is_zero() {
             thread::sleep(pause);
         }
@@ -82,7 +85,7 @@ mod tests {
     use queens_model::{
         Failure, HalvesSkill, JobIdentity, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
     };
-    use queens_solver::{BoardSize, Method, Span, Symmetry};
+    use queens_solver::{BoardSize, Kernel, Method, Span, Symmetry};
     use queens_worker_session::{Identity, WorkerSession};
 
     use super::*;
@@ -141,7 +144,8 @@ mod tests {
         let queue = SharedQueue::default();
         let mut session = session(&queue, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
         thread::scope(|scope| {
-            let thread = scope.spawn(|| run(&queue, Kernel::Portable, Duty::FULL, &ChunkCounters::new()));
+            let thread = scope
+                .spawn(|| run(&queue, Counter::kernel(Kernel::Portable), Duty::FULL, &ChunkCounters::new()));
             let (mut report, mut failures) = (Report::default(), Vec::new());
             while report.finished.len() < 2 {
                 let more = said(&mut session, &queue);

@@ -4,6 +4,7 @@
 //! nothing of sessions. The session sends and receives, and counts nothing. The lease queue connects them.
 
 mod config;
+mod counter;
 mod counting;
 mod machine;
 mod metrics;

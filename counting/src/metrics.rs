@@ -67,14 +67,19 @@ struct Build {
 }
 
 impl Metrics {
-    pub(crate) fn new(config: &Config, counters: &ChunkCounters, queue: Arc<SharedQueue>) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        n_threads: usize,
+        counters: &ChunkCounters,
+        queue: Arc<SharedQueue>,
+    ) -> Self {
         let mut registry = Registry::with_prefix("queens_worker");
         let ChunkCounters { work: nodes, solutions, chunk } = counters.clone();
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         let build = Build {
             version: queens_runtime::VERSION,
             decomposition: DECOMPOSITION_VERSION,
-            kernel: config.kernel.name(),
+            kernel: config.counter_name(),
         };
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program and its kernel", info);
@@ -83,7 +88,7 @@ impl Metrics {
         registry.register("solutions", "Solutions counted, without the weights of their parts", solutions);
         registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
         let connected = Arc::new(AtomicBool::new(false));
-        let n_threads = config.n_threads.get() as f64;
+        let n_threads = n_threads as f64;
         registry.register_collector(Box::new(Gauges { queue, n_threads, connected: connected.clone() }));
         Self { registry, connected }
     }

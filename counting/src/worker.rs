@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::config::Config;
+use crate::counter::{self, Counter};
 use crate::counting;
 use crate::machine;
 use crate::metrics::{ChunkCounters, Metrics};
@@ -38,21 +39,29 @@ impl Worker {
     pub fn start(config: Config) -> io::Result<Self> {
         let queue = Arc::new(SharedQueue::default());
         let counters = ChunkCounters::new();
-        let metrics = Arc::new(Metrics::new(&config, &counters, queue.clone()));
-        let mut threads = Vec::with_capacity(config.n_threads.get());
-        for i in 0..config.n_threads.get() {
-            let (queue, counters) = (queue.clone(), counters.clone());
-            let (kernel, duty) = (config.kernel, config.duty);
-            let count = move || counting::run(&queue, kernel, duty, &counters);
+        let kernel = config.kernel;
+        let of_card =
+            |card| (0..counter::n_threads(card)).map(move |_| Counter::card(card, kernel, any_number().0));
+        let mut all: Vec<Counter> = config.cards.iter().copied().flat_map(of_card).collect();
+        if all.is_empty() {
+            all.extend((0..config.n_threads.get()).map(|_| Counter::kernel(kernel)));
+        }
+        let metrics = Arc::new(Metrics::new(&config, all.len(), &counters, queue.clone()));
+        let mut threads = Vec::with_capacity(all.len());
+        for (i, counter) in all.into_iter().enumerate() {
+            let (queue, counters, duty) = (queue.clone(), counters.clone(), config.duty);
+            let count = move || counting::run(&queue, counter, duty, &counters);
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
-        let speed = |method: Method| method.typical_speed(config.kernel).into();
+        // A guess until it is measured. The first leases of a card are small, and grow with its measured speed.
+        let speed = |method: Method| method.typical_speed(kernel).into();
+        let counter_name = Name::of_any(config.counter_name());
         let identity = Identity {
             worker: any_number(),
             name: config.name,
             build: Name::of_any(VERSION),
-            kernel: Name::of_any(config.kernel.name()),
-            n_threads: u32::try_from(config.n_threads.get()).unwrap_or(u32::MAX),
+            kernel: counter_name,
+            n_threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
             speed: speed(Method::Search),
             halves: HalvesSkill {
                 decomposition: Method::Halves.decomposition(),

@@ -71,6 +71,7 @@ pub(crate) fn cards() -> Vec<CardInfo> {
             name: name.unwrap_or_else(|| "unnamed".to_owned()),
             memory: memory.unwrap_or(0) as u64,
             driver: "CUDA".to_owned(),
+            in_all: true,
         }
     };
     (0..n).map(info).collect()

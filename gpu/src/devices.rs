@@ -32,6 +32,56 @@ pub struct CardInfo {
     pub memory: u64,
     /// Its driver, with a version where that is known.
     pub driver: String,
+    /// Whether it is one of `all`: a graphics card that has no other entry.
+    pub in_all: bool,
+}
+
+/// A user's choice of cards: `all`, `none`, or names such as `cuda:0,cuda:1`. The cards are here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChosenCards(pub Vec<CardId>);
+
+/// Why cards can't be chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum InvalidCards {
+    /// The text names no card.
+    #[error(transparent)]
+    Name(#[from] InvalidCardId),
+    /// No such card is here.
+    #[error("there is no card {0} here; `queens gpus` lists those that are")]
+    Absent(CardId),
+    /// A card is named twice.
+    #[error("{0} is named twice")]
+    Twice(CardId),
+    /// No card is here.
+    #[error("no graphics card is here, or its driver is missing; `queens gpus` says more")]
+    None,
+}
+
+impl FromStr for ChosenCards {
+    type Err = InvalidCards;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCards> {
+        if text == "none" {
+            return Ok(Self::default());
+        }
+        let here = cards();
+        if text == "all" {
+            let all: Vec<CardId> = here.iter().filter(|card| card.in_all).map(|card| card.id).collect();
+            return if all.is_empty() { Err(InvalidCards::None) } else { Ok(Self(all)) };
+        }
+        let mut chosen = Vec::new();
+        for name in text.split(',') {
+            let id = name.parse()?;
+            if chosen.contains(&id) {
+                return Err(InvalidCards::Twice(id));
+            }
+            if here.iter().all(|card| card.id != id) {
+                return Err(InvalidCards::Absent(id));
+            }
+            chosen.push(id);
+        }
+        Ok(Self(chosen))
+    }
 }
 
 /// A text that names no card.
@@ -110,8 +160,11 @@ mod tests {
         for text in ["cuda:0", "opencl:12"] {
             assert_eq!(text.parse::<CardId>().map(|id| id.to_string()).as_deref(), Ok(text));
         }
+        assert_eq!("none".parse(), Ok(ChosenCards::default()));
+        assert_eq!("cuda:200".parse::<ChosenCards>(), Err(InvalidCards::Absent(CardId::Cuda(200))));
         for text in ["cuda", "cuda:", "cuda:-1", "cuda:256", "metal:0", ""] {
             assert_eq!(text.parse::<CardId>(), Err(InvalidCardId), "{text}");
+            assert_eq!(text.parse::<ChosenCards>(), Err(InvalidCards::Name(InvalidCardId)), "{text}");
         }
     }
 }

@@ -18,7 +18,7 @@ mod tests;
 
 pub use card::Card;
 pub use device::CardError;
-pub use devices::{CardId, CardInfo, InvalidCardId, cards};
+pub use devices::{CardId, CardInfo, ChosenCards, InvalidCardId, InvalidCards, cards};
 
 /// The kernels, in the language that CUDA C and OpenCL C share.
 const SOURCE: &str = concat!(

@@ -4,7 +4,7 @@ use std::ptr;
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
-use opencl3::device::{CL_DEVICE_TYPE_ALL, Device as ClDevice, get_all_devices};
+use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device as ClDevice, get_all_devices};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
@@ -37,7 +37,11 @@ pub(crate) fn cards() -> Vec<CardInfo> {
         let device = ClDevice::new(id);
         let name = device.name().unwrap_or_else(|_| "unnamed".to_owned());
         let driver = device.version().unwrap_or_else(|_| "OpenCL".to_owned());
-        CardInfo { id: CardId::OpenCl(number), name, memory: device.global_mem_size().unwrap_or(0), driver }
+        // CUDA's driver has the same cards.
+        let is_nvidia = device.vendor().is_ok_and(|vendor| vendor.contains("NVIDIA"));
+        let is_gpu = device.dev_type().is_ok_and(|kind| kind & CL_DEVICE_TYPE_GPU != 0);
+        let memory = device.global_mem_size().unwrap_or(0);
+        CardInfo { id: CardId::OpenCl(number), name, memory, driver, in_all: is_gpu && !is_nvidia }
     };
     (0..).zip(ids).map(info).collect()
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use clap::Parser;
 use queens_counting::Duty;
+use queens_gpu::ChosenCards;
 use queens_model::{ListenAddress, Name};
 use queens_platform::host_name;
 use queens_proto::client::endpoint;
@@ -39,6 +40,11 @@ pub(crate) struct Args {
     /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, v128, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
+
+    /// Count by halves on graphics cards instead of the processor's threads, which then only count what cards can't: 'all',
+    /// or names such as cuda:0,cuda:1, which 'queens gpus' lists [default: none]
+    #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
+    pub(crate) gpu: Option<ChosenCards>,
 
     /// Percent of its time that each thread counts; it pauses for the rest
     #[arg(long, env = "QUEENS_CPU", value_name = "PERCENT", default_value = "100", value_parser = duty)]

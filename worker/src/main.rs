@@ -58,8 +58,9 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     let kernel = args.kernel.kernel();
     let coordinators: Vec<String> = args.coordinator.iter().map(|one| one.uri().to_string()).collect();
     info!(%name, %kernel, threads = args.threads, coordinator = coordinators.join(","), "starting");
-    let mut worker = Worker::start(Config { name, kernel, n_threads: args.threads, duty: args.cpu })
-        .context("failed to start counting threads")?;
+    let cards = args.gpu.unwrap_or_default().0;
+    let config = Config { name, kernel, n_threads: args.threads, cards, duty: args.cpu };
+    let mut worker = Worker::start(config).context("failed to start counting threads")?;
     if let Some(listener) = listener {
         info!(address = %listener.local_addr()?, "serving metrics");
         // It serves until the process ends, so that a leaving worker still answers.

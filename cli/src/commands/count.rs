@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
 use queens_boards::Given;
+use queens_gpu::CardId;
 use queens_proto::client::{Routes, endpoint};
 use queens_runtime::{
     CONNECTION, CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads,
 };
-use queens_solver::{Kernel, Method};
+use queens_solver::{BoardSize, Kernel, Method};
 use queens_store::sqlite::DATABASE;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -22,8 +23,8 @@ use crate::counting::completions::{Completions, count_completions};
 use crate::counting::counted::Symmetric;
 use crate::counting::local::LocalCount;
 use crate::flags::WrongUsage;
-use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
-use crate::method::MethodArgs;
+use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
+use crate::method::{MethodArgs, MethodChoice};
 use crate::present::answer::CountAnswer;
 use crate::present::output::Output;
 use crate::present::progress::Showing;
@@ -54,6 +55,9 @@ pub(crate) struct CountArgs {
 
     #[command(flatten)]
     kernel: KernelArgs,
+
+    #[command(flatten)]
+    gpu: GpuArgs,
 
     /// Directory that keeps the counts: run again after an interruption, the count continues from there [default: none,
     /// nothing is kept]
@@ -97,11 +101,27 @@ impl CountArgs {
     }
 }
 
+/// Returns the method of cards, unless the user names another or the board has another size.
+fn by_cards(n: BoardSize, method: MethodChoice) -> Result<MethodChoice, WrongUsage> {
+    if method.named() == Some(Method::Search) {
+        return Err(WrongUsage("cards count by halves only".to_owned()));
+    }
+    if !CardId::counts(n) {
+        return Err(WrongUsage(format!("cards count n = 12 to 29, not {n}")));
+    }
+    Ok(Method::Halves.into())
+}
+
 /// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
-    let method = args.method.choice();
+    let is_remote = !args.coordinator.is_empty();
+    let cards = if is_remote { &[][..] } else { args.gpu.cards() };
+    let method = if cards.is_empty() { args.method.choice() } else { by_cards(n, args.method.choice())? };
     if let Some(given) = &args.given {
+        if !cards.is_empty() {
+            return Err(WrongUsage("given queens are counted by the processor only".to_owned()).into());
+        }
         if method.named() == Some(Method::Halves) {
             return Err(WrongUsage("given queens are counted by search only".to_owned()).into());
         }
@@ -110,7 +130,6 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     }
     // The user confirmed the count in this directory when it began.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
-    let is_remote = !args.coordinator.is_empty();
     let kernel = if is_remote { Kernel::Avx512 } else { args.kernel.kernel() };
     let likely = match is_remote {
         true => method.in_cluster(n),
@@ -129,7 +148,8 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         cluster::count(n, method, routes, args.showing(), &stop).await?
     } else {
         let (data_dir, showing) = (args.data_dir.clone(), args.showing());
-        LocalCount { n, method, kernel, n_threads, data_dir, showing }.run(&stop).await?
+        let cards = cards.to_vec();
+        LocalCount { n, method, kernel, n_threads, cards, data_dir, showing }.run(&stop).await?
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
     let symmetric = tokio::select! {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use queens_counting::{Config, Duty, End, Worker};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
+use queens_gpu::CardId;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
 use queens_model::{JobId, JobState, JobStatus, Name, Submission};
@@ -32,6 +33,8 @@ pub(crate) struct LocalCount {
     pub(crate) method: MethodChoice,
     pub(crate) kernel: Kernel,
     pub(crate) n_threads: NonZeroUsize,
+    /// Cards that count instead of the threads.
+    pub(crate) cards: Vec<CardId>,
     /// The directory that keeps the counts.
     pub(crate) data_dir: Option<PathBuf>,
     pub(crate) showing: Showing,
@@ -91,10 +94,11 @@ impl LocalCount {
         let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
         let kernel = match counted_by.is_empty() {
             // Nothing is stored, or nothing was left to count.
-            true => self.kernel.name().to_owned(),
+            true => self.cards.first().map_or(self.kernel.name(), |card| card.driver()).to_owned(),
             false => kernels(&counted_by),
         };
-        let n_threads = Some(if before.is_done { 0 } else { self.n_threads.get() });
+        let n_counting = if self.cards.is_empty() { self.n_threads.get() } else { self.cards.len() };
+        let n_threads = Some(if before.is_done { 0 } else { n_counting });
         Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
     }
 
@@ -124,9 +128,14 @@ impl LocalCount {
         }
         let name = Name::of_any(NAME);
         _ = coordinator.change_workers(name.clone(), WorkerChange::Unblock).await?;
-        let mut worker =
-            Worker::start(Config { name, kernel: self.kernel, n_threads: self.n_threads, duty: Duty::FULL })
-                .context("failed to start counting threads")?;
+        let mut worker = Worker::start(Config {
+            name,
+            kernel: self.kernel,
+            n_threads: self.n_threads,
+            cards: self.cards.clone(),
+            duty: Duty::FULL,
+        })
+        .context("failed to start counting threads")?;
         let drain = CancellationToken::new();
         let follow = async {
             let followed = self.follow(coordinator, id, stop).await;

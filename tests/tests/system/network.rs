@@ -167,6 +167,7 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
         name: name.parse()?,
         kernel: Kernel::Portable,
         n_threads: NonZeroUsize::MIN,
+        cards: Vec::new(),
         duty: Duty::FULL,
     };
     let mut worker = Worker::start(config)?;

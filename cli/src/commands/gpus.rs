@@ -1,0 +1,77 @@
+//! `queens gpus`: lists the graphics cards of this machine.
+
+use std::process::ExitCode;
+
+use queens_gpu::{CardInfo, cards};
+use queens_runtime::{print, say};
+use serde::Serialize;
+
+use crate::flags::OutputArgs;
+use crate::present::output::{Output, json_of};
+use crate::present::table::{Column, Table};
+
+/// List the graphics cards of this machine, and other devices of OpenCL
+///
+/// NVIDIA's cards are found by CUDA's driver, others by OpenCL's. --gpu all takes those that are marked so.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GpusArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// A card in JSON. Scripts rely on its fields.
+#[derive(Debug, Serialize)]
+struct Card {
+    id: String,
+    name: String,
+    memory_bytes: u64,
+    driver: String,
+    in_all: bool,
+}
+
+/// Runs the command and returns its exit status.
+pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<ExitCode> {
+    let cards = cards();
+    match args.output.output {
+        Output::Json => print(&json_of(&cards.into_iter().map(Card::from).collect::<Vec<_>>())?)?,
+        Output::Text if cards.is_empty() => {
+            print("no graphics card found")?;
+            say(if cfg!(target_env = "musl") {
+                "this program is linked statically and can't load a card's driver; another build can"
+            } else {
+                "cards need CUDA's driver (NVIDIA) or a driver of OpenCL (others)"
+            });
+        }
+        Output::Text => table(&cards).print()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(cards: &[CardInfo]) -> Table<5> {
+    let mut table = Table::new([
+        Column::text("CARD"),
+        Column::name("NAME"),
+        Column::number("MEMORY"),
+        Column::text("IN ALL"),
+        Column::name("DRIVER").drop_order(1),
+    ]);
+    for card in cards {
+        let in_all = if card.in_all { "yes" } else { "no" };
+        let memory = format!("{} MiB", card.memory >> 20);
+        table.add_row([
+            card.id.to_string(),
+            card.name.clone(),
+            memory,
+            in_all.to_owned(),
+            card.driver.clone(),
+        ]);
+    }
+    table
+}
+
+impl From<CardInfo> for Card {
+    fn from(card: CardInfo) -> Self {
+        let CardInfo { id, name, memory, driver, in_all } = card;
+        Self { id: id.to_string(), name, memory_bytes: memory, driver, in_all }
+    }
+}
