@@ -1,7 +1,7 @@
 //! What a thread counts with: a kernel, or a card with a kernel beside it.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,12 +22,36 @@ pub(crate) struct Counter {
     card: Option<OnCard>,
 }
 
+/// What an open card does.
+trait Counts: Send {
+    /// Counts subproblems; `None` if it was stopped.
+    fn count(
+        &mut self,
+        part: &HalvesPart,
+        numbers: Range<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Count>, CardError>;
+}
+
+impl Counts for Card {
+    fn count(
+        &mut self,
+        part: &HalvesPart,
+        numbers: Range<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Count>, CardError> {
+        Self::count(self, part, numbers, stop)
+    }
+}
+
+/// Opens a card for boards of one size.
+type Opener = Box<dyn FnMut(BoardSize) -> Result<Box<dyn Counts>, CardError> + Send>;
+
 /// A card, and how it has done so far.
 struct OnCard {
     id: CardId,
-    /// The number of threads that share its memory.
-    share: u64,
-    open: Option<(BoardSize, Card)>,
+    opener: Opener,
+    open: Option<(BoardSize, Box<dyn Counts>)>,
     n_failures: u32,
     checked: Option<Instant>,
     random: SplitMix,
@@ -65,9 +89,15 @@ impl Counter {
     /// Counts by a card what cards count, and by a kernel everything else. `seed` chooses the subproblems that are
     /// counted twice.
     pub(crate) fn card(id: CardId, kernel: Kernel, seed: u64) -> Self {
+        // Its threads share its memory.
         let share = n_threads(id) as u64;
+        let open = move |n| id.open(n, share).map(|card| Box::new(card) as Box<dyn Counts>);
+        Self::opened_by(id, Box::new(open), kernel, seed)
+    }
+
+    fn opened_by(id: CardId, opener: Opener, kernel: Kernel, seed: u64) -> Self {
         let random = SplitMix::new(seed);
-        Self { kernel, card: Some(OnCard { id, share, open: None, n_failures: 0, checked: None, random }) }
+        Self { kernel, card: Some(OnCard { id, opener, open: None, n_failures: 0, checked: None, random }) }
     }
 
     /// Counts subproblems of a part; `None` if `stop` was set before the end.
@@ -96,7 +126,7 @@ impl Counter {
                     card.n_failures += 1;
                     if card.n_failures < MOST_FAILURES {
                         warn!(card = %id, %reason, "the card failed; it is opened anew");
-                        thread::sleep(Duration::from_secs(1 << (card.n_failures - 1)));
+                        pause(Duration::from_secs(1 << (card.n_failures - 1)), stop);
                         continue;
                     }
                     error!(card = %id, %reason, kernel = %self.kernel, "the card failed three times and rests; the processor counts");
@@ -115,6 +145,14 @@ impl Counter {
     }
 }
 
+/// Sleeps, until `stop` is set at most.
+fn pause(duration: Duration, stop: &AtomicBool) {
+    let began = Instant::now();
+    while began.elapsed() < duration && !stop.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 impl OnCard {
     fn count(
         &mut self,
@@ -125,7 +163,7 @@ impl OnCard {
     ) -> Outcome {
         if self.open.as_ref().is_none_or(|(n, _)| *n != halves.n()) {
             self.open = None;
-            match self.id.open(halves.n(), self.share) {
+            match (self.opener)(halves.n()) {
                 Ok(card) => {
                     info!(card = %self.id, n = %halves.n(), "opened a card");
                     self.open = Some((halves.n(), card));
@@ -160,5 +198,95 @@ impl OnCard {
         } else {
             Outcome::Wrong { number, card: by_card, processor }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
+
+    use queens_solver::{Method, parts_in_counting_order};
+
+    use super::*;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// A card that counts by the processor, and fails or lies as told.
+    struct Fake {
+        fails: bool,
+        adds: u64,
+        n_calls: Arc<AtomicU32>,
+    }
+
+    impl Counts for Fake {
+        fn count(
+            &mut self,
+            part: &HalvesPart,
+            numbers: Range<u64>,
+            stop: &AtomicBool,
+        ) -> Result<Option<Count>, CardError> {
+            self.n_calls.fetch_add(1, Ordering::Relaxed);
+            if self.fails {
+                return Err(CardError::Driver("lost".to_owned()));
+            }
+            let count =
+                Part::Halves(*part).subproblems(Symmetry::IDENTITY).count(numbers, Kernel::best(), stop);
+            Ok(count.map(|count| Count { solutions: count.solutions + self.adds, ..count }))
+        }
+    }
+
+    /// Counts the first part of n = 12 by a card whose n-th opening makes `fake(n)`; returns the count, whether the card
+    /// goes on, and how often it was called.
+    fn count(
+        fake: impl Fn(u32) -> (bool, u64) + Send + 'static,
+        stop: &AtomicBool,
+    ) -> (Option<Count>, bool, u32) {
+        let n_calls = Arc::new(AtomicU32::new(0));
+        let (calls, mut n_opened) = (n_calls.clone(), 0);
+        let open = move |_| {
+            let (fails, adds) = fake(n_opened);
+            n_opened += 1;
+            Ok(Box::new(Fake { fails, adds, n_calls: calls.clone() }) as Box<dyn Counts>)
+        };
+        let mut counter = Counter::opened_by(CardId::Cuda(0), Box::new(open), Kernel::best(), 1);
+        let n = BoardSize::new(12).expect("a board size");
+        let part = parts_in_counting_order(n, Method::Halves)[0];
+        let mut subproblems = part.subproblems(Symmetry::IDENTITY);
+        let all = 0..subproblems.n_subproblems();
+        let count = counter.count(&part, &mut subproblems, all, stop);
+        (count, counter.card.is_some(), n_calls.load(Ordering::Relaxed))
+    }
+
+    /// Returns the count that the processor finds.
+    fn right() -> Option<Count> {
+        let n = BoardSize::new(12).expect("a board size");
+        let mut subproblems = parts_in_counting_order(n, Method::Halves)[0].subproblems(Symmetry::IDENTITY);
+        subproblems.count(0..u64::MAX, Kernel::best(), &NEVER)
+    }
+
+    #[test]
+    fn a_cards_first_chunk_is_checked() {
+        assert_eq!(count(|_| (false, 0), &NEVER), (right(), true, 2));
+    }
+
+    #[test]
+    fn a_card_that_fails_is_opened_anew() {
+        assert_eq!(count(|opening| (opening == 0, 0), &NEVER), (right(), true, 3));
+    }
+
+    #[test]
+    fn a_card_that_fails_three_times_rests_and_the_processor_counts() {
+        assert_eq!(count(|_| (true, 0), &NEVER), (right(), false, 3));
+    }
+
+    #[test]
+    fn a_card_that_counts_wrong_rests_and_the_processor_counts() {
+        assert_eq!(count(|_| (false, 1), &NEVER), (right(), false, 2));
+    }
+
+    #[test]
+    fn a_stopped_card_counts_nothing() {
+        assert_eq!(count(|_| (false, 0), &AtomicBool::new(true)), (None, true, 1));
     }
 }

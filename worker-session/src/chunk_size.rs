@@ -17,6 +17,11 @@ impl ChunkSize {
         self.0
     }
 
+    /// Returns half the size: other leases may have more work in as many subproblems.
+    pub(crate) fn half(self) -> Self {
+        Self((self.0 / 2).max(1))
+    }
+
     /// Steps towards [`CHUNK`], at most doubling, because neighbours differ in work.
     pub(crate) fn adapt(&mut self, n_subproblems: u64, duration: Duration) {
         if duration < CHUNK / 2 {
@@ -44,5 +49,6 @@ mod tests {
         assert_eq!(adapted(ChunkSize(8), 8, CHUNK * 3), 4);
         assert_eq!(adapted(ChunkSize(1), 1, CHUNK * 3), 1);
         assert_eq!(adapted(ChunkSize(1), u64::MAX, Duration::ZERO), u64::MAX);
+        assert_eq!([1, 2, 9].map(|size| ChunkSize(size).half().n_subproblems()), [1, 1, 4]);
     }
 }

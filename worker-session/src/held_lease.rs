@@ -29,7 +29,8 @@ pub(crate) struct HeldLease {
 }
 
 impl HeldLease {
-    pub(crate) fn new(mut lease: Lease) -> Self {
+    /// Holds a lease, whose first chunk has this size.
+    pub(crate) fn new(mut lease: Lease, chunk_size: ChunkSize) -> Self {
         let left = std::mem::take(&mut lease.spans).into();
         Self {
             lease,
@@ -38,12 +39,16 @@ impl HeldLease {
             in_hand: None,
             counted: Vec::new(),
             failed: None,
-            chunk_size: ChunkSize::SMALLEST,
+            chunk_size,
         }
     }
 
     pub(crate) fn lease(&self) -> &Lease {
         &self.lease
+    }
+
+    pub(crate) fn chunk_size(&self) -> ChunkSize {
+        self.chunk_size
     }
 
     /// Returns the flag that tells the thread to drop the lease.

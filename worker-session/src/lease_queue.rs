@@ -9,6 +9,7 @@ use std::time::Duration;
 use queens_model::{Delta, Failure, Held, JobIdentity, Lease, LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Method, Span};
 
+use crate::chunk_size::ChunkSize;
 use crate::held_lease::HeldLease;
 
 /// A queue of leases to count, with the counts to report.
@@ -23,6 +24,9 @@ pub struct LeaseQueue {
     waiting: VecDeque<LeaseId>,
     /// Leases that their threads have released, and whose end is not reported.
     ended: BTreeSet<LeaseId>,
+    /// The size that the chunks of the last ended lease had, with its board and method: the next one's begin with half
+    /// of it.
+    last_size: Option<(BoardSize, Method, ChunkSize)>,
 }
 
 /// A lease, for the thread that counts it.
@@ -90,6 +94,8 @@ impl LeaseQueue {
     pub fn end(&mut self, lease: LeaseId) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.end();
+            let &Lease { n, method, .. } = held.lease();
+            self.last_size = Some((n, method, held.chunk_size()));
             self.ended.insert(lease);
         }
     }
@@ -101,7 +107,11 @@ impl LeaseQueue {
     pub(crate) fn add(&mut self, lease: Lease) {
         let id = lease.id;
         if let Entry::Vacant(place) = self.held.entry(id) {
-            place.insert(HeldLease::new(lease));
+            let is_alike =
+                |(n, method, _): &(BoardSize, Method, ChunkSize)| (*n, *method) == (lease.n, lease.method);
+            let last = self.last_size.filter(is_alike);
+            let size = last.map_or(ChunkSize::SMALLEST, |(.., size)| size.half());
+            place.insert(HeldLease::new(lease, size));
             self.waiting.push_back(id);
         }
     }
@@ -252,6 +262,27 @@ mod tests {
         queue.end(id);
         assert_eq!(spans_held(&queue), [span(0, 1)]);
         assert_eq!(queue.collect().deltas.len(), 1);
+    }
+
+    #[test]
+    fn the_next_lease_begins_with_half_the_size_of_the_last_ones_chunks() {
+        let (mut queue, LeaseToCount { id, .. }) = queue(&[span(0, 1000)]);
+        let mut sizes = Vec::new();
+        while let Some(chunk) = queue.begin(id) {
+            sizes.push(chunk.span.n_subproblems());
+            queue.finish(id, count(1), Duration::ZERO);
+        }
+        assert_eq!(sizes[..4], [1, 2, 4, 8]);
+        queue.end(id);
+        queue.add(lease(2, &[span(0, 1000)]));
+        let next = queue.next_lease().expect("was added").id;
+        // The last chunk had 489, so 978 would have followed.
+        assert_eq!(queue.begin(next).expect("something is left").span, span(0, 489));
+        // Another board begins anew.
+        let other = Lease { n: BoardSize::new(9).expect("a board size"), ..lease(3, &[span(0, 1000)]) };
+        queue.add(other);
+        let other = queue.next_lease().expect("was added").id;
+        assert_eq!(queue.begin(other).expect("something is left").span, span(0, 1));
     }
 
     #[test]
