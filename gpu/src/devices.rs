@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use queens_platform::CAN_LOAD_LIBRARIES;
 use queens_solver::BoardSize;
 use thiserror::Error;
 
@@ -135,6 +136,11 @@ impl CardId {
     /// If there is no such card, the driver refuses it, or cards do not count such boards.
     pub fn open(self, n: BoardSize, share: u64) -> Result<Card, CardError> {
         let shape = Shape::of(n.get()).ok_or(CardError::BoardSize)?;
+        if !CAN_LOAD_LIBRARIES {
+            return Err(CardError::Driver(
+                "this program is linked statically and can't load a driver".to_owned(),
+            ));
+        }
         let device: Box<dyn Device> = match self {
             Self::Cuda(number) => Box::new(Cuda::open(number, shape, share)?),
             Self::OpenCl(number) => Box::new(OpenCl::open(number, shape, share)?),
@@ -146,6 +152,9 @@ impl CardId {
 /// Returns all cards of this machine: first NVIDIA's, then the devices of OpenCL. Without their drivers, none.
 #[must_use]
 pub fn cards() -> Vec<CardInfo> {
+    if !CAN_LOAD_LIBRARIES {
+        return Vec::new();
+    }
     let mut cards = cuda::cards();
     cards.extend(opencl::cards());
     cards

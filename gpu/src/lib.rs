@@ -2,7 +2,7 @@
 //!
 //! docs/GPU.md explains the stages, and what was measured. The kernels have one source for CUDA C and OpenCL C
 //! (`kernels`); `.ci/ptx` compiles them for NVIDIA's cards, and drivers of OpenCL compile them when a card is opened. The
-//! libraries of both drivers are loaded when they are asked for.
+//! libraries of both drivers are loaded when they are asked for. A program that can't load libraries finds no card.
 //!
 //! Besides `queens-solver` and `queens-platform` the only crate of the project that may hold `unsafe` code.
 

@@ -15,8 +15,8 @@ pub use files::{
     shared_temporary_file, sync_directory,
 };
 pub use machine::{
-    available_memory, host_name, machine_identity, n_processors, processor_name, thread_time,
-    with_instructions,
+    CAN_LOAD_LIBRARIES, available_memory, host_name, machine_identity, n_processors, processor_name,
+    thread_time, with_instructions,
 };
 pub use output::{is_screen, was_stdout_closed};
 pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};

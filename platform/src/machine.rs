@@ -55,6 +55,9 @@ pub fn available_memory() -> Option<u64> {
     Some(limit.map_or(available, |limit| available.min(limit)))
 }
 
+/// Whether this program can load libraries while it runs: one that is linked statically can't on Linux.
+pub const CAN_LOAD_LIBRARIES: bool = !cfg!(all(target_os = "linux", target_feature = "crt-static"));
+
 /// Returns the processor's model as its maker names it, or on Linux without such a name the maker's numbers for it.
 #[must_use]
 pub fn processor_name() -> Option<String> {

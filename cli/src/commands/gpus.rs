@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use queens_gpu::{CardInfo, cards};
+use queens_platform::CAN_LOAD_LIBRARIES;
 use queens_runtime::{print, say};
 use serde::Serialize;
 
@@ -36,10 +37,10 @@ pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<ExitCode> {
         Output::Json => print(&json_of(&cards.into_iter().map(Card::from).collect::<Vec<_>>())?)?,
         Output::Text if cards.is_empty() => {
             print("no graphics card found")?;
-            say(if cfg!(target_env = "musl") {
-                "this program is linked statically and can't load a card's driver; another build can"
-            } else {
+            say(if CAN_LOAD_LIBRARIES {
                 "cards need CUDA's driver (NVIDIA) or a driver of OpenCL (others)"
+            } else {
+                "this program is linked statically and can't load a card's driver; 'cargo build --release' makes one that can"
             });
         }
         Output::Text => table(&cards).print()?,

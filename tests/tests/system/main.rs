@@ -28,6 +28,7 @@ mod examples;
 mod failover;
 mod failover_of_database;
 mod faults;
+mod gpu;
 mod handshakes;
 mod history;
 mod http;

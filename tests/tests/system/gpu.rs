@@ -1,0 +1,87 @@
+//! Cards in the programs: here the processor as a device of OpenCL, by PoCL.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use queens_solver::{BoardSize, Kernel, published};
+use queens_tests::cluster::{Coordinator, SLOWLY, fast_worker, worker, worker_command};
+use queens_tests::process::{Running, queens, run, wait_at_most};
+use queens_tests::{TempDir, skipped};
+use serde_json::Value;
+
+/// Returns the name of a device of OpenCL; `None` if there is none here.
+fn card() -> Option<String> {
+    let cards = run(queens(["gpus", "--output", "json"])).answer();
+    let ids = cards.as_array().expect("a list").iter().filter_map(|card| card["id"].as_str());
+    let card = ids.filter(|id| id.starts_with("opencl:")).map(str::to_owned).next();
+    if card.is_none() {
+        skipped("counting by a card, as there is no OpenCL");
+    }
+    card
+}
+
+fn solutions(n: u8) -> Value {
+    published(BoardSize::new(n).expect("a board size")).expect("published").solutions.to_string().into()
+}
+
+#[test]
+fn a_board_is_counted_by_a_card() {
+    let Some(card) = card() else { return };
+    let answer = run(queens(["count", "14", "--gpu", &card, "--output", "json"])).answer();
+    assert_eq!((&answer["solutions"], &answer["kernel"]), (&solutions(14), &"opencl".into()));
+    assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));
+}
+
+#[test]
+fn what_a_card_can_not_count_is_refused() {
+    let refused = |args: &[&str]| {
+        let ended = run(queens([&["count"], args].concat()));
+        (ended.status.code(), ended.stderr)
+    };
+    let (code, stderr) = refused(&["14", "--gpu", "cuda:77"]);
+    assert!(code == Some(2) && stderr.contains("there is no card cuda:77 here"), "{stderr}");
+    let (code, stderr) = refused(&["14", "--gpu", "rtx"]);
+    assert!(code == Some(2) && stderr.contains("expected a card, such as cuda:0 or opencl:0"), "{stderr}");
+    let Some(card) = card() else { return };
+    for (args, why) in [
+        (&["11"][..], "cards count n = 12 to 29, not 11"),
+        (&["14", "--method", "search"], "cards count by halves only"),
+        (&["14", "--given", "0:1"], "given queens are counted by the processor only"),
+    ] {
+        let (code, stderr) = refused(&[args, &["--gpu", &card]].concat());
+        assert!(code == Some(2) && stderr.contains(why), "{stderr}");
+    }
+}
+
+/// A worker with a card and one without count a board together, the card's is killed, and half of the board is counted
+/// again by other workers.
+#[test]
+fn cards_and_processors_share_a_job() {
+    let Some(card) = card() else { return };
+    let scratch = TempDir::new().expect("a temporary directory");
+    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let submitted = ["submit", "15", "--method", "halves", "--verify", "50", "--output", "json"];
+    let job = coordinator.queens(submitted).answer()["job"].as_str().expect("a job's id").to_owned();
+    let mut command = worker_command(&coordinator.url(), "card", Kernel::best());
+    command.args(["--gpu", &card]).args(SLOWLY);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let with_card = Running::start_redirected(&mut command);
+    let _without = worker(&coordinator.url(), "processor");
+    let kernels = || {
+        let contributions = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
+        let kernels =
+            contributions.as_array().expect("a list").iter().filter_map(|one| one["kernel"].as_str());
+        kernels.map(str::to_owned).collect::<Vec<_>>()
+    };
+    wait_at_most(Duration::from_secs(120), "counts of both", || {
+        let kernels = kernels();
+        ["opencl", "portable"].iter().all(|kernel| kernels.iter().any(|other| other == kernel)).then_some(())
+    });
+    drop(with_card.kill());
+    let _fast = fast_worker(&coordinator.url());
+    let status = wait_at_most(Duration::from_secs(120), "the end of the job", || {
+        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+    });
+    assert_eq!(status["solutions"], solutions(15));
+    assert!(kernels().iter().any(|kernel| kernel == "opencl"), "{status}");
+}
