@@ -7,12 +7,14 @@ queens submit 20  # a job for a cluster's workers
 
 queens count 16  # on all processors of this machine
 queens count 18 --data-dir q18  # stopped, it goes on when typed again
+queens count 22 --gpu all  # on all graphics cards
 queens count 8 --given 0:3,1:5  # only with queens on these squares
 queens estimate 20  # on this machine
 queens estimate 24 --cores 1000  # on a thousand cores like these
 queens bench  # 18 queens on one thread
 queens bench --kernel all  # every kernel that this machine has
 queens bench --n 22 --method halves --threads 4  # the other method
+queens gpus  # what --gpu can name
 queens table  # all methods, n = 1 to 10
 queens table 8-12 --method bitmask,kernel  # two of them
 queens table --format csv --plot methods.svg  # for programs, with a drawing

@@ -8,8 +8,8 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 
+use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, Stage};
-use crate::devices::{CardId, CardInfo};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.

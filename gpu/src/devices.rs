@@ -1,6 +1,5 @@
 //! The cards of a machine: their names, and which of them a user chooses.
 
-use std::fmt;
 use std::str::FromStr;
 
 use queens_platform::CAN_LOAD_LIBRARIES;
@@ -8,34 +7,11 @@ use queens_solver::BoardSize;
 use thiserror::Error;
 
 use crate::card::Card;
+use crate::card_id::{CardId, CardInfo, InvalidCardId};
 use crate::cuda::{self, Cuda};
 use crate::device::{CardError, Device};
 use crate::opencl::{self, OpenCl};
 use crate::shape::Shape;
-
-/// A card, by its driver and its number there. It is written as `cuda:0` or `opencl:1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CardId {
-    /// One of NVIDIA's cards, by CUDA.
-    Cuda(u8),
-    /// A device of OpenCL, processors included.
-    OpenCl(u8),
-}
-
-/// A card as its driver describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardInfo {
-    /// How users choose it.
-    pub id: CardId,
-    /// Its name.
-    pub name: String,
-    /// Its memory, in bytes.
-    pub memory: u64,
-    /// Its driver, with a version where that is known.
-    pub driver: String,
-    /// Whether it is one of `all`: a graphics card that has no other entry.
-    pub in_all: bool,
-}
 
 /// A user's choice of cards: `all`, `none`, or names such as `cuda:0,cuda:1`. The cards are here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,44 +61,7 @@ impl FromStr for ChosenCards {
     }
 }
 
-/// A text that names no card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("expected a card, such as cuda:0 or opencl:0; `queens gpus` lists them")]
-pub struct InvalidCardId;
-
-impl FromStr for CardId {
-    type Err = InvalidCardId;
-
-    fn from_str(text: &str) -> Result<Self, InvalidCardId> {
-        let (driver, number) = text.split_once(':').ok_or(InvalidCardId)?;
-        let number = number.parse().map_err(|_| InvalidCardId)?;
-        match driver {
-            "cuda" => Ok(Self::Cuda(number)),
-            "opencl" => Ok(Self::OpenCl(number)),
-            _ => Err(InvalidCardId),
-        }
-    }
-}
-
-impl fmt::Display for CardId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cuda(number) => write!(f, "cuda:{number}"),
-            Self::OpenCl(number) => write!(f, "opencl:{number}"),
-        }
-    }
-}
-
 impl CardId {
-    /// Returns the name of the driver, which is that of the kernel in reports and contributions.
-    #[must_use]
-    pub const fn driver(self) -> &'static str {
-        match self {
-            Self::Cuda(_) => "cuda",
-            Self::OpenCl(_) => "opencl",
-        }
-    }
-
     /// Returns whether cards count boards of size `n`: 12 to 29.
     #[must_use]
     pub fn counts(n: BoardSize) -> bool {

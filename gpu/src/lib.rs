@@ -8,23 +8,17 @@
 
 mod arena;
 mod card;
+mod card_id;
 mod cuda;
 mod device;
 mod devices;
+mod kernels;
 mod opencl;
 mod shape;
 #[cfg(test)]
 mod tests;
 
 pub use card::Card;
+pub use card_id::{CardId, CardInfo, InvalidCardId};
 pub use device::CardError;
-pub use devices::{CardId, CardInfo, ChosenCards, InvalidCardId, InvalidCards, cards};
-
-/// The kernels, in the language that CUDA C and OpenCL C share.
-const SOURCE: &str = concat!(
-    include_str!("../kernels/language.cl"),
-    include_str!("../kernels/half_boards.cl"),
-    include_str!("../kernels/words.cl"),
-    include_str!("../kernels/filters.cl"),
-    include_str!("../kernels/join.cl"),
-);
+pub use devices::{ChosenCards, InvalidCards, cards};

@@ -10,9 +10,9 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
 use opencl3::types::CL_BLOCKING;
 
-use crate::SOURCE;
+use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, Stage};
-use crate::devices::{CardId, CardInfo};
+use crate::kernels::SOURCE;
 use crate::shape::Shape;
 
 /// A device, its queue and the kernels.

@@ -20,7 +20,7 @@
 //! # Ok::<(), queens_solver::InvalidBoardSize>(())
 //! ```
 //!
-//! No I/O, no async. Besides `queens-platform` the only crate of the project that may hold `unsafe` code.
+//! No I/O, no async. Besides `queens-platform` and `queens-gpu` the only crate of the project that may hold `unsafe` code.
 
 mod board;
 mod choice;

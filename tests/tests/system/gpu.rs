@@ -60,7 +60,7 @@ fn cards_and_processors_share_a_job() {
     let Some(card) = card() else { return };
     let scratch = TempDir::new().expect("a temporary directory");
     let coordinator = Coordinator::start(&scratch.path().join("data"));
-    let submitted = ["submit", "15", "--method", "halves", "--verify", "50", "--output", "json"];
+    let submitted = ["submit", "15", "--method", "halves", "--recount", "50", "--output", "json"];
     let job = coordinator.queens(submitted).answer()["job"].as_str().expect("a job's id").to_owned();
     let mut command = worker_command(&coordinator.url(), "card", Kernel::best());
     command.args(["--gpu", &card]).args(SLOWLY);
