@@ -71,8 +71,9 @@ enum Outcome {
     Wrong { number: u64, card: Count, processor: Count },
 }
 
-/// Returns the number of threads of a card. Two keep it busy: while one waits for a result, the other counts.
-pub(crate) const fn n_threads(card: CardId) -> usize {
+/// Returns the number of threads that count by a card. Two keep it busy: while one waits for a result, the other counts.
+#[must_use]
+pub const fn threads_of(card: CardId) -> usize {
     match card {
         CardId::Cuda(_) => 2,
         // A driver that is no card's crashes if several threads call it at once.
@@ -90,7 +91,7 @@ impl Counter {
     /// counted twice.
     pub(crate) fn card(id: CardId, kernel: Kernel, seed: u64) -> Self {
         // Its threads share its memory.
-        let share = n_threads(id) as u64;
+        let share = threads_of(id) as u64;
         let open = move |n| id.open(n, share).map(|card| Box::new(card) as Box<dyn Counts>);
         Self::opened_by(id, Box::new(open), kernel, seed)
     }

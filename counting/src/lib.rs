@@ -13,6 +13,7 @@ mod shared_queue;
 mod worker;
 
 pub use config::{Config, Duty};
+pub use counter::threads_of;
 pub use metrics::Metrics;
 pub use session::{Departure, End};
 pub use worker::Worker;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::config::Config;
-use crate::counter::{self, Counter};
+use crate::counter::{Counter, threads_of};
 use crate::counting;
 use crate::machine;
 use crate::metrics::{ChunkCounters, Metrics};
@@ -40,8 +40,7 @@ impl Worker {
         let queue = Arc::new(SharedQueue::default());
         let counters = ChunkCounters::new();
         let kernel = config.kernel;
-        let of_card =
-            |card| (0..counter::n_threads(card)).map(move |_| Counter::card(card, kernel, any_number().0));
+        let of_card = |card| (0..threads_of(card)).map(move |_| Counter::card(card, kernel, any_number().0));
         let mut all: Vec<Counter> = config.cards.iter().copied().flat_map(of_card).collect();
         if all.is_empty() {
             all.extend((0..config.n_threads.get()).map(|_| Counter::kernel(kernel)));

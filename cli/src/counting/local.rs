@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_counting::{Config, Duty, End, Worker};
+use queens_counting::{Config, Duty, End, Worker, threads_of};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_gpu::CardId;
 use queens_ledger::store::memory::MemoryStore;
@@ -97,7 +97,10 @@ impl LocalCount {
             true => self.cards.first().map_or(self.kernel.name(), |card| card.driver()).to_owned(),
             false => kernels(&counted_by),
         };
-        let n_counting = if self.cards.is_empty() { self.n_threads.get() } else { self.cards.len() };
+        let n_counting = match &self.cards[..] {
+            [] => self.n_threads.get(),
+            cards => cards.iter().map(|card| threads_of(*card)).sum(),
+        };
         let n_threads = Some(if before.is_done { 0 } else { n_counting });
         Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
     }
