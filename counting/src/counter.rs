@@ -1,7 +1,8 @@
 //! What a thread counts with: a kernel, or a card with a kernel beside it.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,11 @@ use queens_gpu::{Card, CardError, CardId};
 use queens_solver::{BoardSize, Count, HalvesPart, Kernel, Part, SplitMix, Subproblems, Symmetry};
 use tracing::{error, info, warn};
 
-/// How long a thread counts by a card between two of its subproblems that the processor counts again.
+/// How long a thread counts by a card, at least, between two of its subproblems that the processor counts again.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
+
+/// A check takes at most a share of the time: one in this many parts.
+const CHECK_SHARE: u32 = 20;
 
 /// After this many failures in a row, a card rests.
 const MOST_FAILURES: u32 = 3;
@@ -50,11 +54,24 @@ type Opener = Box<dyn FnMut(BoardSize) -> Result<Box<dyn Counts>, CardError> + S
 /// A card, and how it has done so far.
 struct OnCard {
     id: CardId,
+    common: Arc<Common>,
     opener: Opener,
     open: Option<(BoardSize, Box<dyn Counts>)>,
+    /// How often the card had been lost when this thread opened it.
+    opened_after: u32,
     n_failures: u32,
-    checked: Option<Instant>,
+    /// When the next check is due.
+    next_check: Option<Instant>,
     random: SplitMix,
+}
+
+/// What the threads of a card share.
+#[derive(Debug, Default)]
+struct Common {
+    /// Set when a check has failed: no thread uses the card any more.
+    rests: AtomicBool,
+    /// How often the card has failed. A driver heals only when all threads have closed it.
+    n_lost: AtomicU32,
 }
 
 impl std::fmt::Debug for OnCard {
@@ -87,18 +104,19 @@ impl Counter {
         Self { kernel, card: None }
     }
 
-    /// Counts by a card what cards count, and by a kernel everything else. `seed` chooses the subproblems that are
-    /// counted twice.
-    pub(crate) fn card(id: CardId, kernel: Kernel, seed: u64) -> Self {
-        // Its threads share its memory.
-        let share = threads_of(id) as u64;
-        let open = move |n| id.open(n, share).map(|card| Box::new(card) as Box<dyn Counts>);
-        Self::opened_by(id, Box::new(open), kernel, seed)
+    /// Returns the counters of a card's threads: they count by the card what cards count, and by a kernel everything else.
+    /// `seed` chooses the subproblems that are counted twice.
+    pub(crate) fn of_card(id: CardId, kernel: Kernel, seed: u64) -> Vec<Self> {
+        let (n, common) = (threads_of(id) as u64, Arc::new(Common::default()));
+        // They share its memory.
+        let open = move |size| id.open(size, n).map(|card| Box::new(card) as Box<dyn Counts>);
+        (0..n).map(|i| Self::opened_by(id, common.clone(), Box::new(open), kernel, seed ^ i)).collect()
     }
 
-    fn opened_by(id: CardId, opener: Opener, kernel: Kernel, seed: u64) -> Self {
-        let random = SplitMix::new(seed);
-        Self { kernel, card: Some(OnCard { id, opener, open: None, n_failures: 0, checked: None, random }) }
+    fn opened_by(id: CardId, common: Arc<Common>, opener: Opener, kernel: Kernel, seed: u64) -> Self {
+        let (opened_after, n_failures, next_check, random) = (0, 0, None, SplitMix::new(seed));
+        let card = OnCard { id, common, opener, open: None, opened_after, n_failures, next_check, random };
+        Self { kernel, card: Some(card) }
     }
 
     /// Counts subproblems of a part; `None` if `stop` was set before the end.
@@ -116,7 +134,13 @@ impl Counter {
             && CardId::counts(halves.n())
         {
             let id = card.id;
-            match card.count(halves, self.kernel, numbers.clone(), stop) {
+            let outcome = card.count(halves, self.kernel, numbers.clone(), stop);
+            if card.common.rests.load(Ordering::Relaxed) && !matches!(outcome, Outcome::Wrong { .. }) {
+                // Another of its threads has found it wrong.
+                self.card = None;
+                break;
+            }
+            match outcome {
                 Outcome::Counted(count) => {
                     card.n_failures = 0;
                     return Some(count);
@@ -124,6 +148,7 @@ impl Counter {
                 Outcome::Stopped => return None,
                 Outcome::Failed(reason) => {
                     card.open = None;
+                    card.common.n_lost.fetch_add(1, Ordering::Relaxed);
                     card.n_failures += 1;
                     if card.n_failures < MOST_FAILURES {
                         warn!(card = %id, %reason, "the card failed; it is opened anew");
@@ -133,9 +158,10 @@ impl Counter {
                     error!(card = %id, %reason, kernel = %self.kernel, "the card failed three times and rests; the processor counts");
                     self.card = None;
                 }
-                Outcome::Wrong { number, card, processor } => {
+                Outcome::Wrong { number, card: wrong, processor } => {
+                    card.common.rests.store(true, Ordering::Relaxed);
                     error!(
-                        card = %id, n = %halves.n(), part = ?part, subproblem = number, ?card, ?processor,
+                        card = %id, n = %halves.n(), part = ?part, subproblem = number, ?wrong, ?processor,
                         "the card counted wrong and rests; what it recorded since its last check may be wrong, so have it counted again: queens verify-more"
                     );
                     self.card = None;
@@ -162,13 +188,18 @@ impl OnCard {
         numbers: Range<u64>,
         stop: &AtomicBool,
     ) -> Outcome {
-        if self.open.as_ref().is_none_or(|(n, _)| *n != halves.n()) {
+        if self.common.rests.load(Ordering::Relaxed) {
+            return Outcome::Stopped;
+        }
+        let n_lost = self.common.n_lost.load(Ordering::Relaxed);
+        if self.opened_after != n_lost || self.open.as_ref().is_none_or(|(n, _)| *n != halves.n()) {
             self.open = None;
+            self.opened_after = n_lost;
             match (self.opener)(halves.n()) {
                 Ok(card) => {
                     info!(card = %self.id, n = %halves.n(), "opened a card");
                     self.open = Some((halves.n(), card));
-                    self.checked = None;
+                    self.next_check = None;
                 }
                 Err(reason) => return Outcome::Failed(reason),
             }
@@ -179,7 +210,8 @@ impl OnCard {
             Ok(None) => return Outcome::Stopped,
             Err(reason) => return Outcome::Failed(reason),
         };
-        if self.checked.is_some_and(|at| at.elapsed() < BETWEEN_CHECKS) {
+        let began = Instant::now();
+        if self.next_check.is_some_and(|due| began < due) {
             return Outcome::Counted(count);
         }
         // One subproblem by both, before the chunk is reported.
@@ -193,7 +225,7 @@ impl OnCard {
         };
         let subproblems = &mut Part::Halves(*halves).subproblems(Symmetry::IDENTITY);
         let Some(processor) = subproblems.count(one, kernel, stop) else { return Outcome::Stopped };
-        self.checked = Some(Instant::now());
+        self.next_check = Some(Instant::now() + BETWEEN_CHECKS.max(began.elapsed() * CHECK_SHARE));
         if by_card == processor {
             Outcome::Counted(count)
         } else {
@@ -204,8 +236,6 @@ impl OnCard {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicU32;
 
     use queens_solver::{Method, parts_in_counting_order};
 
@@ -250,7 +280,8 @@ mod tests {
             n_opened += 1;
             Ok(Box::new(Fake { fails, adds, n_calls: calls.clone() }) as Box<dyn Counts>)
         };
-        let mut counter = Counter::opened_by(CardId::Cuda(0), Box::new(open), Kernel::best(), 1);
+        let mut counter =
+            Counter::opened_by(CardId::Cuda(0), Arc::default(), Box::new(open), Kernel::best(), 1);
         let n = BoardSize::new(12).expect("a board size");
         let part = parts_in_counting_order(n, Method::Halves)[0];
         let mut subproblems = part.subproblems(Symmetry::IDENTITY);
@@ -289,5 +320,26 @@ mod tests {
     #[test]
     fn a_stopped_card_counts_nothing() {
         assert_eq!(count(|_| (false, 0), &AtomicBool::new(true)), (None, true, 1));
+    }
+
+    #[test]
+    fn a_card_that_one_thread_found_wrong_is_used_by_none() {
+        let common = Arc::new(Common::default());
+        let (n_calls, n) = (Arc::new(AtomicU32::new(0)), BoardSize::new(12).expect("a board size"));
+        let mut counters = [1, 0].map(|adds| {
+            let n_calls = n_calls.clone();
+            let open = move |_| {
+                Ok(Box::new(Fake { fails: false, adds, n_calls: n_calls.clone() }) as Box<dyn Counts>)
+            };
+            Counter::opened_by(CardId::Cuda(0), common.clone(), Box::new(open), Kernel::best(), 1)
+        });
+        let part = parts_in_counting_order(n, Method::Halves)[0];
+        for counter in &mut counters {
+            let mut subproblems = part.subproblems(Symmetry::IDENTITY);
+            let all = 0..subproblems.n_subproblems();
+            assert_eq!(counter.count(&part, &mut subproblems, all, &NEVER), right());
+        }
+        assert!(counters.iter().all(|counter| counter.card.is_none()));
+        assert_eq!(n_calls.load(Ordering::Relaxed), 2);
     }
 }

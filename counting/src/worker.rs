@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use queens_gpu::CardId;
 use queens_model::{HalvesSkill, Name, ToCoordinator, ToWorker, WorkerId};
 use queens_proto::Link;
 use queens_runtime::VERSION;
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::config::Config;
-use crate::counter::{Counter, threads_of};
+use crate::counter::Counter;
 use crate::counting;
 use crate::machine;
 use crate::metrics::{ChunkCounters, Metrics};
@@ -40,8 +41,8 @@ impl Worker {
         let queue = Arc::new(SharedQueue::default());
         let counters = ChunkCounters::new();
         let kernel = config.kernel;
-        let of_card = |card| (0..threads_of(card)).map(move |_| Counter::card(card, kernel, any_number().0));
-        let mut all: Vec<Counter> = config.cards.iter().copied().flat_map(of_card).collect();
+        let of_card = |card: &CardId| Counter::of_card(*card, kernel, any_number().0);
+        let mut all: Vec<Counter> = config.cards.iter().flat_map(of_card).collect();
         if all.is_empty() {
             all.extend((0..config.n_threads.get()).map(|_| Counter::kernel(kernel)));
         }

@@ -24,6 +24,7 @@ FN Weights weights_of(u32 n, GLOBAL const Set* set, u32 lower_1, u32 upper_1) {
 // Upper lists that the first lower queen leaves: a warp for each two first queens.
 KERNEL void level(GLOBAL u64* arena) {
     PARAMS;
+    if (params->overflow) return;
     u32 lane = LANE, mask;
     for (u32 item = WARP; item < params->n_sets * (M * M); item += N_WARPS) {
         u32 number = item / (M * M), lower_1 = item / M % M, upper_1 = item % M, n = 0, n_equal = 0;
@@ -112,6 +113,7 @@ FN u32 write_left(GLOBAL const u64* words, u32 n, u64 attacked, GLOBAL u64* to, 
 // Lists that the second lower queen leaves, too: a warp for each first upper and two lower queens.
 KERNEL void level_2(GLOBAL u64* arena) {
     PARAMS;
+    if (params->overflow) return;
     u32 lane = LANE, mask;
     for (u32 item = WARP; item < params->n_sets * (M * M * M); item += N_WARPS) {
         u32 number = item / (M * M * M), lower_1 = item / (M * M) % M, lower_2 = item / M % M, upper_1 = item % M;
@@ -160,6 +162,7 @@ FN u32 is_wanted(GLOBAL const Params* params, GLOBAL const Set* set, u32 lower_1
 // half board has a central queen, those for `greater` and for `equal` pairs differ.
 KERNEL void sieve(GLOBAL u64* arena) {
     PARAMS;
+    if (params->overflow) return;
     u32 lane = LANE, mask;
     for (u32 item = WARP; item < params->n_sets * LEAVES; item += N_WARPS) {
         u32 number = item / LEAVES, leaf = item % LEAVES;
@@ -250,6 +253,7 @@ KERNEL void sieve(GLOBAL u64* arena) {
 // each upper queen and all but the last of the leaf's queens.
 KERNEL void cut(GLOBAL u64* arena) {
     PARAMS;
+    if (params->overflow) return;
     u32 lane = LANE, mask;
     for (u32 item = WARP; item < params->n_sets * (LEAVES / M) * M; item += N_WARPS) {
         u32 number = item / LEAVES, prefix = item / M % (LEAVES / M), upper_1 = item % M;

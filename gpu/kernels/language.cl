@@ -12,7 +12,7 @@
 //   write_words, level[, level_2], sieve, cut, join.
 //
 // Arrays that the stages fill have a cursor each. A stage that needs more room than there is sets a bit of `overflow`
-// and leaves its item out; then the host counts fewer sets of columns at a time, or gives up.
+// and leaves its item out; later stages do nothing, as tables may be incomplete, and the host counts fewer sets at a time.
 
 #ifdef __CUDACC__
 typedef unsigned int u32;

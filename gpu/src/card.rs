@@ -13,9 +13,9 @@ use crate::shape::Shape;
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
 
-/// Batches without room, one after another, before a card is given up. A set has at most 2,744 subproblems, so twelve
-/// are enough to reach a single one.
-const MOST_TRIES: u32 = 24;
+/// Batches without room, one after another, before a card is given up. Nine halvings lead from 512 sets to one, and twelve
+/// from its 2,744 subproblems to one. Then each array may turn out to be too small once.
+const MOST_TRIES: u32 = 32;
 
 /// A card that counts boards of one size.
 pub struct Card {
@@ -143,7 +143,9 @@ impl Card {
             self.device.start(stage)?;
         }
         let cursors = cursors(&mut *self.device)?;
-        self.learn(board, tails, sets.len(), &cursors.items(), cursors.overflowed());
+        let n_given = (self.shape.m as u64).pow(u32::from(board.n_digits));
+        let is_partial = sets.iter().any(|set| set.numbers.end - set.numbers.start < n_given);
+        self.learn(board, tails, sets.len(), is_partial, &cursors);
         if cursors.overflowed() {
             return Ok(None);
         }
@@ -168,8 +170,9 @@ impl Card {
     }
 
     /// Adapts the number of sets in a batch, and the sizes of arrays, to what a batch needed.
-    fn learn(&mut self, board: Board, tails: &Arena, n_sets: usize, needed: &Items, overflowed: bool) {
-        if overflowed {
+    fn learn(&mut self, board: Board, tails: &Arena, n_sets: usize, is_partial: bool, cursors: &Cursors) {
+        let needed = &cursors.items();
+        if cursors.overflowed() {
             // An array behind the one that overflowed has seen only some of its items.
             for (need, &here) in self.needs.iter_mut().zip(needed) {
                 *need = (*need).max(here / n_sets as u64 + 1);
@@ -177,11 +180,13 @@ impl Card {
             self.n_sets = (n_sets / 2).max(1);
             return;
         }
+        // A small batch, as at the end of a span or in a check, says little of the others.
+        let is_small = 2 * n_sets < self.n_sets;
         for (need, &here) in self.needs.iter_mut().zip(needed) {
             let here = here / n_sets as u64 + 1;
-            *need = (here).max(*need - *need / 8).min(here.max(1) * 4);
+            *need = here.max(if is_small || is_partial { *need } else { *need - *need / 8 });
         }
-        let most = (2 * n_sets).clamp(1, MOST_SETS);
+        let most = if is_partial { self.n_sets } else { (2 * n_sets).max(self.n_sets).clamp(1, MOST_SETS) };
         // Twice what the last batches needed must have room.
         let has_room = |&n: &usize| {
             tails

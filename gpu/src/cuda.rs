@@ -94,6 +94,14 @@ impl Cuda {
             kernels.push((stage, module.load_function(stage.name()).map_err(failed(stage.name()))?));
         }
         let shared_bytes = shape.shared_bytes(WARPS);
+        let shared = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+        let has = context.attribute(shared).map_err(failed("asking for the shared memory"))?;
+        if has.unsigned_abs() < shared_bytes {
+            return Err(CardError::TooLittleSharedMemory {
+                has: has.unsigned_abs().into(),
+                needs: shared_bytes.into(),
+            });
+        }
         let (_, join) = &kernels[kernels.len() - 1];
         let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         join.set_attribute(most, shared_bytes.cast_signed()).map_err(failed("reserving shared memory"))?;

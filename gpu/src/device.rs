@@ -86,8 +86,16 @@ pub enum CardError {
     #[error("{0}")]
     Driver(String),
     /// Not even one subproblem has room in the card's memory.
-    #[error("the card has too little memory: {0} MiB are not enough for one subproblem")]
+    #[error("the card has too little memory: {0} MiB are not enough for one subproblem of this board")]
     TooLittleMemory(u64),
+    /// A block has too little shared memory, in bytes.
+    #[error("a block of the card has {has} bytes of shared memory, and this board takes {needs}")]
+    TooLittleSharedMemory {
+        /// What the card has.
+        has: u64,
+        /// What the board takes.
+        needs: u64,
+    },
     /// Cards count boards of other sizes only.
     #[error("cards count boards of n = 12 to 29")]
     BoardSize,

@@ -1,14 +1,16 @@
 //! Cards by OpenCL.
 
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device as ClDevice, get_all_devices};
-use opencl3::kernel::{ExecuteKernel, Kernel};
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::error_codes::ClError;
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program;
-use opencl3::types::CL_BLOCKING;
+use opencl3::types::{CL_BLOCKING, cl_device_id};
 
 use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, Stage};
@@ -21,18 +23,24 @@ pub(crate) struct OpenCl {
     kernels: Vec<(Stage, Kernel)>,
     arena: Buffer<u8>,
     bytes: u64,
-    shared_bytes: usize,
     n_groups: u32,
 }
 
-fn failed(action: &str) -> impl Fn(opencl3::error_codes::ClError) -> CardError {
+fn failed(action: &str) -> impl Fn(ClError) -> CardError {
     let action = action.to_owned();
     move |error| CardError::Driver(format!("{action}: {error}"))
 }
 
+/// Returns the numbers of all devices. PoCL crashes if several threads look for them at once the first time.
+fn devices() -> Result<Vec<cl_device_id>, ClError> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    get_all_devices(CL_DEVICE_TYPE_ALL)
+}
+
 /// Returns all devices; none if there is no OpenCL here.
 pub(crate) fn cards() -> Vec<CardInfo> {
-    let ids = get_all_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default();
+    let ids = devices().unwrap_or_default();
     let info = |(number, id)| {
         let device = ClDevice::new(id);
         let name = device.name().unwrap_or_else(|_| "unnamed".to_owned());
@@ -49,7 +57,7 @@ pub(crate) fn cards() -> Vec<CardInfo> {
 impl OpenCl {
     /// Opens a device by its number, for half boards of this shape, with one `share`th of its memory.
     pub(crate) fn open(number: u8, shape: Shape, share: u64) -> Result<Self, CardError> {
-        let ids = get_all_devices(CL_DEVICE_TYPE_ALL).map_err(failed("looking for devices"))?;
+        let ids = devices().map_err(failed("looking for devices"))?;
         let id = *ids
             .get(usize::from(number))
             .ok_or_else(|| CardError::Driver(format!("there is no OpenCL device {number}")))?;
@@ -74,9 +82,23 @@ impl OpenCl {
         // SAFETY: no host memory is passed.
         let arena = unsafe { Buffer::create(&context, CL_MEM_READ_WRITE, len, ptr::null_mut()) };
         let arena = arena.map_err(failed("reserving memory"))?;
-        let shared_bytes = shape.shared_bytes(1) as usize;
+        let shared_bytes = shape.shared_bytes(1).into();
+        let has = device.local_mem_size().map_err(failed("asking for the shared memory"))?;
+        if has < shared_bytes {
+            return Err(CardError::TooLittleSharedMemory { has, needs: shared_bytes });
+        }
+        for (stage, kernel) in &kernels {
+            // SAFETY: the arguments are those of the kernels.
+            let set = unsafe {
+                kernel.set_arg(0, &arena.get()).and_then(|()| match stage {
+                    Stage::Join => kernel.set_arg_local_buffer(1, shape.shared_bytes(1) as usize),
+                    _ => Ok(()),
+                })
+            };
+            set.map_err(failed(stage.name()))?;
+        }
         let n_groups = 4 * device.max_compute_units().unwrap_or(1);
-        Ok(Self { queue, kernels, arena, bytes, shared_bytes, n_groups })
+        Ok(Self { queue, kernels, arena, bytes, n_groups })
     }
 }
 
@@ -99,17 +121,17 @@ impl Device for OpenCl {
 
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
         let Some((_, kernel)) = self.kernels.iter().find(|(of, _)| *of == stage) else { return Ok(()) };
-        let mut launch = ExecuteKernel::new(kernel);
-        // SAFETY: the arguments are those of the kernels, which stay within the arena's arrays.
+        let (global, local) = ([32 * self.n_groups as usize], [32]);
+        // SAFETY: the sizes have one dimension; the arguments are those of the kernels, which stay within the arena's arrays.
         let started = unsafe {
-            launch.set_arg(&self.arena);
-            if stage == Stage::Join {
-                launch.set_arg_local_buffer(self.shared_bytes);
-            }
-            launch
-                .set_global_work_size(32 * self.n_groups as usize)
-                .set_local_work_size(32)
-                .enqueue_nd_range(&self.queue)
+            self.queue.enqueue_nd_range_kernel(
+                kernel.get(),
+                1,
+                ptr::null(),
+                global.as_ptr(),
+                local.as_ptr(),
+                &[],
+            )
         };
         started.map(drop).map_err(failed(stage.name()))
     }

@@ -37,6 +37,12 @@ impl DerefMut for Locked {
 
 /// Returns a card of OpenCL for a board; `None` if there is none here.
 fn card(n: u8) -> Option<Locked> {
+    // Other processes use memory, too.
+    card_with(n, 8)
+}
+
+/// Returns a card with one `share`th of the device's memory.
+fn card_with(n: u8, share: u64) -> Option<Locked> {
     static ONE: Mutex<()> = Mutex::new(());
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let is_opencl = |card: &&CardInfo| matches!(card.id, CardId::OpenCl(_));
@@ -44,7 +50,7 @@ fn card(n: u8) -> Option<Locked> {
         skip::skipped("counting by a card, as there is no OpenCL");
         return None;
     };
-    Some(Locked(here.open(size(n), 8).expect("opens"), one))
+    Some(Locked(here.open(size(n), share).expect("opens"), one))
 }
 
 fn size(n: u8) -> BoardSize {
@@ -126,6 +132,32 @@ fn spans_without_subproblems_hold_nothing() {
     }
     // Past the end.
     assert_eq!(on_card(&mut card, &parts[0].1, end - 2..u64::MAX), on_cpu(&parts[0].0, end - 2..u64::MAX));
+}
+
+/// With 1 to 3 MB, arrays overflow in all stages, and batches are divided until they have room.
+#[test]
+fn with_little_memory_counts_are_the_same_or_there_is_none() {
+    let Some(whole) =
+        cards().iter().find(|card| matches!(card.id, CardId::OpenCl(_))).map(|card| card.memory)
+    else {
+        return skip::skipped("counting by a card, as there is no OpenCL");
+    };
+    let parts = halves(14);
+    let mut n_counted = 0;
+    for kilobytes in [500, 900, 1100, 1300, 1600, 2000, 3000] {
+        let Some(mut card) = card_with(14, whole / (1000 * kilobytes)) else { return };
+        for (part, halves) in &parts[..4] {
+            match card.count(halves, 0..u64::MAX, &NEVER) {
+                Ok(count) => assert_eq!(count, Some(on_cpu(part, 0..u64::MAX)), "{kilobytes} KB"),
+                Err(error) => {
+                    assert!(matches!(error, CardError::TooLittleMemory(_)), "{error}");
+                    continue;
+                }
+            }
+            n_counted += 1;
+        }
+    }
+    assert!(n_counted > 4, "{n_counted}");
 }
 
 #[test]

@@ -24,8 +24,7 @@ pub struct LeaseQueue {
     waiting: VecDeque<LeaseId>,
     /// Leases that their threads have released, and whose end is not reported.
     ended: BTreeSet<LeaseId>,
-    /// The size that the chunks of the last ended lease had, with its board and method: the next one's begin with half
-    /// of it.
+    /// The size of the last ended lease's chunks, with its board and method: the next one's begin with half of it.
     last_size: Option<(BoardSize, Method, ChunkSize)>,
 }
 
@@ -110,7 +109,7 @@ impl LeaseQueue {
             let is_alike =
                 |(n, method, _): &(BoardSize, Method, ChunkSize)| (*n, *method) == (lease.n, lease.method);
             let last = self.last_size.filter(is_alike);
-            let size = last.map_or(ChunkSize::SMALLEST, |(.., size)| size.half());
+            let size = last.map_or(ChunkSize::SMALLEST, |(.., size)| size.next());
             place.insert(HeldLease::new(lease, size));
             self.waiting.push_back(id);
         }
@@ -270,14 +269,15 @@ mod tests {
         let mut sizes = Vec::new();
         while let Some(chunk) = queue.begin(id) {
             sizes.push(chunk.span.n_subproblems());
-            queue.finish(id, count(1), Duration::ZERO);
+            // Only those of 64 take their time.
+            let took = if chunk.span.n_subproblems() == 64 { 100 } else { 1 };
+            queue.finish(id, count(1), Duration::from_millis(took));
         }
-        assert_eq!(sizes[..4], [1, 2, 4, 8]);
+        assert_eq!(sizes[..8], [1, 2, 4, 8, 16, 32, 64, 64]);
         queue.end(id);
         queue.add(lease(2, &[span(0, 1000)]));
         let next = queue.next_lease().expect("was added").id;
-        // The last chunk had 489, so 978 would have followed.
-        assert_eq!(queue.begin(next).expect("something is left").span, span(0, 489));
+        assert_eq!(queue.begin(next).expect("something is left").span, span(0, 32));
         // Another board begins anew.
         let other = Lease { n: BoardSize::new(9).expect("a board size"), ..lease(3, &[span(0, 1000)]) };
         queue.add(other);

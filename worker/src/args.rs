@@ -41,8 +41,8 @@ pub(crate) struct Args {
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
 
-    /// Count by halves on graphics cards instead of the processor's threads, which then only count what cards can't: 'all',
-    /// or names such as cuda:0,cuda:1, which 'queens gpus' lists [default: none]
+    /// Count on graphics cards: 'all', or names such as cuda:0,cuda:1, which 'queens gpus' lists. They count by halves, for
+    /// n = 12 to 29; everything else is counted by their one or two threads, whatever --threads says [default: none]
     #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
     pub(crate) gpu: Option<ChosenCards>,
 

@@ -77,9 +77,9 @@ pub(crate) struct CountArgs {
 
     /// Count in the cluster of this coordinator instead of in this process, which then only waits: Ctrl-C stops
     /// waiting, and the job goes on. For several coordinators of one database, the URLs of all, repeated or separated
-    /// by commas; not with --threads, --kernel or --data-dir [default: none]
+    /// by commas; not with --threads, --kernel, --gpu or --data-dir [default: none]
     #[arg(long, help_heading = CONNECTION, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
-          conflicts_with_all = ["threads", "kernel", "data_dir"])]
+          conflicts_with_all = ["threads", "kernel", "gpu", "data_dir"])]
     coordinator: Vec<Endpoint>,
 
     #[command(flatten)]
@@ -116,7 +116,7 @@ fn by_cards(n: BoardSize, method: MethodChoice) -> Result<MethodChoice, WrongUsa
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
     let is_remote = !args.coordinator.is_empty();
-    let cards = if is_remote { &[][..] } else { args.gpu.cards() };
+    let cards = args.gpu.cards();
     let method = if cards.is_empty() { args.method.choice() } else { by_cards(n, args.method.choice())? };
     if let Some(given) = &args.given {
         if !cards.is_empty() {
