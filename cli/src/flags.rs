@@ -41,8 +41,9 @@ pub(crate) struct GpuArgs {
 
 impl GpuArgs {
     /// Returns the cards that count; none if the processor does.
-    pub(crate) fn cards(&self) -> &[CardId] {
-        self.gpu.as_ref().map_or(&[], |cards| &cards.0)
+    pub(crate) fn cards(&self) -> Result<Vec<CardId>, WrongUsage> {
+        let cards = self.gpu.as_ref().map_or(Ok(Vec::new()), ChosenCards::here);
+        cards.map_err(|error| WrongUsage(error.to_string()))
     }
 }
 

@@ -25,7 +25,7 @@ pub struct CardInfo {
     pub memory: u64,
     /// Its driver, with a version where that is known.
     pub driver: String,
-    /// Whether it is one of `all`: a graphics card that has no other entry.
+    /// Whether it is one of `all`: a graphics card. NVIDIA's are so by CUDA only.
     pub in_all: bool,
 }
 

@@ -13,9 +13,12 @@ use crate::device::{CardError, Device};
 use crate::opencl::{self, OpenCl};
 use crate::shape::Shape;
 
-/// A user's choice of cards: `all`, `none`, or names such as `cuda:0,cuda:1`. The cards are here.
+/// A user's choice of cards: `all`, `none`, or names such as `cuda:0,cuda:1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChosenCards(pub Vec<CardId>);
+pub struct ChosenCards {
+    all: bool,
+    named: Vec<CardId>,
+}
 
 /// Why cards can't be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -38,26 +41,36 @@ impl FromStr for ChosenCards {
     type Err = InvalidCards;
 
     fn from_str(text: &str) -> Result<Self, InvalidCards> {
-        if text == "none" {
-            return Ok(Self::default());
-        }
-        let here = cards();
-        if text == "all" {
-            let all: Vec<CardId> = here.iter().filter(|card| card.in_all).map(|card| card.id).collect();
-            return if all.is_empty() { Err(InvalidCards::None) } else { Ok(Self(all)) };
-        }
-        let mut chosen = Vec::new();
-        for name in text.split(',') {
+        let mut chosen = Self { all: text == "all", named: Vec::new() };
+        for name in text.split(',').filter(|_| !["all", "none"].contains(&text)) {
             let id = name.parse()?;
-            if chosen.contains(&id) {
+            if chosen.named.contains(&id) {
                 return Err(InvalidCards::Twice(id));
             }
-            if here.iter().all(|card| card.id != id) {
-                return Err(InvalidCards::Absent(id));
-            }
-            chosen.push(id);
+            chosen.named.push(id);
         }
-        Ok(Self(chosen))
+        Ok(chosen)
+    }
+}
+
+impl ChosenCards {
+    /// Returns the chosen cards.
+    ///
+    /// # Errors
+    /// If one of them is not here, or if all are chosen and there is none.
+    pub fn here(&self) -> Result<Vec<CardId>, InvalidCards> {
+        if !self.all && self.named.is_empty() {
+            return Ok(Vec::new());
+        }
+        let here = cards();
+        if self.all {
+            let all: Vec<CardId> = here.iter().filter(|card| card.in_all).map(|card| card.id).collect();
+            return if all.is_empty() { Err(InvalidCards::None) } else { Ok(all) };
+        }
+        match self.named.iter().find(|id| here.iter().all(|card| card.id != **id)) {
+            Some(absent) => Err(InvalidCards::Absent(*absent)),
+            None => Ok(self.named.clone()),
+        }
     }
 }
 
@@ -109,7 +122,9 @@ mod tests {
             assert_eq!(text.parse::<CardId>().map(|id| id.to_string()).as_deref(), Ok(text));
         }
         assert_eq!("none".parse(), Ok(ChosenCards::default()));
-        assert_eq!("cuda:200".parse::<ChosenCards>(), Err(InvalidCards::Absent(CardId::Cuda(200))));
+        let chosen: ChosenCards = "cuda:200".parse().expect("a choice");
+        assert_eq!(chosen.here(), Err(InvalidCards::Absent(CardId::Cuda(200))));
+        assert_eq!(ChosenCards::default().here(), Ok(Vec::new()));
         for text in ["cuda", "cuda:", "cuda:-1", "cuda:256", "metal:0", ""] {
             assert_eq!(text.parse::<CardId>(), Err(InvalidCardId), "{text}");
             assert_eq!(text.parse::<ChosenCards>(), Err(InvalidCards::Name(InvalidCardId)), "{text}");

@@ -57,7 +57,7 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     let name = args.name.unwrap_or_else(machine_name);
     let kernel = args.kernel.kernel();
     let coordinators: Vec<String> = args.coordinator.iter().map(|one| one.uri().to_string()).collect();
-    let cards = args.gpu.unwrap_or_default().0;
+    let cards = args.gpu.unwrap_or_default().here()?;
     let gpu = cards.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     info!(%name, %kernel, threads = args.threads, gpu, coordinator = coordinators.join(","), "starting");
     let config = Config { name, kernel, n_threads: args.threads, cards, duty: args.cpu };

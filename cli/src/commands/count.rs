@@ -116,7 +116,7 @@ fn by_cards(n: BoardSize, method: MethodChoice) -> Result<MethodChoice, WrongUsa
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
     let is_remote = !args.coordinator.is_empty();
-    let cards = args.gpu.cards();
+    let cards = args.gpu.cards()?;
     let method = if cards.is_empty() { args.method.choice() } else { by_cards(n, args.method.choice())? };
     if let Some(given) = &args.given {
         if !cards.is_empty() {
@@ -148,7 +148,6 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         cluster::count(n, method, routes, args.showing(), &stop).await?
     } else {
         let (data_dir, showing) = (args.data_dir.clone(), args.showing());
-        let cards = cards.to_vec();
         LocalCount { n, method, kernel, n_threads, cards, data_dir, showing }.run(&stop).await?
     };
     let Some(counted) = counted else { return Ok(ExitCode::FAILURE) };
