@@ -11,7 +11,7 @@ use crate::flags::OutputArgs;
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
-/// List the graphics cards of this machine, and other devices of OpenCL
+/// List the graphics cards and OpenCL devices of this machine
 ///
 /// NVIDIA's cards are found by CUDA's driver, others by OpenCL's. --gpu all takes those that are marked so.
 #[derive(Debug, clap::Args)]
