@@ -70,7 +70,7 @@ pub(crate) struct SetOnCard {
     pub(crate) weighing: [u32; 2],
 }
 
-/// What is the same for all sets of a batch.
+/// The board of a batch, the same for all its sets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Board {
     pub(crate) n: u8,

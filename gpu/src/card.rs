@@ -81,7 +81,7 @@ impl Card {
                     sum = sum.checked_add(count).ok_or_else(too_much)?;
                     n_failed = 0;
                 }
-                // The arrays are divided anew by what was needed, so the same may have room now.
+                // The next batch's arrays follow the needs seen now, so the same sets may have room then.
                 None => {
                     n_failed += 1;
                     if n_failed > MOST_TRIES {

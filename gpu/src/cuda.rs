@@ -116,7 +116,7 @@ impl Cuda {
         let stream = context.new_stream().map_err(failed("making a stream"))?;
         let (free, total) = context.mem_get_info().map_err(failed("asking for the memory"))?;
         let len = free.min(total / usize::try_from(share).unwrap_or(1).max(1)) / 8 * 7;
-        // SAFETY: the kernels read only what was written before.
+        // SAFETY: the kernels read an array only after they have written it.
         let arena = unsafe { stream.alloc(len) }.map_err(failed("reserving memory"))?;
         let n_processors = n_processors.unsigned_abs();
         Ok(Self {
