@@ -5,10 +5,11 @@ use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
 use queens_proto::client::{Operator, Routes, endpoint};
 use queens_runtime::{CONNECTION, CredentialsArgs};
-use queens_solver::{BoardSize, Kernel, KernelChoice};
+use queens_solver::{BoardSize, Kernel, KernelChoice, Method};
 use thiserror::Error;
 use tonic::transport::Endpoint;
 
+use crate::method::MethodChoice;
 use crate::present::output::Output;
 
 #[derive(Debug, Args)]
@@ -33,17 +34,24 @@ impl KernelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GpuArgs {
-    /// Count on graphics cards too, by halves and for n = 12 to 29: 'all', 'auto' for all if there are any, or names such
-    /// as cuda:0,cuda:1, which 'queens gpus' lists [default: none]
+    /// Graphics cards to count on, by halves and for n = 12 to 29: 'all', 'auto' for all if there are any, or names such as
+    /// cuda:0,cuda:1, which 'queens gpus' lists [default: none]
     #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
-    pub(crate) gpu: Option<ChosenCards>,
+    gpu: Option<ChosenCards>,
 }
 
 impl GpuArgs {
-    /// Returns the cards that count.
-    pub(crate) fn cards(&self) -> Result<Vec<CardId>, WrongUsage> {
+    /// Returns the cards that count a board; none if only the processor does. With cards, `method` must not be the search.
+    pub(crate) fn cards(&self, n: BoardSize, method: MethodChoice) -> Result<Vec<CardId>, WrongUsage> {
         let cards = self.gpu.as_ref().map_or(Ok(Vec::new()), ChosenCards::here);
-        cards.map_err(|error| WrongUsage(error.to_string()))
+        let cards = cards.map_err(|error| WrongUsage(error.to_string()))?;
+        if !cards.is_empty() && method.named() == Some(Method::Search) {
+            return Err(WrongUsage("cards count by halves only".to_owned()));
+        }
+        if !cards.is_empty() && !CardId::counts(n) {
+            return Err(WrongUsage(format!("cards count n = 12 to 29, not {n}")));
+        }
+        Ok(cards)
     }
 }
 

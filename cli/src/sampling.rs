@@ -1,5 +1,7 @@
 //! Measures samples of a board on several threads, and extrapolates to the whole board.
 
+pub(crate) mod cards;
+
 use std::num::NonZeroUsize;
 use std::ops::Add;
 use std::time::{Duration, Instant};

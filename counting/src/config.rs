@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use queens_gpu::CardId;
 use queens_model::Name;
+use queens_runtime::default_threads;
 use queens_solver::{BoardSize, Kernel};
 
 use crate::counter::threads_of;
@@ -38,16 +39,19 @@ const LONGEST_MACHINE: usize = 80;
 
 impl Config {
     /// Returns the workers of a machine: one for its processor, unless it has no threads, and one for each card, which is
-    /// called `NAME-cuda:0` and opened for `board` at once. A coordinator measures the speed of each and sizes its leases by it.
+    /// called `NAME-cuda:0` and opened for `board` at once. A coordinator measures the speed of each and sizes its leases by
+    /// it. By default, there is a thread for each processor that no thread of a card needs.
     #[must_use]
     pub fn of_machine(
         name: &Name,
         kernel: Kernel,
-        n_threads: usize,
+        n_threads: Option<usize>,
         cards: &[CardId],
         duty: Duty,
         board: Option<BoardSize>,
     ) -> Vec<Self> {
+        let n_of_cards = cards.iter().map(|card| threads_of(*card)).sum();
+        let n_threads = n_threads.unwrap_or_else(|| default_threads().get().saturating_sub(n_of_cards));
         let processor = NonZeroUsize::new(n_threads).map(|n_threads| Self {
             name: name.clone(),
             kernel,
@@ -132,9 +136,9 @@ mod tests {
 
     #[test]
     fn a_card_is_a_worker_of_its_own() {
-        let names = |n_threads, cards: &[CardId]| {
+        let names = |n_threads: usize, cards: &[CardId]| {
             let name = "x".repeat(100).parse().expect("a name");
-            let workers = Config::of_machine(&name, Kernel::best(), n_threads, cards, Duty::FULL, None);
+            let workers = Config::of_machine(&name, Kernel::best(), Some(n_threads), cards, Duty::FULL, None);
             workers.into_iter().map(|config| config.name.to_string()).collect::<Vec<_>>()
         };
         let (all, start) = ("x".repeat(100), "x".repeat(80));

@@ -13,8 +13,8 @@ use queens_gpu::{Card, CardError, CardId};
 use queens_solver::{BoardSize, Count, HalvesPart, Kernel, Method, Part, SplitMix, Subproblems, Symmetry};
 use tracing::{error, info, warn};
 
-/// How long a thread counts by a card, at least, between two checks.
-const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
+/// How long a thread counts by a card, at least, between two checks. So two threads check a card once a second.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(2);
 
 /// A check takes at most a share of the time: one in this many parts.
 const CHECK_SHARE: u32 = 20;
@@ -110,7 +110,8 @@ enum Attempt<T> {
 }
 
 /// Returns the number of threads that count by a card. Two keep it busy: while one waits for a result, the other counts.
-pub(crate) const fn threads_of(card: CardId) -> usize {
+#[must_use]
+pub const fn threads_of(card: CardId) -> usize {
     match card {
         CardId::Cuda(_) => 2,
         // A driver that is no card's crashes if several threads call it at once.

@@ -3,6 +3,7 @@
 //! The state machines are in queens-worker-session; this crate adds the threads and the clock. Threads count and know
 //! nothing of sessions. The session sends and receives, and counts nothing. The lease queue connects them.
 
+mod card_probe;
 mod config;
 mod counter;
 mod counting;
@@ -12,7 +13,9 @@ mod session;
 mod shared_queue;
 mod worker;
 
+pub use card_probe::{CardProbe, ProbedChunk, probe_card};
 pub use config::{Config, Device, Duty};
+pub use counter::threads_of;
 pub use metrics::Metrics;
 pub use session::{Departure, End};
 pub use worker::Worker;

@@ -21,7 +21,7 @@ impl ChunkAim {
 
 /// The number of subproblems to count in one kernel call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ChunkSize {
+pub struct ChunkSize {
     aim: ChunkAim,
     n_subproblems: u64,
     /// The size of the last chunk that took long enough to tell that it is not too small.
@@ -30,11 +30,14 @@ pub(crate) struct ChunkSize {
 
 impl ChunkSize {
     /// Returns the size before any measurement.
-    pub(crate) const fn first(aim: ChunkAim) -> Self {
+    #[must_use]
+    pub const fn first(aim: ChunkAim) -> Self {
         Self { aim, n_subproblems: aim.first, confirmed: None }
     }
 
-    pub(crate) const fn n_subproblems(self) -> u64 {
+    /// Returns the number of subproblems.
+    #[must_use]
+    pub const fn n_subproblems(self) -> u64 {
         self.n_subproblems
     }
 
@@ -46,7 +49,7 @@ impl ChunkSize {
     }
 
     /// Steps towards the target duration, at most doubling, because neighbours differ in work.
-    pub(crate) fn adapt(&mut self, n_subproblems: u64, duration: Duration) {
+    pub fn adapt(&mut self, n_subproblems: u64, duration: Duration) {
         if duration < self.aim.duration / 2 {
             self.n_subproblems = self.n_subproblems.max(n_subproblems.saturating_mul(2));
             return;

@@ -7,9 +7,7 @@ use queens_model::{ListenAddress, Name};
 use queens_platform::host_name;
 use queens_proto::client::endpoint;
 use queens_runtime::help::Program;
-use queens_runtime::{
-    CONNECTION, CredentialsArgs, VERSION, default_threads, threads_beside_cards, version_in_full,
-};
+use queens_runtime::{CONNECTION, CredentialsArgs, VERSION, threads_beside_cards, version_in_full};
 use queens_service::ConfigArgs;
 use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
@@ -32,10 +30,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) credentials: CredentialsArgs,
 
-    /// Counting threads of the processor; by default one for each. With --gpu, 0 leaves all counting to the cards
+    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card needs]
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
-          default_value_t = default_threads().get(), allow_negative_numbers = true)]
-    pub(crate) threads: usize,
+          allow_negative_numbers = true)]
+    pub(crate) threads: Option<usize>,
 
     /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, v128, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]

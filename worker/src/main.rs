@@ -60,11 +60,11 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     let coordinators: Vec<String> = args.coordinator.iter().map(|one| one.uri().to_string()).collect();
     let cards = args.gpu.unwrap_or_default().here()?;
     let metrics = Arc::new(Metrics::new());
-    let gpu = cards.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    info!(%name, %kernel, threads = args.threads, gpu, coordinator = coordinators.join(","), "starting");
     let mut workers = Vec::new();
     for config in Config::of_machine(&name, kernel, args.threads, &cards, args.cpu, None) {
-        let name = config.name.to_string();
+        let (name, threads) = (config.name.to_string(), config.n_threads());
+        let coordinator = coordinators.join(",");
+        info!(%name, kernel = config.counter_name(), threads, coordinator, "starting");
         let worker = Worker::start(config, &metrics).context("failed to start counting threads")?;
         workers.push((name, worker));
     }

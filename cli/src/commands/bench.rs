@@ -5,6 +5,8 @@ use std::ops::Add;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use queens_counting::threads_of;
+use queens_gpu::CardId;
 use queens_platform::{processor_name, with_instructions};
 use queens_runtime::{VERSION, print, threads};
 use queens_solver::{
@@ -13,12 +15,13 @@ use queens_solver::{
 };
 use serde::Serialize;
 
-use crate::flags::OutputArgs;
+use crate::flags::{GpuArgs, OutputArgs};
 use crate::method::MethodChoice;
 use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
+use crate::sampling::cards::{TimedChunk, probe_card, time_of_cards};
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
@@ -27,9 +30,12 @@ const TEXTBOOK_EVERY: usize = 64;
 /// The maximum time of counting before the measurement.
 const WARMING_UP: Duration = Duration::from_millis(200);
 
+/// The time that a card is measured for.
+const TIME_OF_CARD: Duration = Duration::from_secs(5);
+
 /// Measure how fast a kernel counts a sample, and check its counts
 ///
-/// The sample of a board is always the same. By search, from n = 19 on, it has a piece of about a million nodes of each
+/// The sample of a board is always the same, except on graphics cards. By search, from n = 19 on, it has a piece of about a million nodes of each
 /// cross. By halves, from n = 20 on, it has some of their columns. Solutions are weighted: a solution of a cross that
 /// stands for eight counts eight times. The exit status is 1 if the counts are wrong.
 #[derive(Debug, clap::Args)]
@@ -49,13 +55,17 @@ pub(crate) struct BenchArgs {
     threads: NonZeroUsize,
 
     /// Method to measure: 'search' below crosses, the join of 'halves', or 'auto' for the faster one for this board
-    #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD", default_value = "search")]
-    method: MethodChoice,
+    /// [default: search, and halves with --gpu]
+    #[arg(long, env = "QUEENS_METHOD", value_name = "METHOD")]
+    method: Option<MethodChoice>,
 
     /// Kernel to measure: 'auto' for the fastest on this processor, a name (avx512, avx2, v128, portable), or 'all' for
     /// each that it can run, with a line for the list in docs/KERNEL.md; in JSON, an array of answers
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto", value_parser = measured_kernels)]
     kernel: MeasuredKernels,
+
+    #[command(flatten)]
+    gpu: GpuArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -96,7 +106,8 @@ struct BenchAnswer {
     n: u8,
     #[serde(serialize_with = "method_name")]
     method: Method,
-    kernel: &'static str,
+    /// The kernel's name, or the card's.
+    kernel: String,
     threads: usize,
     sample: usize,
     parts: usize,
@@ -114,25 +125,34 @@ struct BenchAnswer {
     projected_error: f64,
     checked_against: String,
     agrees: bool,
+    #[serde(skip)]
+    is_by_card: bool,
 }
 
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
+    let method = args.method.unwrap_or(Method::Search.into());
+    let cards = args.gpu.cards(args.n, args.method.unwrap_or(Method::Halves.into()))?;
     let answers = match args.kernel {
+        _ if !cards.is_empty() => {
+            cards.iter().map(|card| measure_card(args, *card)).collect::<anyhow::Result<_>>()?
+        }
         MeasuredKernels::One(choice) => {
             let kernel = choice.kernel();
-            vec![measure(args, args.method.method(args.n, kernel), kernel)?]
+            vec![measure(args, method.method(args.n, kernel), kernel)?]
         }
         MeasuredKernels::All => {
             let here = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available());
-            let method = args.method.method(args.n, Kernel::best());
+            let method = method.method(args.n, Kernel::best());
             here.map(|kernel| measure(args, method, kernel)).collect::<anyhow::Result<_>>()?
         }
     };
     print(&match (args.output.output, args.kernel, &answers[..]) {
         (Output::Json, MeasuredKernels::One(_), [answer]) => serde_json::to_string(answer)?,
         (Output::Json, ..) => serde_json::to_string(&answers)?,
-        (Output::Text, MeasuredKernels::One(_), [answer]) => text(answer),
+        (Output::Text, MeasuredKernels::One(_), _) => {
+            answers.iter().map(text).collect::<Vec<_>>().join("\n\n")
+        }
         (Output::Text, ..) => comparison(&answers),
     })?;
     let agrees = answers.iter().all(|answer| answer.agrees);
@@ -158,6 +178,47 @@ fn measure(args: &BenchArgs, method: Method, kernel: Kernel) -> anyhow::Result<B
     answer.instructions_per_node =
         instructions.filter(|_| nodes > 0).map(|instructions| instructions as f64 / nodes as f64);
     Ok(answer)
+}
+
+/// Measures a card by chunks of the board. It has no fixed sample, as a chunk is as large as the card is fast.
+fn measure_card(args: &BenchArgs, card: CardId) -> anyhow::Result<BenchAnswer> {
+    let began = Instant::now();
+    let kernel = Kernel::best();
+    let busy = Spinner::new("counting on the card", None);
+    let (chunks, n_checked) = probe_card(card, kernel, args.n, TIME_OF_CARD)?;
+    drop(busy);
+    let seconds = began.elapsed().as_secs_f64();
+    let busy = Spinner::new("estimating the work", None);
+    let sampler = Sampler::new(args.n, Method::Halves);
+    let board_work = board_nodes(&sampler, &[], args.threads)?;
+    drop(busy);
+    let weighted =
+        |timed: &TimedChunk| u128::from(timed.chunk.weight) * u128::from(timed.chunk.count.solutions);
+    let solutions: u128 = chunks.iter().map(weighted).sum();
+    let work: u128 = chunks.iter().map(|timed| u128::from(timed.chunk.count.work)).sum();
+    let card_seconds: f64 = chunks.iter().map(|timed| timed.card_seconds).sum();
+    let projected = time_of_cards(&chunks, board_work);
+    let ns_per = |count: u128| (count > 0).then(|| card_seconds * 1e9 / count as f64);
+    Ok(BenchAnswer {
+        n: args.n.get(),
+        method: Method::Halves,
+        kernel: card.to_string(),
+        threads: threads_of(card),
+        sample: chunks.len(),
+        parts: sampler.n_samples(),
+        solutions: solutions.to_string(),
+        work: work.to_string(),
+        seconds,
+        core_seconds: card_seconds,
+        ns_per_solution: ns_per(solutions),
+        ns_per_node: ns_per(work),
+        instructions_per_node: None,
+        projected_core_seconds: projected.value,
+        projected_error: 2.0 * projected.error,
+        checked_against: format!("the {kernel} kernel on {}", plural(n_checked, "random subproblem")),
+        agrees: true,
+        is_by_card: true,
+    })
 }
 
 /// Counts all parts; returns also the instructions, if the system counts them, and the elapsed seconds.
@@ -255,7 +316,7 @@ fn answer(
     BenchAnswer {
         n: args.n.get(),
         method: sampler.method(),
-        kernel: kernel.name(),
+        kernel: kernel.to_string(),
         threads: args.threads.get(),
         sample: sample.len(),
         parts: sampler.n_samples(),
@@ -270,6 +331,7 @@ fn answer(
         projected_error: 2.0 * projected.error,
         checked_against: check.against,
         agrees: check.agrees,
+        is_by_card: false,
     }
 }
 
@@ -285,12 +347,16 @@ fn text(answer: &BenchAnswer) -> String {
     let unit = TimeUnit::of(answer.projected_core_seconds);
     let projected = unit.rounded(answer.projected_core_seconds);
     let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
+    let (measured, core) = if answer.is_by_card {
+        (format!("{}, {kernel}", plural(sample, "chunk")), "card")
+    } else {
+        (format!("{sample} of {parts} {}, {kernel} kernel", samples_of(*method)), "core")
+    };
     format!(
-        "n = {n}, {sample} of {parts} {}, {kernel} kernel on {threads}\n\
+        "n = {n}, {measured} on {threads}\n\
          {solutions} weighted solutions, {work} in {seconds:.3} s{per_solution}{per_unit}\n\
          {verdict} {checked_against}\n\
-         whole board: {projected} core-{} ± {error:.0} %",
-        samples_of(*method),
+         whole board: {projected} {core}-{} ± {error:.0} %",
         unit.name
     )
 }

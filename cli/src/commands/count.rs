@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
 use queens_boards::Given;
-use queens_gpu::CardId;
 use queens_proto::client::{Routes, endpoint};
 use queens_runtime::{
     CONNECTION, CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads_beside_cards,
 };
-use queens_solver::{BoardSize, Kernel, Method};
+use queens_solver::{Kernel, Method};
 use queens_store::sqlite::DATABASE;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
@@ -24,7 +23,7 @@ use crate::counting::counted::Symmetric;
 use crate::counting::local::LocalCount;
 use crate::flags::WrongUsage;
 use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
-use crate::method::{MethodArgs, MethodChoice};
+use crate::method::MethodArgs;
 use crate::present::answer::CountAnswer;
 use crate::present::output::Output;
 use crate::present::progress::Showing;
@@ -45,10 +44,10 @@ pub(crate) struct CountArgs {
     #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
     given: Option<Given>,
 
-    /// Counting threads of the processor; by default one for each. With --gpu, 0 leaves all counting to the cards
+    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card needs]
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
-          default_value_t = default_threads().get(), allow_negative_numbers = true)]
-    threads: usize,
+          allow_negative_numbers = true)]
+    threads: Option<usize>,
 
     #[command(flatten)]
     method: MethodArgs,
@@ -101,33 +100,22 @@ impl CountArgs {
     }
 }
 
-/// Returns the method of cards, unless the user names another or the board has another size.
-fn by_cards(n: BoardSize, method: MethodChoice) -> Result<MethodChoice, WrongUsage> {
-    if method.named() == Some(Method::Search) {
-        return Err(WrongUsage("cards count by halves only".to_owned()));
-    }
-    if !CardId::counts(n) {
-        return Err(WrongUsage(format!("cards count n = 12 to 29, not {n}")));
-    }
-    Ok(Method::Halves.into())
-}
-
 /// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
     let is_remote = !args.coordinator.is_empty();
-    let cards = args.gpu.cards()?;
-    if n_threads == 0 && cards.is_empty() {
+    let cards = args.gpu.cards(n, args.method.choice())?;
+    if n_threads == Some(0) && cards.is_empty() {
         return Err(
             WrongUsage("--threads 0 leaves nothing that counts: --gpu names no card".to_owned()).into()
         );
     }
-    let method = if cards.is_empty() { args.method.choice() } else { by_cards(n, args.method.choice())? };
+    let method = if cards.is_empty() { args.method.choice() } else { Method::Halves.into() };
     if let Some(given) = &args.given {
         if !cards.is_empty() {
             return Err(WrongUsage("given queens are counted by the processor only".to_owned()).into());
         }
-        let n_threads = NonZeroUsize::new(n_threads).unwrap_or(NonZeroUsize::MIN);
+        let n_threads = n_threads.and_then(NonZeroUsize::new).unwrap_or_else(default_threads);
         if method.named() == Some(Method::Halves) {
             return Err(WrongUsage("given queens are counted by search only".to_owned()).into());
         }

@@ -4,19 +4,20 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use queens_counting::threads_of;
+use queens_gpu::CardId;
 use queens_runtime::{default_threads, print, threads};
-use queens_solver::{Method, SampledPart, Sampler, published};
+use queens_solver::{Method, Sampler, published};
 use serde::Serialize;
 
-use crate::flags::{BoardArgs, KernelArgs, OutputArgs};
+use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
 use crate::present::numbers::{TimeUnit, grouped, plural};
 use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
-use crate::sampling::{
-    Measured, Probing, Timed, board_nodes, board_solutions, board_time, probe, samples_of,
-};
+use crate::sampling::cards::{probe_card, solutions_of_cards, time_of_cards};
+use crate::sampling::{Measured, Probing, board_nodes, board_solutions, board_time, probe, samples_of};
 
 /// The duration of sampling.
 const PROBING: Probing = Probing { time: Duration::from_secs(3), fewest: 16 };
@@ -27,18 +28,17 @@ const UNSEEN: f64 = 0.1;
 
 /// Estimate how long counting N queens would take, within seconds
 ///
-/// Counts samples of the board with this machine's kernel. The true value lies in the range 19 times out of 20, for
-/// cores like these under the same load.
+/// Counts samples of the board with this machine's kernel, or on its graphics cards with --gpu. The true value lies in
+/// the range 19 times out of 20, for cores or cards like these under the same load.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct EstimateArgs {
     #[command(flatten)]
     board: BoardArgs,
 
-    /// Number of counting cores; by default those of this machine
-    #[arg(long, value_name = "C", value_parser = cores,
-          default_value_t = default_cores(), allow_negative_numbers = true)]
-    cores: NonZeroU64,
+    /// Number of counting cores, or of cards with --gpu; by default those of this machine
+    #[arg(long, value_name = "C", value_parser = cores, allow_negative_numbers = true)]
+    cores: Option<NonZeroU64>,
 
     /// Threads that count samples; by default one for each processor
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
@@ -52,15 +52,14 @@ pub(crate) struct EstimateArgs {
     kernel: KernelArgs,
 
     #[command(flatten)]
+    gpu: GpuArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 }
 
 fn cores(text: &str) -> Result<NonZeroU64, String> {
     text.parse().map_err(|_| "expected a number of cores, from 1".to_owned())
-}
-
-fn default_cores() -> NonZeroU64 {
-    NonZeroU64::try_from(default_threads()).unwrap_or(NonZeroU64::MIN)
 }
 
 /// The estimates in JSON. Scripts rely on its fields. Ranges are 95 % confidence intervals.
@@ -69,7 +68,9 @@ struct EstimateAnswer {
     n: u8,
     #[serde(serialize_with = "method_name")]
     method: Method,
-    kernel: &'static str,
+    /// The kernel's name, or the names of the cards.
+    kernel: String,
+    /// Cores or cards.
     cores: u64,
     core_seconds: f64,
     core_seconds_range: [f64; 2],
@@ -77,7 +78,7 @@ struct EstimateAnswer {
     wall_seconds_range: [f64; 2],
     work: f64,
     work_per_core_second: f64,
-    /// The maximum size of a thread's lists; absent without a bound.
+    /// The maximum size of a thread's lists; absent without a bound, and on cards.
     bytes_per_thread: Option<usize>,
     solutions: f64,
     solutions_range: [f64; 2],
@@ -86,11 +87,41 @@ struct EstimateAnswer {
     sample: usize,
     threads: usize,
     seconds: f64,
+    #[serde(skip)]
+    is_by_cards: bool,
+}
+
+/// What was measured.
+struct Probe {
+    sampler: Sampler,
+    /// The counters' names.
+    kernel: String,
+    /// Cores or cards of this machine.
+    n_here: NonZeroU64,
+    is_by_cards: bool,
+    sample: usize,
+    n_threads: usize,
+    work: Measured,
+    /// Seconds of a core, or of a card, for the board.
+    time: Measured,
+    solutions: Measured,
 }
 
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
+    let n = args.board.n;
+    let cards = args.gpu.cards(n, args.method.choice())?;
+    let probe = if cards.is_empty() { probe_processor(args)? } else { probe_cards(args, &cards)? };
+    let answer = answer(args, probe, began);
+    print(&match args.output.output {
+        Output::Json => serde_json::to_string(&answer)?,
+        Output::Text => text(&answer),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn probe_processor(args: &EstimateArgs) -> anyhow::Result<Probe> {
     let (n, kernel) = (args.board.n, args.kernel.kernel());
     let busy = Spinner::new("counting samples", None);
     let method = args.method.choice().method(n, kernel);
@@ -99,44 +130,71 @@ pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
     let busy = Spinner::new("estimating the work", None);
     let work = board_nodes(&sampler, &sample, args.threads)?;
     drop(busy);
-    let answer = answer(args, &sampler, &sample, work, began);
-    print(&match args.output.output {
-        Output::Json => serde_json::to_string(&answer)?,
-        Output::Text => text(&answer),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Probe {
+        kernel: kernel.to_string(),
+        n_here: default_threads().try_into().unwrap_or(NonZeroU64::MIN),
+        is_by_cards: false,
+        sample: sample.len(),
+        n_threads: args.threads.get(),
+        work,
+        time: board_time(&sampler, &sample, work),
+        solutions: board_solutions(&sampler, &sample, work),
+        sampler,
+    })
 }
 
-fn answer(
-    args: &EstimateArgs,
-    sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
-    board_nodes: Measured,
-    began: Instant,
-) -> EstimateAnswer {
-    let core_time = board_time(sampler, sample, board_nodes);
-    let solutions = board_solutions(sampler, sample, board_nodes);
-    let cores = args.cores.get();
-    let core_seconds_range = range(core_time, UNSEEN);
+/// Probes cards one after another, as if each counted an equal part of the board.
+fn probe_cards(args: &EstimateArgs, cards: &[CardId]) -> anyhow::Result<Probe> {
+    let n = args.board.n;
+    let busy = Spinner::new("counting on cards", Some(cards.len()));
+    let mut chunks = Vec::new();
+    for card in cards {
+        chunks.extend(probe_card(*card, args.kernel.kernel(), n, PROBING.time)?.0);
+        busy.step();
+    }
+    drop(busy);
+    let busy = Spinner::new("estimating the work", None);
+    let sampler = Sampler::new(n, Method::Halves);
+    let work = board_nodes(&sampler, &[], args.threads)?;
+    drop(busy);
+    let names: Vec<String> = cards.iter().map(ToString::to_string).collect();
+    Ok(Probe {
+        sampler,
+        kernel: names.join(","),
+        n_here: NonZeroU64::new(cards.len() as u64).unwrap_or(NonZeroU64::MIN),
+        is_by_cards: true,
+        sample: chunks.len(),
+        n_threads: cards.iter().map(|card| threads_of(*card)).sum(),
+        work,
+        time: time_of_cards(&chunks, work),
+        solutions: solutions_of_cards(&chunks, work),
+    })
+}
+
+fn answer(args: &EstimateArgs, probe: Probe, began: Instant) -> EstimateAnswer {
+    let Probe { sampler, kernel, is_by_cards, time, work, solutions, .. } = probe;
+    let cores = args.cores.unwrap_or(probe.n_here).get();
+    let core_seconds_range = range(time, UNSEEN);
     EstimateAnswer {
         n: args.board.n.get(),
         method: sampler.method(),
-        kernel: args.kernel.kernel().name(),
+        kernel,
         cores,
-        core_seconds: core_time.value,
+        core_seconds: time.value,
         core_seconds_range,
-        wall_seconds: core_time.value / cores as f64,
+        wall_seconds: time.value / cores as f64,
         wall_seconds_range: core_seconds_range.map(|seconds| seconds / cores as f64),
-        work: board_nodes.value,
-        work_per_core_second: if core_time.value > 0.0 { board_nodes.value / core_time.value } else { 0.0 },
-        bytes_per_thread: sampler.method().most_memory(args.board.n),
+        work: work.value,
+        work_per_core_second: if time.value > 0.0 { work.value / time.value } else { 0.0 },
+        bytes_per_thread: sampler.method().most_memory(args.board.n).filter(|_| !is_by_cards),
         solutions: solutions.value,
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),
         parts: sampler.n_samples(),
-        sample: sample.len(),
-        threads: args.threads.get(),
+        sample: probe.sample,
+        threads: probe.n_threads,
         seconds: began.elapsed().as_secs_f64(),
+        is_by_cards,
     }
 }
 
@@ -147,10 +205,11 @@ fn range(measured: Measured, unseen: f64) -> [f64; 2] {
 }
 
 fn text(answer: &EstimateAnswer) -> String {
-    let EstimateAnswer { n, method, kernel, cores, parts, sample, .. } = answer;
-    let core_time = time(answer.core_seconds, answer.core_seconds_range, "core-");
+    let EstimateAnswer { n, method, kernel, parts, sample, is_by_cards, .. } = answer;
+    let core = if *is_by_cards { "card" } else { "core" };
+    let core_time = time(answer.core_seconds, answer.core_seconds_range, &format!("{core}-"));
     let wall_time = time(answer.wall_seconds, answer.wall_seconds_range, "");
-    let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{} cores", grouped(*cores as f64)) };
+    let cores = plural(grouped(answer.cores as f64), core);
     let [fewest, most] = answer.solutions_range;
     let solutions = match &answer.published {
         Some(published) => format!("published: {published}"),
@@ -159,19 +218,29 @@ fn text(answer: &EstimateAnswer) -> String {
     let memory = match answer.bytes_per_thread {
         Some(0) => String::new(),
         Some(bytes) => format!("\nmemory: at most {} MiB for each thread", bytes >> 20),
+        None if *is_by_cards => String::new(),
         None => "\nmemory: unknown for each thread".to_owned(),
     };
-    let threads = plural(answer.threads, "thread");
+    let by = if *is_by_cards {
+        format!("on {kernel} of this machine")
+    } else {
+        format!("with the {kernel} kernel of this machine")
+    };
+    let from = if *is_by_cards {
+        plural(*sample, "chunk")
+    } else {
+        format!("{sample} of {parts} {}", samples_of(*method))
+    };
     format!(
-        "Q({n}): {core_time} by {method} with the {kernel} kernel of this machine\n\
+        "Q({n}): {core_time} by {method} {by}\n\
          {cores}: {wall_time}{memory}\n\
-         {}, {} each core-second; {} ({solutions})\n\
-         from {sample} of {parts} {}, probed for {:.1} s on {threads}",
+         {}, {} each {core}-second; {} ({solutions})\n\
+         from {from}, probed for {:.1} s on {}",
         work_text(*method, &about(answer.work)),
         about(answer.work_per_core_second),
         plural(about(answer.solutions), "solution"),
-        samples_of(*method),
-        answer.seconds
+        answer.seconds,
+        plural(answer.threads, "thread")
     )
 }
 

@@ -34,8 +34,8 @@ pub(crate) struct LocalCount {
     pub(crate) n: BoardSize,
     pub(crate) method: MethodChoice,
     pub(crate) kernel: Kernel,
-    /// Threads of the processor; 0 if only cards count.
-    pub(crate) n_threads: usize,
+    /// Threads of the processor; 0 if only cards count, `None` for as many as are of use.
+    pub(crate) n_threads: Option<usize>,
     /// Cards that count beside the threads.
     pub(crate) cards: Vec<CardId>,
     /// The directory that keeps the counts.

@@ -1,0 +1,52 @@
+//! Measures cards by chunks of a board, and extrapolates to the whole board.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use queens_counting::{CardProbe, ProbedChunk, threads_of};
+use queens_gpu::CardId;
+use queens_solver::{BoardSize, Kernel};
+
+use crate::sampling::Measured;
+
+/// A chunk, and the seconds that its card took for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedChunk {
+    pub(crate) chunk: ProbedChunk,
+    pub(crate) card_seconds: f64,
+}
+
+/// Counts chunks of a board on a card for some time. Returns also how many subproblems the processor counted again.
+pub(crate) fn probe_card(
+    card: CardId,
+    kernel: Kernel,
+    n: BoardSize,
+    time: Duration,
+) -> anyhow::Result<(Vec<TimedChunk>, usize)> {
+    let seed = RandomState::new().build_hasher().finish();
+    let CardProbe { chunks, n_checked } =
+        queens_counting::probe_card(card, kernel, n, time, seed).map_err(|reason| anyhow!(reason))?;
+    // The threads of a card share it.
+    let card_seconds = |chunk: &ProbedChunk| chunk.seconds / threads_of(card) as f64;
+    let timed = |chunk: ProbedChunk| TimedChunk { chunk, card_seconds: card_seconds(&chunk) };
+    Ok((chunks.into_iter().map(timed).collect(), n_checked))
+}
+
+/// Returns the card-seconds of the whole board, if it has this work.
+pub(crate) fn time_of_cards(chunks: &[TimedChunk], board_work: Measured) -> Measured {
+    per_work(chunks, board_work, |timed| timed.card_seconds)
+}
+
+/// Returns the solutions of the whole board, if it has this work.
+pub(crate) fn solutions_of_cards(chunks: &[TimedChunk], board_work: Measured) -> Measured {
+    per_work(chunks, board_work, |TimedChunk { chunk, .. }| {
+        f64::from(chunk.weight) * chunk.count.solutions as f64
+    })
+}
+
+fn per_work(chunks: &[TimedChunk], board_work: Measured, term: impl Fn(&TimedChunk) -> f64) -> Measured {
+    let pairs = chunks.iter().map(|timed| (term(timed), timed.chunk.count.work as f64));
+    Measured::ratio(pairs).times(board_work)
+}
