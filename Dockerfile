@@ -63,8 +63,8 @@ RUN RUSTFLAGS=-Ctarget-feature=-crt-static cargo static
 # so there is no CUDA toolkit. Drivers of OpenCL come from Debian's packages: --build-arg QUEENS_OPENCL=intel-opencl-icd.
 FROM debian:bookworm-slim AS gpu
 ARG QUEENS_OPENCL
-RUN [ -z "$QUEENS_OPENCL" ] || { apt-get update && apt-get install --yes --no-install-recommends $QUEENS_OPENCL && \
-    rm -rf /var/lib/apt/lists/*; }
+RUN [ -z "$QUEENS_OPENCL" ] || { apt-get update && \
+    apt-get install --yes --no-install-recommends ocl-icd-libopencl1 $QUEENS_OPENCL && rm -rf /var/lib/apt/lists/*; }
 COPY --from=data --chown=10001:10001 /image/ /
 COPY deploy/gpu-check /
 COPY --from=gpu-compiler \
@@ -73,6 +73,8 @@ COPY --from=gpu-compiler \
     /queens/target/x86_64-unknown-linux-gnu/release/queens \
     /queens/target/x86_64-unknown-linux-gnu/release/queens-worker \
     /
+# Drivers keep compiled kernels below it.
+ENV HOME=/tmp
 ENV NVIDIA_VISIBLE_DEVICES=all
 ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 10001:10001
