@@ -1,4 +1,5 @@
-# One image for all three programs, and one for cards. The first has nothing else but empty directories for data and keys: no shell, no root.
+# One image for all three programs, and one for graphics cards. The first has nothing else but empty directories for data
+# and keys: no shell, no root.
 #
 #   docker build --tag queens --build-arg QUEENS_COMMIT=$(git rev-parse --short=12 HEAD) .
 #                                                 compiles in a Rust image, or
@@ -7,7 +8,7 @@
 #
 #   docker run --rm queens count 16
 #
-# The stage `gpu` is for graphics cards (docs/GPU.md):
+# For graphics cards (docs/GPU.md):
 #
 #   docker build --tag queens-gpu --target gpu .
 #   docker run --rm --gpus all queens-gpu count 22 --gpu all
