@@ -1,5 +1,5 @@
-# One image for all three programs, and one for graphics cards. The first has nothing else but empty directories for data
-# and keys: no shell, no root.
+# One image for all three programs, and one for graphics cards. The first has nothing else but empty directories for
+# data and keys: no shell, no root.
 #
 #   docker build --tag queens --build-arg QUEENS_COMMIT=$(git rev-parse --short=12 HEAD) .
 #                                                 compiles in a Rust image, or
@@ -60,8 +60,8 @@ ARG QUEENS_COMMIT_DATE
 # The variable replaces the flag of .cargo/static.toml that links statically; its other settings stay.
 RUN RUSTFLAGS=-Ctarget-feature=-crt-static cargo static
 
-# The same glibc as the compiler's. NVIDIA's container runtime mounts CUDA's driver, and the kernels are in the programs,
-# so there is no CUDA toolkit. Drivers of OpenCL come from Debian's packages: --build-arg QUEENS_OPENCL=intel-opencl-icd.
+# The glibc of the compiler. NVIDIA's container runtime mounts CUDA's driver, and the kernels are in the programs, so
+# there is no CUDA toolkit. Drivers of OpenCL come from Debian's packages: --build-arg QUEENS_OPENCL=intel-opencl-icd.
 FROM debian:bookworm-slim AS gpu
 ARG QUEENS_OPENCL
 RUN [ -z "$QUEENS_OPENCL" ] || { apt-get update && \
