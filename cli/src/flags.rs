@@ -33,14 +33,14 @@ impl KernelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GpuArgs {
-    /// Count on graphics cards instead of the processor, by halves and for n = 12 to 29: 'all', or names such as
-    /// cuda:0,cuda:1, which 'queens gpus' lists [default: none]
+    /// Count on graphics cards too, by halves and for n = 12 to 29: 'all', 'auto' for all if there are any, or names such
+    /// as cuda:0,cuda:1, which 'queens gpus' lists [default: none]
     #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
     pub(crate) gpu: Option<ChosenCards>,
 }
 
 impl GpuArgs {
-    /// Returns the cards that count; none if the processor does.
+    /// Returns the cards that count.
     pub(crate) fn cards(&self) -> Result<Vec<CardId>, WrongUsage> {
         let cards = self.gpu.as_ref().map_or(Ok(Vec::new()), ChosenCards::here);
         cards.map_err(|error| WrongUsage(error.to_string()))

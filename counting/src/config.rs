@@ -5,27 +5,92 @@ use std::time::Duration;
 
 use queens_gpu::CardId;
 use queens_model::Name;
-use queens_solver::Kernel;
+use queens_solver::{BoardSize, Kernel};
+
+use crate::counter::threads_of;
 
 /// A worker's configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The name shown to people.
     pub name: Name,
-    /// The kernel that counts.
+    /// The kernel that counts, or that counts what a card can't.
     pub kernel: Kernel,
-    /// Number of counting threads, unless cards count.
-    pub n_threads: NonZeroUsize,
-    /// Cards that count instead of the processor's threads. The kernel counts what cards can't.
-    pub cards: Vec<CardId>,
+    /// What counts.
+    pub device: Device,
     /// The share of its time that each thread counts.
     pub duty: Duty,
+    /// The board that a card is opened for at once; others are opened for when the first lease comes.
+    pub board: Option<BoardSize>,
 }
 
+/// What a worker counts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Device {
+    /// The processor, by this many threads.
+    Processor(NonZeroUsize),
+    /// A graphics card.
+    Card(CardId),
+}
+
+/// The most characters of a machine's name in the name of a card.
+const LONGEST_MACHINE: usize = 80;
+
 impl Config {
-    /// Returns the name of what counts: the kernel's, or that of the cards' driver.
-    pub(crate) fn counter_name(&self) -> &'static str {
-        self.cards.first().map_or(self.kernel.name(), |card| card.driver())
+    /// Returns the workers of a machine: one for its processor, unless it has no threads, and one for each card, which is
+    /// called `NAME-cuda:0` and opened for `board` at once. A coordinator measures the speed of each and sizes its leases by it.
+    #[must_use]
+    pub fn of_machine(
+        name: &Name,
+        kernel: Kernel,
+        n_threads: usize,
+        cards: &[CardId],
+        duty: Duty,
+        board: Option<BoardSize>,
+    ) -> Vec<Self> {
+        let processor = NonZeroUsize::new(n_threads).map(|n_threads| Self {
+            name: name.clone(),
+            kernel,
+            device: Device::Processor(n_threads),
+            duty,
+            board: None,
+        });
+        let start: String = name.as_str().chars().take(LONGEST_MACHINE).collect();
+        let cards = cards.iter().map(|card| Self {
+            name: Name::of_any(&format!("{start}-{card}")),
+            kernel,
+            device: Device::Card(*card),
+            duty,
+            board,
+        });
+        processor.into_iter().chain(cards).collect()
+    }
+
+    /// Returns the number of counting threads.
+    #[must_use]
+    pub const fn n_threads(&self) -> usize {
+        match self.device {
+            Device::Processor(n_threads) => n_threads.get(),
+            Device::Card(card) => threads_of(card),
+        }
+    }
+
+    /// Returns the name of what counts: the kernel's, or that of the card's driver.
+    #[must_use]
+    pub fn counter_name(&self) -> &'static str {
+        match self.device {
+            Device::Processor(_) => self.kernel.name(),
+            Device::Card(card) => card.driver(),
+        }
+    }
+}
+
+impl std::fmt::Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Processor(_) => f.write_str("cpu"),
+            Self::Card(card) => card.fmt(f),
+        }
     }
 }
 
@@ -63,6 +128,19 @@ mod tests {
         let duty = Duty::percent(percent).expect("a share");
         let pause = duty.pause_after(Duration::from_millis(counted_ms));
         assert_eq!(pause, Duration::from_millis(pause_ms), "{percent} % after {counted_ms} ms");
+    }
+
+    #[test]
+    fn a_card_is_a_worker_of_its_own() {
+        let names = |n_threads, cards: &[CardId]| {
+            let name = "x".repeat(100).parse().expect("a name");
+            let workers = Config::of_machine(&name, Kernel::best(), n_threads, cards, Duty::FULL, None);
+            workers.into_iter().map(|config| config.name.to_string()).collect::<Vec<_>>()
+        };
+        let (all, start) = ("x".repeat(100), "x".repeat(80));
+        let cards = [CardId::Cuda(0), CardId::OpenCl(1)];
+        assert_eq!(names(2, &cards), [all, format!("{start}-cuda:0"), format!("{start}-opencl:1")]);
+        assert_eq!(names(0, &cards[1..]), [format!("{start}-opencl:1")]);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What a thread counts with: a kernel, or a card with a kernel beside it.
 
+#[cfg(test)]
+mod tests;
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,10 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_gpu::{Card, CardError, CardId};
-use queens_solver::{BoardSize, Count, HalvesPart, Kernel, Part, SplitMix, Subproblems, Symmetry};
+use queens_solver::{BoardSize, Count, HalvesPart, Kernel, Method, Part, SplitMix, Subproblems, Symmetry};
 use tracing::{error, info, warn};
 
-/// How long a thread counts by a card, at least, between two of its subproblems that the processor counts again.
+/// How long a thread counts by a card, at least, between two checks.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
 
 /// A check takes at most a share of the time: one in this many parts.
@@ -24,6 +27,16 @@ const MOST_FAILURES: u32 = 3;
 pub(crate) struct Counter {
     kernel: Kernel,
     card: Option<OnCard>,
+    /// One of the subproblems that a card has counted since the last check.
+    unchecked: Option<Unchecked>,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) count: Count,
+    /// Whether the next check decides if the count is right.
+    pub(crate) is_unchecked: bool,
 }
 
 /// What an open card does.
@@ -59,8 +72,7 @@ struct OnCard {
     open: Option<(BoardSize, Box<dyn Counts>)>,
     /// How often the card had been lost when this thread opened it.
     opened_after: u32,
-    n_failures: u32,
-    /// When the next check is due.
+    /// When the next check is due; now, if there is none.
     next_check: Option<Instant>,
     random: SplitMix,
 }
@@ -68,7 +80,7 @@ struct OnCard {
 /// What the threads of a card share.
 #[derive(Debug, Default)]
 struct Common {
-    /// Set when a check has failed: no thread uses the card any more.
+    /// Set when the card is of no use any more: no thread uses it.
     rests: AtomicBool,
     /// How often the card has failed. A driver heals only when all threads have closed it.
     n_lost: AtomicU32,
@@ -80,17 +92,25 @@ impl std::fmt::Debug for OnCard {
     }
 }
 
-/// What a card has counted, or why it has not.
-enum Outcome {
-    Counted(Count),
+/// A subproblem that a card has counted.
+#[derive(Clone, Copy, Debug)]
+struct Unchecked {
+    part: HalvesPart,
+    number: u64,
+    /// The number of subproblems that it was chosen from.
+    of: u64,
+}
+
+/// What came of an attempt on a card.
+enum Attempt<T> {
+    Done(T),
     Stopped,
-    Failed(CardError),
-    Wrong { number: u64, card: Count, processor: Count },
+    /// The card rests.
+    Rests,
 }
 
 /// Returns the number of threads that count by a card. Two keep it busy: while one waits for a result, the other counts.
-#[must_use]
-pub const fn threads_of(card: CardId) -> usize {
+pub(crate) const fn threads_of(card: CardId) -> usize {
     match card {
         CardId::Cuda(_) => 2,
         // A driver that is no card's crashes if several threads call it at once.
@@ -101,7 +121,7 @@ pub const fn threads_of(card: CardId) -> usize {
 impl Counter {
     /// Counts by a kernel.
     pub(crate) const fn kernel(kernel: Kernel) -> Self {
-        Self { kernel, card: None }
+        Self { kernel, card: None, unchecked: None }
     }
 
     /// Returns the counters of a card's threads: they count by the card what cards count, and by a kernel everything else.
@@ -114,61 +134,155 @@ impl Counter {
     }
 
     fn opened_by(id: CardId, common: Arc<Common>, opener: Opener, kernel: Kernel, seed: u64) -> Self {
-        let (opened_after, n_failures, next_check, random) = (0, 0, None, SplitMix::new(seed));
-        let card = OnCard { id, common, opener, open: None, opened_after, n_failures, next_check, random };
-        Self { kernel, card: Some(card) }
+        let (opened_after, next_check, random) = (0, None, SplitMix::new(seed));
+        let card = OnCard { id, common, opener, open: None, opened_after, next_check, random };
+        Self { kernel, card: Some(card), unchecked: None }
     }
 
     /// Counts subproblems of a part; `None` if `stop` was set before the end.
     ///
-    /// If the card fails, it is opened anew and tries again; after three failures in a row, or one wrong count, it rests
-    /// for good, and the kernel counts. So a card's failure is never the span's.
+    /// If the card fails, it is opened anew and tries again. When it rests, the kernel counts. So a card's failure is
+    /// never the span's.
     pub(crate) fn count(
         &mut self,
         part: &Part,
         subproblems: &mut Subproblems,
         numbers: Range<u64>,
         stop: &AtomicBool,
-    ) -> Option<Count> {
-        while let (Some(card), Part::Halves(halves)) = (&mut self.card, part)
-            && CardId::counts(halves.n())
+    ) -> Option<Counted> {
+        if let (Some(card), Part::Halves(part)) = (&mut self.card, part)
+            && CardId::counts(part.n())
         {
-            let id = card.id;
-            let outcome = card.count(halves, self.kernel, numbers.clone(), stop);
-            if card.common.rests.load(Ordering::Relaxed) && !matches!(outcome, Outcome::Wrong { .. }) {
-                // Another of its threads has found it wrong.
-                self.card = None;
-                break;
-            }
-            match outcome {
-                Outcome::Counted(count) => {
-                    card.n_failures = 0;
-                    return Some(count);
+            match card.attempt(part.n(), stop, |open| open.count(part, numbers.clone(), stop)) {
+                Attempt::Done(count) => {
+                    let length = numbers.end - numbers.start;
+                    let of = self.unchecked.map_or(0, |chosen| chosen.of).saturating_add(length);
+                    // Each subproblem since the last check is as likely as every other.
+                    let chosen = card.random.next() % of.max(1);
+                    self.unchecked = match self.unchecked {
+                        Some(before) if chosen >= length => Some(Unchecked { of, ..before }),
+                        _ => Some(Unchecked { part: *part, number: numbers.start + chosen, of }),
+                    };
+                    return Some(Counted { count, is_unchecked: true });
                 }
-                Outcome::Stopped => return None,
-                Outcome::Failed(reason) => {
-                    card.open = None;
-                    card.common.n_lost.fetch_add(1, Ordering::Relaxed);
-                    card.n_failures += 1;
-                    if card.n_failures < MOST_FAILURES {
-                        warn!(card = %id, %reason, "the card failed; it is opened anew");
-                        pause(Duration::from_secs(1 << (card.n_failures - 1)), stop);
-                        continue;
-                    }
-                    error!(card = %id, %reason, kernel = %self.kernel, "the card failed three times and rests; the processor counts");
-                    self.card = None;
-                }
-                Outcome::Wrong { number, card: wrong, processor } => {
-                    card.common.rests.store(true, Ordering::Relaxed);
-                    error!(
-                        card = %id, n = %halves.n(), part = ?part, subproblem = number, ?wrong, ?processor,
-                        "the card counted wrong and rests; what it recorded since its last check may be wrong, so have it counted again: queens verify-more"
-                    );
-                    self.card = None;
-                }
+                Attempt::Stopped => return None,
+                Attempt::Rests => self.card = None,
             }
         }
-        subproblems.count(numbers, self.kernel, stop)
+        let count = subproblems.count(numbers, self.kernel, stop)?;
+        Some(Counted { count, is_unchecked: false })
+    }
+
+    /// Opens the card, if there is one that counts such boards.
+    pub(crate) fn open_card(&mut self, n: BoardSize, method: Method, stop: &AtomicBool) {
+        if let Some(card) = &mut self.card
+            && method == Method::Halves
+            && CardId::counts(n)
+            && let Attempt::Rests = card.attempt(n, stop, |_| Ok(Some(())))
+        {
+            self.card = None;
+        }
+    }
+
+    /// Forgets what waits for a check.
+    pub(crate) const fn forget(&mut self) {
+        self.unchecked = None;
+    }
+
+    /// Returns whether a check is due: for a card's first chunk, and after a second or more.
+    pub(crate) fn is_check_due(&self) -> bool {
+        let next = self.card.as_ref().and_then(|card| card.next_check);
+        self.unchecked.is_some() && next.is_none_or(|due| Instant::now() >= due)
+    }
+
+    /// Counts one of the subproblems since the last check again, by the card and by the processor. Returns whether all of
+    /// them may be reported; `None` if `stop` was set before the end.
+    ///
+    /// A wrong card rests, in all its threads.
+    pub(crate) fn check(&mut self, stop: &AtomicBool) -> Option<bool> {
+        let Some(Unchecked { part, number, .. }) = self.unchecked.take() else { return Some(true) };
+        let Some(card) = &mut self.card else { return Some(false) };
+        let (began, one) = (Instant::now(), number..number + 1);
+        let by_card = match card.attempt(part.n(), stop, |open| open.count(&part, one.clone(), stop)) {
+            Attempt::Done(count) => count,
+            Attempt::Stopped => return None,
+            Attempt::Rests => {
+                self.card = None;
+                return Some(false);
+            }
+        };
+        let by_processor =
+            Part::Halves(part).subproblems(Symmetry::IDENTITY).count(one, self.kernel, stop)?;
+        card.next_check = Some(Instant::now() + BETWEEN_CHECKS.max(began.elapsed() * CHECK_SHARE));
+        if by_card != by_processor {
+            card.common.rests.store(true, Ordering::Relaxed);
+            error!(
+                card = %card.id, n = %part.n(), ?part, subproblem = number, ?by_card, ?by_processor,
+                "the card counted wrong and rests; what it has counted since its last check is counted again"
+            );
+            self.card = None;
+        }
+        Some(by_card == by_processor)
+    }
+}
+
+impl OnCard {
+    /// Acts on the open card until that succeeds. After failures in a row, the card rests.
+    fn attempt<T>(
+        &mut self,
+        n: BoardSize,
+        stop: &AtomicBool,
+        mut act: impl FnMut(&mut dyn Counts) -> Result<Option<T>, CardError>,
+    ) -> Attempt<T> {
+        for n_failures in 1.. {
+            if self.common.rests.load(Ordering::Relaxed) {
+                break;
+            }
+            let acted = self.open(n).and_then(&mut act);
+            // Another thread may have found the card wrong meanwhile.
+            if self.common.rests.load(Ordering::Relaxed) {
+                break;
+            }
+            let reason = match acted {
+                Ok(Some(done)) => return Attempt::Done(done),
+                Ok(None) => return Attempt::Stopped,
+                Err(reason) => reason,
+            };
+            self.common.n_lost.fetch_add(1, Ordering::Relaxed);
+            if reason == CardError::Hung {
+                // Closing it would wait for the kernel that hangs, and so would opening it anew.
+                std::mem::forget(self.open.take());
+            }
+            self.open = None;
+            if n_failures == MOST_FAILURES || reason == CardError::Hung {
+                error!(card = %self.id, %reason, n_failures, "the card failed and rests; the processor counts");
+                self.common.rests.store(true, Ordering::Relaxed);
+                break;
+            }
+            warn!(card = %self.id, %reason, "the card failed; it is opened anew");
+            pause(Duration::from_secs(1 << (n_failures - 1)), stop);
+            if stop.load(Ordering::Relaxed) {
+                return Attempt::Stopped;
+            }
+        }
+        Attempt::Rests
+    }
+
+    /// Returns the card, open for boards of size `n`.
+    fn open(&mut self, n: BoardSize) -> Result<&mut dyn Counts, CardError> {
+        let n_lost = self.common.n_lost.load(Ordering::Relaxed);
+        let is_open = self.open.as_ref().is_some_and(|(of, _)| *of == n);
+        if !is_open || self.opened_after != n_lost {
+            self.open = None;
+            self.opened_after = n_lost;
+            self.next_check = None;
+            self.open = Some((n, (self.opener)(n)?));
+            info!(card = %self.id, %n, "opened a card");
+        }
+        match &mut self.open {
+            Some((_, card)) => Ok(&mut **card),
+            None => Err(CardError::Driver("the card is closed".to_owned())),
+        }
     }
 }
 
@@ -177,169 +291,5 @@ fn pause(duration: Duration, stop: &AtomicBool) {
     let began = Instant::now();
     while began.elapsed() < duration && !stop.load(Ordering::Relaxed) {
         thread::sleep(Duration::from_millis(20));
-    }
-}
-
-impl OnCard {
-    fn count(
-        &mut self,
-        halves: &HalvesPart,
-        kernel: Kernel,
-        numbers: Range<u64>,
-        stop: &AtomicBool,
-    ) -> Outcome {
-        if self.common.rests.load(Ordering::Relaxed) {
-            return Outcome::Stopped;
-        }
-        let n_lost = self.common.n_lost.load(Ordering::Relaxed);
-        if self.opened_after != n_lost || self.open.as_ref().is_none_or(|(n, _)| *n != halves.n()) {
-            self.open = None;
-            self.opened_after = n_lost;
-            match (self.opener)(halves.n()) {
-                Ok(card) => {
-                    info!(card = %self.id, n = %halves.n(), "opened a card");
-                    self.open = Some((halves.n(), card));
-                    self.next_check = None;
-                }
-                Err(reason) => return Outcome::Failed(reason),
-            }
-        }
-        let Some((_, card)) = &mut self.open else { return Outcome::Stopped };
-        let count = match card.count(halves, numbers.clone(), stop) {
-            Ok(Some(count)) => count,
-            Ok(None) => return Outcome::Stopped,
-            Err(reason) => return Outcome::Failed(reason),
-        };
-        let began = Instant::now();
-        if self.next_check.is_some_and(|due| began < due) {
-            return Outcome::Counted(count);
-        }
-        // One subproblem by both, before the chunk is reported.
-        let length = usize::try_from(numbers.end - numbers.start).unwrap_or(usize::MAX);
-        let number = numbers.start + self.random.below(length) as u64;
-        let one = number..number + 1;
-        let by_card = match card.count(halves, one.clone(), stop) {
-            Ok(Some(count)) => count,
-            Ok(None) => return Outcome::Stopped,
-            Err(reason) => return Outcome::Failed(reason),
-        };
-        let subproblems = &mut Part::Halves(*halves).subproblems(Symmetry::IDENTITY);
-        let Some(processor) = subproblems.count(one, kernel, stop) else { return Outcome::Stopped };
-        self.next_check = Some(Instant::now() + BETWEEN_CHECKS.max(began.elapsed() * CHECK_SHARE));
-        if by_card == processor {
-            Outcome::Counted(count)
-        } else {
-            Outcome::Wrong { number, card: by_card, processor }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-
-    use queens_solver::{Method, parts_in_counting_order};
-
-    use super::*;
-
-    static NEVER: AtomicBool = AtomicBool::new(false);
-
-    /// A card that counts by the processor, and fails or lies as told.
-    struct Fake {
-        fails: bool,
-        adds: u64,
-        n_calls: Arc<AtomicU32>,
-    }
-
-    impl Counts for Fake {
-        fn count(
-            &mut self,
-            part: &HalvesPart,
-            numbers: Range<u64>,
-            stop: &AtomicBool,
-        ) -> Result<Option<Count>, CardError> {
-            self.n_calls.fetch_add(1, Ordering::Relaxed);
-            if self.fails {
-                return Err(CardError::Driver("lost".to_owned()));
-            }
-            let count =
-                Part::Halves(*part).subproblems(Symmetry::IDENTITY).count(numbers, Kernel::best(), stop);
-            Ok(count.map(|count| Count { solutions: count.solutions + self.adds, ..count }))
-        }
-    }
-
-    /// Counts the first part of n = 12 by a card whose n-th opening makes `fake(n)`; returns the count, whether the card
-    /// goes on, and how often it was called.
-    fn count(
-        fake: impl Fn(u32) -> (bool, u64) + Send + 'static,
-        stop: &AtomicBool,
-    ) -> (Option<Count>, bool, u32) {
-        let n_calls = Arc::new(AtomicU32::new(0));
-        let (calls, mut n_opened) = (n_calls.clone(), 0);
-        let open = move |_| {
-            let (fails, adds) = fake(n_opened);
-            n_opened += 1;
-            Ok(Box::new(Fake { fails, adds, n_calls: calls.clone() }) as Box<dyn Counts>)
-        };
-        let mut counter =
-            Counter::opened_by(CardId::Cuda(0), Arc::default(), Box::new(open), Kernel::best(), 1);
-        let n = BoardSize::new(12).expect("a board size");
-        let part = parts_in_counting_order(n, Method::Halves)[0];
-        let mut subproblems = part.subproblems(Symmetry::IDENTITY);
-        let all = 0..subproblems.n_subproblems();
-        let count = counter.count(&part, &mut subproblems, all, stop);
-        (count, counter.card.is_some(), n_calls.load(Ordering::Relaxed))
-    }
-
-    /// Returns the count that the processor finds.
-    fn right() -> Option<Count> {
-        let n = BoardSize::new(12).expect("a board size");
-        let mut subproblems = parts_in_counting_order(n, Method::Halves)[0].subproblems(Symmetry::IDENTITY);
-        subproblems.count(0..u64::MAX, Kernel::best(), &NEVER)
-    }
-
-    #[test]
-    fn a_cards_first_chunk_is_checked() {
-        assert_eq!(count(|_| (false, 0), &NEVER), (right(), true, 2));
-    }
-
-    #[test]
-    fn a_card_that_fails_is_opened_anew() {
-        assert_eq!(count(|opening| (opening == 0, 0), &NEVER), (right(), true, 3));
-    }
-
-    #[test]
-    fn a_card_that_fails_three_times_rests_and_the_processor_counts() {
-        assert_eq!(count(|_| (true, 0), &NEVER), (right(), false, 3));
-    }
-
-    #[test]
-    fn a_card_that_counts_wrong_rests_and_the_processor_counts() {
-        assert_eq!(count(|_| (false, 1), &NEVER), (right(), false, 2));
-    }
-
-    #[test]
-    fn a_stopped_card_counts_nothing() {
-        assert_eq!(count(|_| (false, 0), &AtomicBool::new(true)), (None, true, 1));
-    }
-
-    #[test]
-    fn a_card_that_one_thread_found_wrong_is_used_by_none() {
-        let common = Arc::new(Common::default());
-        let (n_calls, n) = (Arc::new(AtomicU32::new(0)), BoardSize::new(12).expect("a board size"));
-        let mut counters = [1, 0].map(|adds| {
-            let n_calls = n_calls.clone();
-            let open = move |_| {
-                Ok(Box::new(Fake { fails: false, adds, n_calls: n_calls.clone() }) as Box<dyn Counts>)
-            };
-            Counter::opened_by(CardId::Cuda(0), common.clone(), Box::new(open), Kernel::best(), 1)
-        });
-        let part = parts_in_counting_order(n, Method::Halves)[0];
-        for counter in &mut counters {
-            let mut subproblems = part.subproblems(Symmetry::IDENTITY);
-            let all = 0..subproblems.n_subproblems();
-            assert_eq!(counter.count(&part, &mut subproblems, all, &NEVER), right());
-        }
-        assert!(counters.iter().all(|counter| counter.card.is_none()));
-        assert_eq!(n_calls.load(Ordering::Relaxed), 2);
     }
 }

@@ -11,7 +11,7 @@ use queens_worker_session::LeaseToCount;
 use tracing::{debug_span, error};
 
 use crate::config::Duty;
-use crate::counter::Counter;
+use crate::counter::{Counted, Counter};
 use crate::metrics::ChunkCounters;
 use crate::shared_queue::SharedQueue;
 
@@ -46,6 +46,30 @@ fn count_lease(
     counters: &ChunkCounters,
     lease: &LeaseToCount,
 ) -> Result<(), String> {
+    counter.forget();
+    // The first lease of a board does not pay for opening the card, so that the measured speed is right.
+    counter.open_card(lease.n, lease.method, &lease.stop);
+    loop {
+        let Some(()) = count_chunks(queue, counter, duty, counters, lease)? else { return Ok(()) };
+        // What is left unchecked at the end of a lease is checked before it is released.
+        match counter.check(&lease.stop) {
+            Some(is_right) => queue.settle(lease.id, is_right),
+            None => return Ok(()),
+        }
+        if !queue.has_chunk(lease.id) {
+            return Ok(());
+        }
+    }
+}
+
+/// Counts the chunks of a lease until none is left; `None` if it is cancelled.
+fn count_chunks(
+    queue: &SharedQueue,
+    counter: &mut Counter,
+    duty: Duty,
+    counters: &ChunkCounters,
+    lease: &LeaseToCount,
+) -> Result<Option<()>, String> {
     let parts = queue.parts(lease.n, lease.method);
     // The last chunk, and the subproblems that it left at its end.
     let mut at: Option<(LeasedSpan, Part, Subproblems)> = None;
@@ -64,31 +88,44 @@ fn count_lease(
         };
         let began = Instant::now();
         let numbers = span.from()..span.to();
-        let Some(count) = counter.count(&part, &mut subproblems, numbers, &lease.stop) else { break };
-        let counted = began.elapsed();
-        let pause = duty.pause_after(counted);
+        let counted = counter.count(&part, &mut subproblems, numbers, &lease.stop);
+        let Some(Counted { count, is_unchecked }) = counted else { return Ok(None) };
+        let taken = began.elapsed();
+        let pause = duty.pause_after(taken);
         // The coordinator sizes leases by elapsed time, which includes the pause.
-        queue.finish(lease.id, count, counted + pause);
-        counters.counted(lease.method, count, counted + pause);
+        let duration = taken + pause;
+        counters.counted(lease.method, count, duration);
+        if is_unchecked {
+            queue.finish_unchecked(lease.id, count, duration);
+        } else {
+            queue.finish(lease.id, count, duration);
+        }
+        if counter.is_check_due() {
+            let Some(is_right) = counter.check(&lease.stop) else { return Ok(None) };
+            queue.settle(lease.id, is_right);
+        }
         at = Some((chunk, part, subproblems));
         if !pause.is_zero() {
             thread::sleep(pause);
         }
     }
-    Ok(())
+    Ok(Some(()))
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
+    use queens_gpu::CardId;
     use queens_model::{
         Failure, HalvesSkill, JobIdentity, Lease, LeaseId, Name, Report, ToCoordinator, ToWorker, WorkerId,
     };
     use queens_solver::{BoardSize, Kernel, Method, Span, Symmetry};
-    use queens_worker_session::{Identity, WorkerSession};
+    use queens_worker_session::{ChunkAim, Identity, WorkerSession};
 
     use super::*;
+    use crate::config::Device;
+    use crate::metrics::Metrics;
 
     fn lease(id: LeaseId, parts: &[u32]) -> Lease {
         let leased = |&part: &u32| {
@@ -141,11 +178,14 @@ mod tests {
 
     #[test]
     fn what_can_not_be_counted_is_said_and_ends_its_lease_alone() {
-        let queue = SharedQueue::default();
+        let (queue, counters) = (
+            SharedQueue::new(ChunkAim::PROCESSOR),
+            Metrics::new().chunk_counters(Device::Card(CardId::Cuda(0))),
+        );
         let mut session = session(&queue, vec![lease(LeaseId(7), &[0, 999, 1]), lease(LeaseId(8), &[2])]);
         thread::scope(|scope| {
-            let thread = scope
-                .spawn(|| run(&queue, Counter::kernel(Kernel::Portable), Duty::FULL, &ChunkCounters::new()));
+            let thread =
+                scope.spawn(|| run(&queue, Counter::kernel(Kernel::Portable), Duty::FULL, &counters));
             let (mut report, mut failures) = (Report::default(), Vec::new());
             while report.finished.len() < 2 {
                 let more = said(&mut session, &queue);
@@ -165,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_panic_fails_the_chunk_in_hand_with_its_own_words() {
-        let queue = SharedQueue::default();
+        let queue = SharedQueue::new(ChunkAim::PROCESSOR);
         let mut session = session(&queue, vec![lease(LeaseId(7), &[0, 1])]);
         let taken = queue.next_lease().expect("was added");
         assert!(queue.begin(taken.id).is_some());

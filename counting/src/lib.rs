@@ -12,8 +12,7 @@ mod session;
 mod shared_queue;
 mod worker;
 
-pub use config::{Config, Duty};
-pub use counter::threads_of;
+pub use config::{Config, Device, Duty};
 pub use metrics::Metrics;
 pub use session::{Departure, End};
 pub use worker::Worker;

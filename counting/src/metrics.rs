@@ -1,8 +1,9 @@
 //! A worker's metrics for Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -15,40 +16,44 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
-use crate::config::Config;
+use crate::config::{Config, Device};
 use crate::shared_queue::SharedQueue;
 
-/// Counters that each kernel call updates, at the cost of a few additions.
+/// A worker's counters, which each kernel call updates at the cost of a few additions.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkCounters {
     // Floating point, so that they can't wrap.
-    work: Family<OfMethod, Counter<f64, AtomicU64>>,
+    work: BTreeMap<Method, Counter<f64, AtomicU64>>,
     solutions: Counter<f64, AtomicU64>,
     chunk: Histogram,
 }
 
-/// All metrics of a worker, encoded on request.
+/// The metrics of a process with its workers, encoded on request.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    connected: Arc<AtomicBool>,
+    build: Family<Build, ConstGauge<i64>>,
+    work: Family<OfMethod, Counter<f64, AtomicU64>>,
+    solutions: Family<OfDevice, Counter<f64, AtomicU64>>,
+    chunk: Family<OfDevice, Histogram, fn() -> Histogram>,
+    workers: Arc<Mutex<Vec<WorkerToWatch>>>,
+}
+
+/// A worker whose state is read when the metrics are encoded.
+#[derive(Debug)]
+struct WorkerToWatch {
+    device: String,
+    n_threads: usize,
+    queue: Arc<SharedQueue>,
+    is_connected: Arc<AtomicBool>,
 }
 
 impl ChunkCounters {
-    pub(crate) fn new() -> Self {
-        // Buckets from a millisecond to 33 seconds.
-        let chunk = Histogram::new(exponential_buckets(1e-3, 2.0, 16));
-        let counters = Self { work: Family::default(), solutions: Counter::default(), chunk };
-        // All series exist from the start, so that rates begin at 0.
-        for method in Method::ALL {
-            drop(counters.work.get_or_create(&OfMethod { method: method.name() }));
-        }
-        counters
-    }
-
     /// Records a chunk that this method counted in `time`.
     pub(crate) fn counted(&self, method: Method, count: Count, time: Duration) {
-        self.work.get_or_create(&OfMethod { method: method.name() }).inc_by(count.work as f64);
+        if let Some(work) = self.work.get(&method) {
+            work.inc_by(count.work as f64);
+        }
         self.solutions.inc_by(count.solutions as f64);
         self.chunk.observe(time.as_secs_f64());
     }
@@ -56,74 +61,109 @@ impl ChunkCounters {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfMethod {
+    device: String,
     method: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfDevice {
+    device: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Build {
     version: &'static str,
     decomposition: u32,
+    device: String,
     kernel: &'static str,
 }
 
 impl Metrics {
-    pub(crate) fn new(
-        config: &Config,
-        n_threads: usize,
-        counters: &ChunkCounters,
-        queue: Arc<SharedQueue>,
-    ) -> Self {
+    /// Returns the metrics of a process without workers.
+    #[must_use]
+    pub fn new() -> Self {
         let mut registry = Registry::with_prefix("queens_worker");
-        let ChunkCounters { work: nodes, solutions, chunk } = counters.clone();
-        let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
-        let build = Build {
-            version: queens_runtime::VERSION,
-            decomposition: DECOMPOSITION_VERSION,
-            kernel: config.counter_name(),
-        };
-        drop(info.get_or_create(&build));
-        registry.register("build_info", "The running program and its kernel", info);
-        let work = "Work counted, recorded or not: nodes by search, units of pairs by halves";
-        registry.register("work", work, nodes);
-        registry.register("solutions", "Solutions counted, without the weights of their parts", solutions);
-        registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, chunk);
-        let connected = Arc::new(AtomicBool::new(false));
-        let n_threads = n_threads as f64;
-        registry.register_collector(Box::new(Gauges { queue, n_threads, connected: connected.clone() }));
-        Self { registry, connected }
+        let build = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
+        registry.register("build_info", "The running program, its kernels and cards", build.clone());
+        let (work, solutions) = (Family::default(), Family::default());
+        // Buckets from a millisecond to 33 seconds.
+        let histogram: fn() -> Histogram = || Histogram::new(exponential_buckets(1e-3, 2.0, 16));
+        let chunk = Family::new_with_constructor(histogram);
+        let help = "Work counted, recorded or not: nodes by search, units of pairs by halves";
+        registry.register("work", help, Clone::clone(&work));
+        let help = "Solutions counted, without the weights of their parts";
+        registry.register("solutions", help, Clone::clone(&solutions));
+        registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, Clone::clone(&chunk));
+        let workers = Arc::new(Mutex::new(Vec::new()));
+        registry.register_collector(Box::new(Gauges(workers.clone())));
+        Self { registry, build, work, solutions, chunk, workers }
     }
 
-    /// Sets whether a session with the coordinator exists.
-    pub fn set_connected(&self, connected: bool) {
-        self.connected.store(connected, Ordering::Relaxed);
+    /// Adds a worker; returns the flag that says whether it has a session with a coordinator.
+    pub(crate) fn add(&self, config: &Config, queue: Arc<SharedQueue>) -> Arc<AtomicBool> {
+        let (device, is_connected) = (config.device.to_string(), Arc::new(AtomicBool::new(false)));
+        drop(self.build.get_or_create(&Build {
+            version: queens_runtime::VERSION,
+            decomposition: DECOMPOSITION_VERSION,
+            device: device.clone(),
+            kernel: config.counter_name(),
+        }));
+        let n_threads = config.n_threads();
+        let worker = WorkerToWatch { device, n_threads, queue, is_connected: is_connected.clone() };
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        is_connected
+    }
+
+    /// Returns a worker's counters. All series exist from the start, so that rates begin at 0.
+    pub(crate) fn chunk_counters(&self, device: Device) -> ChunkCounters {
+        let of_method = |method: Method| {
+            let labels = OfMethod { device: device.to_string(), method: method.name() };
+            (method, self.work.get_or_create_owned(&labels))
+        };
+        let of_device = OfDevice { device: device.to_string() };
+        ChunkCounters {
+            work: Method::ALL.into_iter().map(of_method).collect(),
+            solutions: self.solutions.get_or_create_owned(&of_device),
+            chunk: self.chunk.get_or_create_owned(&of_device),
+        }
     }
 
     /// Returns the registry of all metrics.
     #[must_use]
-    pub fn registry(&self) -> &Registry {
+    pub const fn registry(&self) -> &Registry {
         &self.registry
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 /// Values that are read when the metrics are encoded.
 #[derive(Debug)]
-struct Gauges {
-    queue: Arc<SharedQueue>,
-    n_threads: f64,
-    connected: Arc<AtomicBool>,
-}
+struct Gauges(Arc<Mutex<Vec<WorkerToWatch>>>);
+
+/// A metric's name and help, and its value for a worker.
+type Value = (&'static str, &'static str, fn(&WorkerToWatch) -> f64);
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let connected = f64::from(u8::from(self.connected.load(Ordering::Relaxed)));
-        let numbers = [
-            ("connected", "Whether there is a session with the coordinator.", connected),
-            ("leases", "Leases that are counted or wait to be.", self.queue.n_held() as f64),
-            ("threads", "Counting threads.", self.n_threads),
+        let values: [Value; 3] = [
+            ("connected", "Whether there is a session with the coordinator.", |worker| {
+                f64::from(u8::from(worker.is_connected.load(Ordering::Relaxed)))
+            }),
+            ("leases", "Leases that are counted or wait to be.", |worker| worker.queue.n_held() as f64),
+            ("threads", "Counting threads.", |worker| worker.n_threads as f64),
         ];
-        for (name, help, number) in numbers {
-            let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(number).encode(metric)?;
+        let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, help, value) in values {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for worker in workers.iter() {
+                let of_device = OfDevice { device: worker.device.clone() };
+                ConstGauge::new(value(worker)).encode(metric.encode_family(&of_device)?)?;
+            }
         }
         Ok(())
     }

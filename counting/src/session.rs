@@ -20,8 +20,8 @@ pub enum End {
     LinkLost,
 }
 
-/// The outcome of a worker's departure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The outcome of a worker's departure, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Departure {
     /// The coordinator has answered the goodbye: all counts are recorded.
     Recorded,
@@ -131,7 +131,7 @@ mod tests {
 
     use queens_model::{HalvesSkill, Name, WorkerId};
     use queens_proto::link;
-    use queens_worker_session::Identity;
+    use queens_worker_session::{ChunkAim, Identity};
     use tokio::time::{sleep, timeout};
 
     use super::*;
@@ -158,7 +158,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_worker_leaves_although_nobody_reads_what_it_sends() {
         let (worker, _coordinator) = link();
-        let (queue, drain) = (SharedQueue::default(), CancellationToken::new());
+        let (queue, drain) = (SharedQueue::new(ChunkAim::PROCESSOR), CancellationToken::new());
         let mut session = session();
         let drained = async {
             sleep(Duration::from_secs(600)).await;

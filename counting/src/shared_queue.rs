@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use queens_model::{LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Method, Part, parts_in_counting_order};
-use queens_worker_session::{LeaseQueue, LeaseToCount};
+use queens_worker_session::{ChunkAim, LeaseQueue, LeaseToCount};
 use tokio::sync::Notify;
 
 /// A lease queue with its notifications. A thread locks it twice for each chunk, for a moment.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SharedQueue {
     open: Mutex<OpenQueue>,
     /// Notifies threads of a new lease.
@@ -24,11 +24,23 @@ pub(crate) struct SharedQueue {
 /// All parts of a board, in counting order.
 type PartsOfBoard = (BoardSize, Arc<[Part]>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct OpenQueue {
     queue: LeaseQueue,
     /// Whether the threads must end.
     is_closed: bool,
+}
+
+impl SharedQueue {
+    /// Returns a queue without leases.
+    pub(crate) fn new(aim: ChunkAim) -> Self {
+        Self {
+            open: Mutex::new(OpenQueue { queue: LeaseQueue::new(aim), is_closed: false }),
+            lease_came: Condvar::new(),
+            lease_ended: Notify::new(),
+            parts: Mutex::default(),
+        }
+    }
 }
 
 /// Operations of the counting threads.
@@ -50,9 +62,25 @@ impl SharedQueue {
         lock(&self.open).queue.begin(lease)
     }
 
+    /// Returns whether a lease has chunks that were not begun.
+    pub(crate) fn has_chunk(&self, lease: LeaseId) -> bool {
+        lock(&self.open).queue.has_chunk(lease)
+    }
+
     /// Records the count of the current chunk.
     pub(crate) fn finish(&self, lease: LeaseId, count: Count, duration: Duration) {
         lock(&self.open).queue.finish(lease, count, duration);
+    }
+
+    /// Keeps the count of the current chunk until it is accepted or rejected.
+    pub(crate) fn finish_unchecked(&self, lease: LeaseId, count: Count, duration: Duration) {
+        lock(&self.open).queue.finish_unchecked(lease, count, duration);
+    }
+
+    /// Records the counts that waited for a check, if it was passed; otherwise their chunks are counted again.
+    pub(crate) fn settle(&self, lease: LeaseId, is_right: bool) {
+        let queue = &mut lock(&self.open).queue;
+        if is_right { queue.accept(lease) } else { queue.reject(lease) }
     }
 
     /// Records that the current chunk can't be counted, or the next one if there is none.

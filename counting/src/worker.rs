@@ -4,57 +4,78 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
-use queens_gpu::CardId;
-use queens_model::{HalvesSkill, Name, ToCoordinator, ToWorker, WorkerId};
+use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
 use queens_proto::Link;
 use queens_runtime::VERSION;
 use queens_solver::Method;
-use queens_worker_session::{Identity, WorkerSession};
+use queens_worker_session::{ChunkAim, Identity, WorkerSession};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use crate::config::Config;
+use crate::config::{Config, Device};
 use crate::counter::Counter;
 use crate::counting;
 use crate::machine;
-use crate::metrics::{ChunkCounters, Metrics};
+use crate::metrics::Metrics;
 use crate::session::{self, End};
 use crate::shared_queue::SharedQueue;
+
+/// How many times as fast as a thread of the processor a thread of a card is thought to be until it is measured. Small
+/// cards of 2020 are; a first lease is meant for a tenth of a second, and a large card ends it sooner.
+const CARD_SPEED: f64 = 20.0;
 
 /// A worker with running threads. It outlives its sessions, and keeps its leases and counts between them.
 #[derive(Debug)]
 pub struct Worker {
     session: WorkerSession,
     queue: Arc<SharedQueue>,
-    metrics: Arc<Metrics>,
+    /// Whether a session with a coordinator exists, for the metrics.
+    is_connected: Arc<AtomicBool>,
+    /// Has a permit of each thread that has opened its card.
+    is_ready: Arc<Semaphore>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Worker {
-    /// Starts the threads, which wait for leases.
+    /// Starts the threads, which wait for leases. Their metrics are added to those of the process.
     ///
     /// # Errors
     /// If a thread can't be started.
-    pub fn start(config: Config) -> io::Result<Self> {
-        let queue = Arc::new(SharedQueue::default());
-        let counters = ChunkCounters::new();
+    pub fn start(config: Config, metrics: &Metrics) -> io::Result<Self> {
+        let (aim, times_as_fast) = match config.device {
+            Device::Processor(_) => (ChunkAim::PROCESSOR, 1.0),
+            Device::Card(_) => (ChunkAim::CARD, CARD_SPEED),
+        };
+        let queue = Arc::new(SharedQueue::new(aim));
+        let counters = metrics.chunk_counters(config.device);
         let kernel = config.kernel;
-        let of_card = |card: &CardId| Counter::of_card(*card, kernel, any_number().0);
-        let mut all: Vec<Counter> = config.cards.iter().flat_map(of_card).collect();
-        if all.is_empty() {
-            all.extend((0..config.n_threads.get()).map(|_| Counter::kernel(kernel)));
-        }
-        let metrics = Arc::new(Metrics::new(&config, all.len(), &counters, queue.clone()));
+        let all: Vec<Counter> = match config.device {
+            Device::Processor(n_threads) => (0..n_threads.get()).map(|_| Counter::kernel(kernel)).collect(),
+            Device::Card(card) => Counter::of_card(card, kernel, any_number().0),
+        };
+        let is_connected = metrics.add(&config, queue.clone());
+        let is_ready = Arc::new(Semaphore::new(0));
         let mut threads = Vec::with_capacity(all.len());
         for (i, counter) in all.into_iter().enumerate() {
-            let (queue, counters, duty) = (queue.clone(), counters.clone(), config.duty);
-            let count = move || counting::run(&queue, counter, duty, &counters);
+            let (queue, counters, is_ready) = (queue.clone(), counters.clone(), is_ready.clone());
+            let (duty, board, mut counter) = (config.duty, config.board, counter);
+            let count = move || {
+                if let Some(n) = board {
+                    counter.open_card(n, Method::Halves, &AtomicBool::new(false));
+                }
+                is_ready.add_permits(1);
+                counting::run(&queue, counter, duty, &counters);
+            };
             threads.push(thread::Builder::new().name(format!("count-{i}")).spawn(count)?);
         }
-        // A guess until it is measured. The first leases of a card are small, and grow with its measured speed.
-        let speed = |method: Method| method.typical_speed(kernel).into();
+        // A guess until it is measured. A card counts only halves.
+        let search = Speed::from(Method::Search.typical_speed(kernel));
+        let halves = Speed::from(Method::Halves.typical_speed(kernel));
+        let halves = Speed::try_from(times_as_fast * halves.get()).unwrap_or(halves);
         let counter_name = Name::of_any(config.counter_name());
         let identity = Identity {
             worker: any_number(),
@@ -62,20 +83,23 @@ impl Worker {
             build: Name::of_any(VERSION),
             kernel: counter_name,
             n_threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
-            speed: speed(Method::Search),
-            halves: HalvesSkill {
-                decomposition: Method::Halves.decomposition(),
-                speed: speed(Method::Halves),
-            },
+            speed: search,
+            halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed: halves },
             machine: machine::number(),
         };
-        Ok(Self { session: WorkerSession::new(identity), queue, metrics, threads })
+        Ok(Self { session: WorkerSession::new(identity), queue, is_connected, is_ready, threads })
     }
 
-    /// Returns the worker's metrics for Prometheus.
+    /// Returns the flag that says in the metrics whether a session with a coordinator exists.
     #[must_use]
-    pub fn metrics(&self) -> Arc<Metrics> {
-        self.metrics.clone()
+    pub fn is_connected(&self) -> Arc<AtomicBool> {
+        self.is_connected.clone()
+    }
+
+    /// Waits until the threads have opened the card for the board that the configuration names.
+    pub async fn is_ready(&self) {
+        let n_threads = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
+        drop(self.is_ready.acquire_many(n_threads).await);
     }
 
     /// Runs one session over a link. When `drain` is cancelled, the worker stops counting, reports its counts and says

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use queens_solver::{ColumnSet, Count, HalvesPart};
 
@@ -12,6 +13,9 @@ use crate::shape::Shape;
 
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
+
+/// A batch that takes longer is followed by smaller ones, so that a worker that is told to stop does so within a second.
+const LONGEST_BATCH: Duration = Duration::from_millis(500);
 
 /// Batches without room, one after another, before a card is given up. Nine halvings lead from 512 sets to one, and twelve
 /// from its 2,744 subproblems to one. Then each array may turn out to be too small once.
@@ -25,13 +29,15 @@ pub struct Card {
     needs: Items,
     /// Sets in the next batch.
     n_sets: usize,
+    /// The most numbers of a set in a batch.
+    most_numbers: u64,
     /// The tails on the card, and the board and middle row's queen that they are for.
     tails: Option<((u8, Option<u8>), Arena)>,
 }
 
 impl Card {
     pub(crate) fn new(device: Box<dyn Device>, shape: Shape) -> Self {
-        Self { device, shape, needs: first_needs(shape), n_sets: 1, tails: None }
+        Self { device, shape, needs: first_needs(shape), n_sets: 1, most_numbers: u64::MAX, tails: None }
     }
 
     /// Returns the seconds that each kernel has taken, by its name; empty if that is not known.
@@ -69,6 +75,7 @@ impl Card {
             {
                 waiting.push_back(set);
             }
+            self.divide_first(&mut waiting);
             if waiting.is_empty() {
                 return Ok(Some(sum));
             }
@@ -122,6 +129,16 @@ impl Card {
         Ok(arena)
     }
 
+    /// Divides the first set until it has no more numbers than a batch may have.
+    fn divide_first(&self, waiting: &mut VecDeque<ColumnSet>) {
+        while let Some(set) = waiting.front()
+            && set.numbers.end - set.numbers.start > self.most_numbers
+            && let Some(set) = waiting.pop_front()
+        {
+            halved(set).into_iter().rev().for_each(|set| waiting.push_front(set));
+        }
+    }
+
     /// Counts some sets at once; `None` if they had no room.
     fn count_batch(
         &mut self,
@@ -136,6 +153,7 @@ impl Card {
             self.n_sets = (sets.len() / 2).max(1);
             return if sets.len() > 1 { Ok(None) } else { Err(CardError::TooLittleMemory(memory >> 20)) };
         };
+        let began = Instant::now();
         let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
         self.device.write(0, &arena.params(board, sets.len()))?;
         self.device.write(arena.sets_at(), &on_card)?;
@@ -146,6 +164,8 @@ impl Card {
         let n_given = (self.shape.m as u64).pow(u32::from(board.n_digits));
         let is_partial = sets.iter().any(|set| set.numbers.end - set.numbers.start < n_given);
         self.learn(board, tails, sets.len(), is_partial, &cursors);
+        let n_numbers = sets.iter().map(|set| set.numbers.end - set.numbers.start).max().unwrap_or(1);
+        self.bound_time(sets.len(), n_numbers, began.elapsed());
         if cursors.overflowed() {
             return Ok(None);
         }
@@ -195,6 +215,18 @@ impl Card {
         };
         self.n_sets =
             (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
+    }
+
+    /// Makes the next batch smaller if one took too long, and lets it grow again if one took a quarter of that.
+    fn bound_time(&mut self, n_sets: usize, n_numbers: u64, taken: Duration) {
+        if taken > LONGEST_BATCH {
+            self.n_sets = self.n_sets.min((n_sets / 2).max(1));
+            if n_sets == 1 {
+                self.most_numbers = (n_numbers / 2).max(1);
+            }
+        } else if taken < LONGEST_BATCH / 4 && n_numbers >= self.most_numbers {
+            self.most_numbers = self.most_numbers.saturating_mul(2);
+        }
     }
 }
 

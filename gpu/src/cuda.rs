@@ -9,7 +9,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, Stage};
+use crate::device::{CardError, Device, PATIENCE, Stage, wait_for_end};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -178,6 +178,8 @@ impl Device for Cuda {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let from = self.arena.try_slice(at..at.saturating_add(bytes.len()));
         let Some(from) = from else { return Err(CardError::Driver("a read outside the arena".to_owned())) };
+        let all_started = self.stream.record_event(None).map_err(failed("waiting for the card"))?;
+        wait_for_end(|| all_started.try_is_complete().map_err(failed("waiting for the card")), PATIENCE)?;
         self.stream.memcpy_dtoh(&from, bytes).map_err(failed("reading from the card"))?;
         self.stream.synchronize().map_err(failed("waiting for the card"))?;
         for (stage, before, after) in self.events.drain(..) {

@@ -1,6 +1,32 @@
 //! What a card has to do: hold memory, and run the kernels one after another.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use thiserror::Error;
+
+/// A batch of kernels that takes longer than this hangs. Batches take a second at most, even where programs share a card.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long to sleep before asking again whether a batch has ended: at first, and at most.
+const SLEEPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+
+/// Waits until `has_ended`, asleep so that other threads can use the processor.
+pub(crate) fn wait_for_end(
+    mut has_ended: impl FnMut() -> Result<bool, CardError>,
+    patience: Duration,
+) -> Result<(), CardError> {
+    let (began, mut sleep) = (Instant::now(), SLEEPS[0]);
+    while !has_ended()? {
+        if began.elapsed() > patience {
+            return Err(CardError::Hung);
+        }
+        thread::sleep(sleep);
+        // Late by a tenth of the time at most.
+        sleep = (began.elapsed() / 10).clamp(SLEEPS[0], SLEEPS[1]);
+    }
+    Ok(())
+}
 
 /// The kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +111,9 @@ pub enum CardError {
     /// The driver refused something, or the card was lost.
     #[error("{0}")]
     Driver(String),
+    /// A kernel has not ended in time. The card must not be closed, as that would wait for the kernel.
+    #[error("a kernel has not ended for {} seconds", PATIENCE.as_secs())]
+    Hung,
     /// Not even one subproblem has room in the card's memory.
     #[error("the card has too little memory: {0} MiB are not enough for one subproblem of this board")]
     TooLittleMemory(u64),
@@ -121,5 +150,23 @@ pub(crate) trait Device: Send {
     /// Returns the time that each kernel has taken; empty if that is not known.
     fn seconds(&self) -> &[(Stage, f64)] {
         &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_does_not_end_hangs() {
+        let mut n_asked = 0;
+        let third = || {
+            n_asked += 1;
+            Ok(n_asked == 3)
+        };
+        assert_eq!(wait_for_end(third, PATIENCE), Ok(()));
+        assert_eq!(wait_for_end(|| Ok(false), Duration::from_millis(5)), Err(CardError::Hung));
+        let lost = CardError::Driver("lost".to_owned());
+        assert_eq!(wait_for_end(|| Err(lost.clone()), PATIENCE), Err(lost.clone()));
     }
 }

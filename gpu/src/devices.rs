@@ -13,10 +13,12 @@ use crate::device::{CardError, Device};
 use crate::opencl::{self, OpenCl};
 use crate::shape::Shape;
 
-/// A user's choice of cards: `all`, `none`, or names such as `cuda:0,cuda:1`.
+/// A user's choice of cards: `all`, `auto`, `none`, or names such as `cuda:0,cuda:1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChosenCards {
     all: bool,
+    /// Whether there need not be any.
+    auto: bool,
     named: Vec<CardId>,
 }
 
@@ -41,8 +43,9 @@ impl FromStr for ChosenCards {
     type Err = InvalidCards;
 
     fn from_str(text: &str) -> Result<Self, InvalidCards> {
-        let mut chosen = Self { all: text == "all", named: Vec::new() };
-        for name in text.split(',').filter(|_| !["all", "none"].contains(&text)) {
+        let mut chosen =
+            Self { all: ["all", "auto"].contains(&text), auto: text == "auto", named: Vec::new() };
+        for name in text.split(',').filter(|_| !["all", "auto", "none"].contains(&text)) {
             let id = name.parse()?;
             if chosen.named.contains(&id) {
                 return Err(InvalidCards::Twice(id));
@@ -65,7 +68,7 @@ impl ChosenCards {
         let here = cards();
         if self.all {
             let all: Vec<CardId> = here.iter().filter(|card| card.in_all).map(|card| card.id).collect();
-            return if all.is_empty() { Err(InvalidCards::None) } else { Ok(all) };
+            return if all.is_empty() && !self.auto { Err(InvalidCards::None) } else { Ok(all) };
         }
         match self.named.iter().find(|id| here.iter().all(|card| card.id != **id)) {
             Some(absent) => Err(InvalidCards::Absent(*absent)),

@@ -7,13 +7,14 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device as ClDevice, get_all_devices};
 use opencl3::error_codes::ClError;
+use opencl3::event::CL_COMPLETE;
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, Stage};
+use crate::device::{CardError, Device, PATIENCE, Stage, wait_for_end};
 use crate::kernels::SOURCE;
 use crate::shape::Shape;
 
@@ -138,6 +139,19 @@ impl Device for OpenCl {
 
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
+        // SAFETY: nothing is waited for but what was enqueued before.
+        let all_started = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
+        let all_started = all_started.map_err(failed("waiting for the device"))?;
+        self.queue.flush().map_err(failed("waiting for the device"))?;
+        let has_ended = || {
+            let status = all_started.command_execution_status().map_err(failed("waiting for the device"))?;
+            match status.0 {
+                CL_COMPLETE => Ok(true),
+                failed if failed < 0 => Err(CardError::Driver(format!("a kernel: {}", ClError(failed)))),
+                _ => Ok(false),
+            }
+        };
+        wait_for_end(has_ended, PATIENCE)?;
         // SAFETY: the call blocks, so the bytes live long enough.
         let read = unsafe { self.queue.enqueue_read_buffer(&self.arena, CL_BLOCKING, at, bytes, &[]) };
         read.map(drop).map_err(failed("reading from the device"))

@@ -213,6 +213,17 @@ pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
     threads.ok_or_else(|| format!("expected a number of threads from 1 to {MOST_THREADS}"))
 }
 
+/// Parses a number of counting threads beside graphics cards, which may count alone.
+///
+/// # Errors
+/// If the text is no number from 0 to 4096.
+pub fn threads_beside_cards(text: &str) -> Result<usize, String> {
+    match text.trim_start_matches('0') {
+        "" if !text.is_empty() => Ok(0),
+        _ => threads(text).map(NonZeroUsize::get).map_err(|reason| reason.replace("from 1", "from 0")),
+    }
+}
+
 /// Returns one thread for each processor, at most a worker's maximum.
 #[must_use]
 pub fn default_threads() -> NonZeroUsize {

@@ -10,7 +10,7 @@ mod new_file;
 mod output;
 mod signals;
 
-pub use arguments::{arguments, arguments_with, default_threads, threads, wrong_usage};
+pub use arguments::{arguments, arguments_with, default_threads, threads, threads_beside_cards, wrong_usage};
 pub use credentials::{CONNECTION, CredentialsArgs};
 pub use log_throttle::LogThrottle;
 pub use new_file::{NewFile, NoNewFile};

@@ -20,12 +20,16 @@ pub(crate) struct HeldLease {
     /// Spans that no kernel call has begun.
     left: VecDeque<LeasedSpan>,
     /// The chunk in a kernel call.
-    in_hand: Option<Span>,
+    in_hand: Option<LeasedSpan>,
+    /// Counts that wait for a check.
+    unchecked: Vec<(LeasedSpan, Count, Duration)>,
     /// Counts that are not reported.
     counted: Vec<Delta>,
     /// A failure that is not reported.
     failed: Option<Failure>,
     chunk_size: ChunkSize,
+    /// Whether no further chunk is to be begun.
+    begins_no_more: bool,
 }
 
 impl HeldLease {
@@ -37,9 +41,11 @@ impl HeldLease {
             stop: Arc::new(AtomicBool::new(false)),
             left,
             in_hand: None,
+            unchecked: Vec::new(),
             counted: Vec::new(),
             failed: None,
             chunk_size,
+            begins_no_more: false,
         }
     }
 
@@ -60,7 +66,8 @@ impl HeldLease {
     pub(crate) fn held(&self) -> Held {
         let counted = self.counted.iter().map(|delta| delta.span);
         let left = self.left.iter().map(|leased| leased.span);
-        let spans = counted.chain(self.in_hand).chain(left).collect();
+        let counting = self.unchecked.iter().map(|(leased, ..)| leased).chain(&self.in_hand);
+        let spans = counted.chain(counting.map(|leased| leased.span)).chain(left).collect();
         Held { lease: self.lease.id, job: self.lease.job, spans }
     }
 
@@ -70,14 +77,50 @@ impl HeldLease {
         let end = front.span.from().saturating_add(self.chunk_size.n_subproblems());
         let (chunk, rest) = front.span.split_at(end);
         rest.into_iter().for_each(|span| self.left.push_front(LeasedSpan { span, ..front }));
-        self.in_hand = chunk;
-        chunk.map(|span| LeasedSpan { span, ..front })
+        self.in_hand = chunk.map(|span| LeasedSpan { span, ..front });
+        self.in_hand
+    }
+
+    /// Returns whether there are chunks that were not begun.
+    pub(crate) fn has_chunk(&self) -> bool {
+        !self.left.is_empty()
     }
 
     /// Records the count of the current chunk.
     pub(crate) fn finish(&mut self, count: Count, duration: Duration) {
-        let Some(chunk) = self.in_hand.take() else { return };
-        self.chunk_size.adapt(chunk.n_subproblems(), duration);
+        if let Some(chunk) = self.in_hand.take() {
+            self.chunk_size.adapt(chunk.span.n_subproblems(), duration);
+            self.report(chunk.span, count, duration);
+        }
+    }
+
+    /// Keeps the count of the current chunk until it is accepted or rejected.
+    pub(crate) fn finish_unchecked(&mut self, count: Count, duration: Duration) {
+        if let Some(chunk) = self.in_hand.take() {
+            self.chunk_size.adapt(chunk.span.n_subproblems(), duration);
+            self.unchecked.push((chunk, count, duration));
+        }
+    }
+
+    /// Records the counts that waited for a check.
+    pub(crate) fn accept(&mut self) {
+        for (chunk, count, duration) in std::mem::take(&mut self.unchecked) {
+            self.report(chunk.span, count, duration);
+        }
+    }
+
+    /// Drops the counts that waited for a check. Their chunks are to be counted again, here unless no chunk is to be begun.
+    pub(crate) fn reject(&mut self) {
+        if self.begins_no_more {
+            self.unchecked.clear();
+        }
+        for (chunk, ..) in std::mem::take(&mut self.unchecked).into_iter().rev() {
+            self.left.push_front(chunk);
+        }
+    }
+
+    /// Adds a count to those to report.
+    fn report(&mut self, chunk: Span, count: Count, duration: Duration) {
         if let Some(last) = self.counted.last_mut()
             && last.span.part() == chunk.part()
             && last.span.to() == chunk.from()
@@ -93,15 +136,16 @@ impl HeldLease {
 
     /// Records that the current chunk, or else the next span, can't be counted. Drops the rest.
     pub(crate) fn fail(&mut self, reason: String) {
-        let span = self.in_hand.take().or_else(|| self.left.front().map(|leased| leased.span));
+        let leased = self.in_hand.take().or_else(|| self.left.front().copied());
         let Lease { id: lease, job, .. } = self.lease;
-        self.failed = span.map(|span| Failure { job, lease, span, reason });
+        self.failed = leased.map(|LeasedSpan { span, .. }| Failure { job, lease, span, reason });
         self.left.clear();
     }
 
-    /// Records that the thread has released the lease.
+    /// Records that the thread has released the lease. Counts that wait for a check are dropped.
     pub(crate) fn end(&mut self) {
         self.in_hand = None;
+        self.unchecked.clear();
     }
 
     /// Removes spans that no kernel call has begun.
@@ -116,13 +160,14 @@ impl HeldLease {
 
     /// Drops all spans that no kernel call has begun.
     pub(crate) fn begin_no_more(&mut self) {
+        self.begins_no_more = true;
         self.left.clear();
     }
 
     /// Drops all remaining spans and the current chunk. Its counts are still reported.
     pub(crate) fn cancel(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.left.clear();
+        self.begin_no_more();
     }
 
     /// Returns whether there are counts that are not reported.

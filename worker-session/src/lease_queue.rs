@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_model::{Delta, Failure, Held, JobIdentity, Lease, LeaseId, LeasedSpan};
 use queens_solver::{BoardSize, Count, Method, Span};
 
-use crate::chunk_size::ChunkSize;
+use crate::chunk_size::{ChunkAim, ChunkSize};
 use crate::held_lease::HeldLease;
 
 /// A queue of leases to count, with the counts to report.
@@ -17,8 +17,9 @@ use crate::held_lease::HeldLease;
 /// A thread takes a lease ([`next_lease`](Self::next_lease)). Then it takes chunks of it and records their counts
 /// ([`begin`](Self::begin), [`finish`](Self::finish)) until nothing is left. At last it releases the lease
 /// ([`end`](Self::end)).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LeaseQueue {
+    aim: ChunkAim,
     held: BTreeMap<LeaseId, HeldLease>,
     /// Leases that no thread has taken.
     waiting: VecDeque<LeaseId>,
@@ -61,6 +62,21 @@ impl Collected {
     }
 }
 
+impl LeaseQueue {
+    /// Returns a queue without leases.
+    #[must_use]
+    pub fn new(aim: ChunkAim) -> Self {
+        Self { aim, held: BTreeMap::new(), waiting: VecDeque::new(), ended: BTreeSet::new(), last_size: None }
+    }
+}
+
+impl Default for LeaseQueue {
+    /// Returns a queue for threads of the processor.
+    fn default() -> Self {
+        Self::new(ChunkAim::PROCESSOR)
+    }
+}
+
 /// Operations of the counting threads.
 impl LeaseQueue {
     /// Takes the lease that has waited longest.
@@ -75,10 +91,37 @@ impl LeaseQueue {
         self.held.get_mut(&lease)?.begin()
     }
 
+    /// Returns whether a lease has chunks that were not begun.
+    #[must_use]
+    pub fn has_chunk(&self, lease: LeaseId) -> bool {
+        self.held.get(&lease).is_some_and(HeldLease::has_chunk)
+    }
+
     /// Records the count of the current chunk, and its duration.
     pub fn finish(&mut self, lease: LeaseId, count: Count, duration: Duration) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.finish(count, duration);
+        }
+    }
+
+    /// Keeps the count of the current chunk until it is [accepted](Self::accept) or [rejected](Self::reject).
+    pub fn finish_unchecked(&mut self, lease: LeaseId, count: Count, duration: Duration) {
+        if let Some(held) = self.held.get_mut(&lease) {
+            held.finish_unchecked(count, duration);
+        }
+    }
+
+    /// Records the counts of a lease that waited for a check.
+    pub fn accept(&mut self, lease: LeaseId) {
+        if let Some(held) = self.held.get_mut(&lease) {
+            held.accept();
+        }
+    }
+
+    /// Drops the counts of a lease that waited for a check: their chunks are to be counted again.
+    pub fn reject(&mut self, lease: LeaseId) {
+        if let Some(held) = self.held.get_mut(&lease) {
+            held.reject();
         }
     }
 
@@ -109,7 +152,7 @@ impl LeaseQueue {
             let is_alike =
                 |(n, method, _): &(BoardSize, Method, ChunkSize)| (*n, *method) == (lease.n, lease.method);
             let last = self.last_size.filter(is_alike);
-            let size = last.map_or(ChunkSize::SMALLEST, |(.., size)| size.next());
+            let size = last.map_or(ChunkSize::first(self.aim), |(.., size)| size.next());
             place.insert(HeldLease::new(lease, size));
             self.waiting.push_back(id);
         }
@@ -244,6 +287,34 @@ mod tests {
         assert_eq!(collected.deltas[0].duration, Duration::from_millis(3));
         assert_eq!(collected.ended, [id]);
         assert!(queue.is_empty() && !queue.has_ended_leases());
+    }
+
+    #[test]
+    fn what_waits_for_a_check_is_held_and_reported_or_counted_again() {
+        let (mut queue, LeaseToCount { id, .. }) = queue(&[span(0, 7)]);
+        let count_two = |queue: &mut LeaseQueue| {
+            for _ in 0..2 {
+                let chunk = queue.begin(id).expect("is left").span;
+                queue.finish_unchecked(id, count(chunk.n_subproblems()), Duration::from_millis(1));
+            }
+        };
+        count_two(&mut queue);
+        assert_eq!(spans_held(&queue), [span(0, 1), span(1, 3), span(3, 7)]);
+        assert!(queue.collect().deltas.is_empty() && !queue.has_counted());
+        queue.reject(id);
+        assert_eq!(spans_held(&queue), [span(0, 1), span(1, 3), span(3, 7)]);
+        count_two(&mut queue);
+        queue.accept(id);
+        let deltas = queue.collect().deltas;
+        assert_eq!(
+            deltas.iter().map(|delta| (delta.span, delta.count)).collect::<Vec<_>>(),
+            [(span(0, 3), count(3))]
+        );
+        // What was not checked when the lease ends is not reported, and the coordinator leases it again.
+        let chunk = queue.begin(id).expect("is left").span;
+        queue.finish_unchecked(id, count(chunk.n_subproblems()), Duration::from_millis(1));
+        queue.end(id);
+        assert!(queue.collect().deltas.is_empty());
     }
 
     #[test]

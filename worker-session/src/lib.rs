@@ -12,6 +12,7 @@ mod report_times;
 mod unacknowledged;
 mod worker_session;
 
+pub use chunk_size::ChunkAim;
 pub use identity::Identity;
 pub use lease_queue::{LeaseQueue, LeaseToCount};
 pub use worker_session::{AfterStep, Remark, SessionStep, WorkerSession};

@@ -1,7 +1,5 @@
 //! The command line of `queens-worker`.
 
-use std::num::NonZeroUsize;
-
 use clap::Parser;
 use queens_counting::Duty;
 use queens_gpu::ChosenCards;
@@ -9,7 +7,9 @@ use queens_model::{ListenAddress, Name};
 use queens_platform::host_name;
 use queens_proto::client::endpoint;
 use queens_runtime::help::Program;
-use queens_runtime::{CONNECTION, CredentialsArgs, VERSION, default_threads, threads, version_in_full};
+use queens_runtime::{
+    CONNECTION, CredentialsArgs, VERSION, default_threads, threads_beside_cards, version_in_full,
+};
 use queens_service::ConfigArgs;
 use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
@@ -32,17 +32,17 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) credentials: CredentialsArgs,
 
-    /// Counting threads; by default one for each processor
-    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
-          default_value_t = default_threads(), allow_negative_numbers = true)]
-    pub(crate) threads: NonZeroUsize,
+    /// Counting threads of the processor; by default one for each. With --gpu, 0 leaves all counting to the cards
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
+          default_value_t = default_threads().get(), allow_negative_numbers = true)]
+    pub(crate) threads: usize,
 
     /// Kernel to count with: 'auto' for the fastest on this processor, or a name: avx512, avx2, v128, portable
     #[arg(long, env = "QUEENS_KERNEL", value_name = "KERNEL", default_value = "auto")]
     pub(crate) kernel: KernelChoice,
 
-    /// Count on graphics cards: 'all', or names such as cuda:0,cuda:1, which 'queens gpus' lists. They count by halves, for
-    /// n = 12 to 29; everything else is counted by their one or two threads, whatever --threads says [default: none]
+    /// Count on graphics cards too: 'all', 'auto' for all if there are any, or names such as cuda:0,cuda:1, which
+    /// 'queens gpus' lists. A card is a worker of its own, called NAME-cuda:0 [default: none]
     #[arg(long, env = "QUEENS_GPU", value_name = "CARDS")]
     pub(crate) gpu: Option<ChosenCards>,
 
@@ -69,7 +69,8 @@ impl Program for Args {
     const EXAMPLES: &'static str = "\
 queens-worker  # for the coordinator on this machine
 queens-worker --coordinator https://host:50051 --ca ca.pem  # for another
-queens-worker --threads 4 --cpu 50  # on four processors, half of the time";
+queens-worker --threads 4 --cpu 50  # on four processors, half of the time
+queens-worker --gpu all  # on the graphics cards and the processor";
 }
 
 /// Parses a percentage, with or without its sign.

@@ -3,9 +3,10 @@
 mod args;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
-use queens_counting::{Config, Departure, Worker};
+use queens_counting::{Config, Departure, Metrics, Worker};
 use queens_proto::client::Routes;
 use queens_runtime::{cancel_on_signal, complain, print};
 use queens_service::{CONFIG_OK, arguments_of_service};
@@ -58,18 +59,24 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     let kernel = args.kernel.kernel();
     let coordinators: Vec<String> = args.coordinator.iter().map(|one| one.uri().to_string()).collect();
     let cards = args.gpu.unwrap_or_default().here()?;
+    let metrics = Arc::new(Metrics::new());
     let gpu = cards.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     info!(%name, %kernel, threads = args.threads, gpu, coordinator = coordinators.join(","), "starting");
-    let config = Config { name, kernel, n_threads: args.threads, cards, duty: args.cpu };
-    let mut worker = Worker::start(config).context("failed to start counting threads")?;
+    let mut workers = Vec::new();
+    for config in Config::of_machine(&name, kernel, args.threads, &cards, args.cpu, None) {
+        let name = config.name.to_string();
+        let worker = Worker::start(config, &metrics).context("failed to start counting threads")?;
+        workers.push((name, worker));
+    }
+    anyhow::ensure!(!workers.is_empty(), "--threads 0 leaves nothing that counts: --gpu names no card");
     if let Some(listener) = listener {
         info!(address = %listener.local_addr()?, "serving metrics");
         // It serves until the process ends, so that a leaving worker still answers.
-        tokio::spawn(http::serve(listener, worker.metrics()));
+        tokio::spawn(http::serve(listener, metrics));
     }
     // Draining is part of a session: after a signal, it ends when the last report is acknowledged.
-    let departure = remote::serve(&mut worker, routes, &drain).await;
-    worker.stop();
+    let departure = remote::serve_all(&mut workers, &routes, &drain).await;
+    workers.into_iter().for_each(|(_, worker)| worker.stop());
     Ok(departure?)
 }
 

@@ -1,8 +1,10 @@
 //! Runs a worker's sessions with coordinators in a network, and reconnects.
 
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use queens_model::ToWorker;
 use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
 use queens_proto::pb::workers_client::WorkersClient;
@@ -15,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
-use tracing::{info, warn};
+use tracing::{Instrument, Span, info, info_span, warn};
 
 use queens_counting::{Departure, End, Worker};
 
@@ -60,6 +62,36 @@ pub async fn serve(
     drain: &CancellationToken,
 ) -> Result<Departure, Refused> {
     serve_by(worker, routes, async |route| route.open().await, drain).await
+}
+
+/// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the least
+/// fortunate departure. If one is refused, the others report and leave.
+///
+/// # Errors
+/// If a coordinator can't use one of the workers.
+pub async fn serve_all(
+    workers: &mut [(String, Worker)],
+    routes: &Routes,
+    drain: &CancellationToken,
+) -> Result<Departure, Refused> {
+    let (drain, are_several) = (drain.child_token(), workers.len() > 1);
+    let serve_one = async |name: &str, worker: &mut Worker| {
+        let served = serve(worker, routes.clone(), &drain).await;
+        if served.is_err() {
+            drain.cancel();
+        }
+        match &served {
+            Ok(departure) if are_several => info!(worker = name, ?departure, "left"),
+            _ => {}
+        }
+        served
+    };
+    let served = workers.iter_mut().map(|(name, worker)| {
+        let span = if are_several { info_span!("worker", %name) } else { Span::none() };
+        serve_one(name, worker).instrument(span)
+    });
+    let departures = join_all(served).await.into_iter().collect::<Result<Vec<_>, Refused>>()?;
+    Ok(departures.into_iter().max().unwrap_or(Departure::Recorded))
 }
 
 /// Runs sessions over connections that `connect` makes.
@@ -281,7 +313,7 @@ async fn session(
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
-    let metrics = worker.metrics();
+    let is_connected = worker.is_connected();
     let mut serving = pin!(worker.serve(worker_end, drain));
     // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes, and
     // none follow before the Hello.
@@ -308,7 +340,7 @@ async fn session(
     };
     info!(coordinator = %attempt.route.uri(), "connected");
     opened();
-    metrics.set_connected(true);
+    is_connected.store(true, Ordering::Relaxed);
     let mut receiving = pin!(receive(incoming, coordinator_end.sender));
     let mut received = None;
     let end = loop {
@@ -320,7 +352,7 @@ async fn session(
             lost = &mut receiving, if received.is_none() => received = Some(lost),
         }
     };
-    metrics.set_connected(false);
+    is_connected.store(false, Ordering::Relaxed);
     match end {
         End::Left(departure) => Ok(departure),
         End::LinkLost => Err(match received {

@@ -10,7 +10,7 @@ use queens_boards::Given;
 use queens_gpu::CardId;
 use queens_proto::client::{Routes, endpoint};
 use queens_runtime::{
-    CONNECTION, CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads,
+    CONNECTION, CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads_beside_cards,
 };
 use queens_solver::{BoardSize, Kernel, Method};
 use queens_store::sqlite::DATABASE;
@@ -45,10 +45,10 @@ pub(crate) struct CountArgs {
     #[arg(long, value_name = "R:C,…", allow_hyphen_values = true, conflicts_with_all = ["coordinator", "data_dir"])]
     given: Option<Given>,
 
-    /// Counting threads; by default one for each processor
-    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads,
-          default_value_t = default_threads(), allow_negative_numbers = true)]
-    threads: NonZeroUsize,
+    /// Counting threads of the processor; by default one for each. With --gpu, 0 leaves all counting to the cards
+    #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
+          default_value_t = default_threads().get(), allow_negative_numbers = true)]
+    threads: usize,
 
     #[command(flatten)]
     method: MethodArgs,
@@ -117,11 +117,17 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let (n, output, n_threads) = (args.board.n, args.output.output, args.threads);
     let is_remote = !args.coordinator.is_empty();
     let cards = args.gpu.cards()?;
+    if n_threads == 0 && cards.is_empty() {
+        return Err(
+            WrongUsage("--threads 0 leaves nothing that counts: --gpu names no card".to_owned()).into()
+        );
+    }
     let method = if cards.is_empty() { args.method.choice() } else { by_cards(n, args.method.choice())? };
     if let Some(given) = &args.given {
         if !cards.is_empty() {
             return Err(WrongUsage("given queens are counted by the processor only".to_owned()).into());
         }
+        let n_threads = NonZeroUsize::new(n_threads).unwrap_or(NonZeroUsize::MIN);
         if method.named() == Some(Method::Halves) {
             return Err(WrongUsage("given queens are counted by search only".to_owned()).into());
         }

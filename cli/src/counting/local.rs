@@ -1,18 +1,20 @@
 //! Counts inside this process: a coordinator and a worker, joined by a link.
 
-use std::num::NonZeroUsize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use queens_counting::{Config, Duty, End, Worker, threads_of};
+use futures_util::TryFutureExt;
+use futures_util::future::try_join_all;
+use queens_counting::{Config, Duty, End, Metrics, Worker};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_gpu::CardId;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
 use queens_model::{JobId, JobState, JobStatus, Name, Submission};
 use queens_proto::link;
-use queens_runtime::say;
+use queens_runtime::{default_threads, say};
 use queens_solver::{BoardSize, Kernel, Method};
 use queens_store::Archive;
 use queens_store::sqlite::{CountedBy, SqliteStore, counted_by};
@@ -32,8 +34,9 @@ pub(crate) struct LocalCount {
     pub(crate) n: BoardSize,
     pub(crate) method: MethodChoice,
     pub(crate) kernel: Kernel,
-    pub(crate) n_threads: NonZeroUsize,
-    /// Cards that count instead of the threads.
+    /// Threads of the processor; 0 if only cards count.
+    pub(crate) n_threads: usize,
+    /// Cards that count beside the threads.
     pub(crate) cards: Vec<CardId>,
     /// The directory that keeps the counts.
     pub(crate) data_dir: Option<PathBuf>,
@@ -47,7 +50,7 @@ impl LocalCount {
             Some(dir) => Box::new(SqliteStore::open(dir)?),
             None => Box::new(MemoryStore::default()),
         };
-        let started = Coordinator::start(store, self.n_threads, Reporting::default());
+        let started = Coordinator::start(store, default_threads(), Reporting::default());
         let coordinator = started.with_context(|| match &self.data_dir {
             Some(dir) => format!("failed to go on with data directory '{}'", dir.display()),
             None => "failed to start".to_owned(),
@@ -94,13 +97,13 @@ impl LocalCount {
         let counted_by: Vec<Counter> = sources.iter().map(Counter::from).collect();
         let kernel = match counted_by.is_empty() {
             // Nothing is stored, or nothing was left to count.
-            true => self.cards.first().map_or(self.kernel.name(), |card| card.driver()).to_owned(),
+            true => {
+                let kernels: BTreeSet<&str> = self.workers().iter().map(Config::counter_name).collect();
+                kernels.into_iter().collect::<Vec<_>>().join("+")
+            }
             false => kernels(&counted_by),
         };
-        let n_counting = match &self.cards[..] {
-            [] => self.n_threads.get(),
-            cards => cards.iter().map(|card| threads_of(*card)).sum(),
-        };
+        let n_counting = self.workers().iter().map(Config::n_threads).sum();
         let n_threads = Some(if before.is_done { 0 } else { n_counting });
         Ok(Some(Counted { job, n_threads, kernel, counted_now, counted_by }))
     }
@@ -129,16 +132,12 @@ impl LocalCount {
         if coordinator.snapshots().borrow().job(id).is_some_and(|job| job.state == JobState::Done) {
             return Ok(id);
         }
-        let name = Name::of_any(NAME);
-        _ = coordinator.change_workers(name.clone(), WorkerChange::Unblock).await?;
-        let mut worker = Worker::start(Config {
-            name,
-            kernel: self.kernel,
-            n_threads: self.n_threads,
-            cards: self.cards.clone(),
-            duty: Duty::FULL,
-        })
-        .context("failed to start counting threads")?;
+        let metrics = Metrics::new();
+        let mut workers = Vec::new();
+        for config in self.workers() {
+            _ = coordinator.change_workers(config.name.clone(), WorkerChange::Unblock).await?;
+            workers.push(Worker::start(config, &metrics).context("failed to start counting threads")?);
+        }
         let drain = CancellationToken::new();
         let follow = async {
             let followed = self.follow(coordinator, id, stop).await;
@@ -146,7 +145,8 @@ impl LocalCount {
             followed
         };
         let followed = {
-            let count = count_until_drained(coordinator, &mut worker, &drain);
+            let count = workers.iter_mut().map(|worker| count_until_drained(coordinator, worker, &drain));
+            let count = try_join_all(count).map_ok(drop);
             tokio::pin!(count, follow);
             tokio::select! {
                 counted = &mut count => match counted {
@@ -156,9 +156,15 @@ impl LocalCount {
                 followed = &mut follow => count.await.and(followed),
             }
         };
-        worker.stop();
+        workers.into_iter().for_each(Worker::stop);
         followed?;
         Ok(id)
+    }
+
+    /// Returns the workers in this process.
+    fn workers(&self) -> Vec<Config> {
+        let name = Name::of_any(NAME);
+        Config::of_machine(&name, self.kernel, self.n_threads, &self.cards, Duty::FULL, Some(self.n))
     }
 
     /// Returns the method of the job in the data directory, or of a new one.
@@ -238,6 +244,11 @@ async fn count_until_drained(
     worker: &mut Worker,
     drain: &CancellationToken,
 ) -> anyhow::Result<()> {
+    // Processors begin while cards are being opened.
+    tokio::select! {
+        () = worker.is_ready() => {}
+        () = drain.cancelled() => return Ok(()),
+    }
     loop {
         let (worker_end, coordinator_end) = link();
         let serve = coordinator.serve(coordinator_end, None);

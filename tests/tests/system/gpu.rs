@@ -27,9 +27,18 @@ fn solutions(n: u8) -> Value {
 #[test]
 fn a_board_is_counted_by_a_card() {
     let Some(card) = card() else { return };
-    let answer = run(queens(["count", "14", "--gpu", &card, "--output", "json"])).answer();
+    let answer = run(queens(["count", "14", "--gpu", &card, "--threads", "0", "--output", "json"])).answer();
     assert_eq!((&answer["solutions"], &answer["kernel"]), (&solutions(14), &"opencl".into()));
     assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));
+}
+
+#[test]
+fn a_board_is_counted_by_a_card_and_the_processor() {
+    let Some(card) = card() else { return };
+    let answer = run(queens(["count", "14", "--gpu", &card, "--threads", "1", "--output", "json"])).answer();
+    let kernel = format!("{}+opencl", Kernel::best());
+    assert_eq!((&answer["solutions"], &answer["kernel"]), (&solutions(14), &kernel.into()));
+    assert_eq!((&answer["threads"], &answer["agrees"]), (&2.into(), &true.into()));
 }
 
 #[test]
@@ -40,6 +49,8 @@ fn what_a_card_can_not_count_is_refused() {
     };
     let (code, stderr) = refused(&["14", "--gpu", "cuda:77"]);
     assert!(code == Some(2) && stderr.contains("there is no card cuda:77 here"), "{stderr}");
+    let (code, stderr) = refused(&["14", "--threads", "0"]);
+    assert!(code == Some(2) && stderr.contains("leaves nothing that counts"), "{stderr}");
     let (code, stderr) = refused(&["14", "--gpu", "rtx"]);
     assert!(code == Some(2) && stderr.contains("expected a card, such as cuda:0 or opencl:0"), "{stderr}");
     let Some(card) = card() else { return };
@@ -84,6 +95,9 @@ fn cards_and_processors_share_a_job() {
     });
     assert_eq!(status["solutions"], solutions(15));
     assert!(kernels().iter().any(|kernel| kernel == "opencl"), "{status}");
+    let workers = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
+    let names = workers.as_array().expect("a list").iter().filter_map(|one| one["worker"].as_str());
+    assert!(names.collect::<Vec<_>>().contains(&format!("card-{card}").as_str()), "{workers}");
 }
 
 /// The script for people with a card prints a row for each board; without a card, it says so.

@@ -77,8 +77,8 @@ fn coordinator_and_worker_tell_their_numbers() {
     let Answer { status, body: of_worker, .. } = get(&cluster.worker_http, "/metrics");
     assert_eq!(status, 200);
     // With one worker and no fault, its counted work is the recorded work.
-    assert_eq!(sample(&of_worker, r#"queens_worker_work_total{method="search"}"#), work);
-    assert_eq!(sample(&of_worker, "queens_worker_connected"), 1.0);
+    assert_eq!(sample(&of_worker, r#"queens_worker_work_total{device="cpu",method="search"}"#), work);
+    assert_eq!(sample(&of_worker, r#"queens_worker_connected{device="cpu"}"#), 1.0);
     let health = get(&cluster.worker_http, "/healthz");
     assert_eq!((health.status, health.body.as_str()), (200, "ok\n"));
     assert_eq!(get(&cluster.worker_http, "/nothing").status, 404);

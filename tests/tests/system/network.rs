@@ -17,7 +17,7 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_auth::Credentials;
 use queens_coordinator::grpc;
-use queens_counting::{Config, Duty, Worker};
+use queens_counting::{Config, Device, Duty, Metrics, Worker};
 use queens_event_loop::{Handle, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
@@ -166,11 +166,11 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
     let config = Config {
         name: name.parse()?,
         kernel: Kernel::Portable,
-        n_threads: NonZeroUsize::MIN,
-        cards: Vec::new(),
+        device: Device::Processor(NonZeroUsize::MIN),
+        board: None,
         duty: Duty::FULL,
     };
-    let mut worker = Worker::start(config)?;
+    let mut worker = Worker::start(config, &Metrics::new())?;
     let endpoint = endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
     let address: SocketAddr = (turmoil::lookup(COORDINATOR), PORT).into();
     let connector = tower::service_fn(move |_| async move {
