@@ -1,12 +1,12 @@
 //! Cards in the programs: here the processor as a device of OpenCL, by PoCL.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::cluster::{Coordinator, SLOWLY, fast_worker, worker, worker_command};
-use queens_tests::process::{Running, queens, run, wait_at_most};
-use queens_tests::{TempDir, skipped};
+use queens_tests::process::{Running, clean, queens, run, wait_at_most};
+use queens_tests::{TempDir, binary, skipped};
 use serde_json::Value;
 
 /// Returns the name of a device of OpenCL; `None` if there is none here.
@@ -98,4 +98,20 @@ fn cards_and_processors_share_a_job() {
     let workers = coordinator.queens(["contributions", &job, "--output", "json"]).answer();
     let names = workers.as_array().expect("a list").iter().filter_map(|one| one["worker"].as_str());
     assert!(names.collect::<Vec<_>>().contains(&format!("card-{card}").as_str()), "{workers}");
+}
+
+/// The script for people with a card prints a row for each board; without a card, it says so.
+#[test]
+fn the_script_checks_a_card() {
+    let check = |card: &str| {
+        let mut command = clean(Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/gpu-check")));
+        command.env("QUEENS", binary("queens")).args(["--card", card, "--to", "13"]);
+        run(command)
+    };
+    let ended = check("cuda:77");
+    assert!(ended.status.code() == Some(1) && ended.stderr.contains("there is no "), "{ended:?}");
+    let Some(card) = card() else { return };
+    let ended = check(&card);
+    let rows = ended.stdout.lines().filter(|line| line.ends_with(" agrees")).count();
+    assert!(ended.status.success() && rows == 2 && ended.stdout.contains(&card), "{ended:?}");
 }

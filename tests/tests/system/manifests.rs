@@ -17,7 +17,7 @@ use queens_tests::process::{clean, is_installed, run};
 use queens_tests::{binary, skipped};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 
@@ -279,6 +279,38 @@ fn the_chart_makes_the_same() {
     assert_eq!(made["Deployment worker"]["spec"].get("replicas"), None);
 }
 
+/// Workers on cards are beside the others, with their settings, and may connect to the coordinator, too.
+#[test]
+fn the_chart_makes_workers_on_cards() {
+    let settings = "gpu.replicas=3,autoscaling.enabled=true,worker.priorityClass=low,worker.resources.requests.memory=64Mi";
+    let Some(made) = chart(settings) else { return };
+    let on_cards = &made["Deployment worker-gpu"]["spec"];
+    assert_eq!(on_cards["replicas"], 3);
+    let pods = [&made["Deployment worker"]["spec"], on_cards].map(|spec| &spec["template"]["spec"]);
+    let container = |pod: &Value| pod["containers"][0].clone();
+    let [plain, container] = pods.map(container);
+    let image = concat!("queens-gpu:", env!("CARGO_PKG_VERSION"));
+    assert_eq!((text(&container, "/image"), &container["command"]), (image, &plain["command"]));
+    let cards = pods.map(|pod| pod["containers"][0]["resources"]["limits"].get("nvidia.com/gpu").cloned());
+    assert_eq!(cards, [None, Some("1".into())]);
+    let shared = ["/priorityClassName", "/containers/0/resources/requests", "/volumes", "/securityContext"];
+    for pointer in shared {
+        let [plain, other] = pods.map(|pod| pod.pointer(pointer));
+        assert!(plain.is_some() && plain == other, "{pointer}: {other:?}");
+    }
+    let mut variables = plain["env"].as_array().expect("variables").clone();
+    variables.push(json!({ "name": "QUEENS_GPU", "value": "all" }));
+    assert_eq!(container["env"], Value::Array(variables));
+
+    let labels = &on_cards["template"]["metadata"]["labels"];
+    assert_eq!(labels, &on_cards["selector"]["matchLabels"]);
+    assert_eq!(labels, &made["NetworkPolicy worker-gpu"]["spec"]["podSelector"]["matchLabels"]);
+    assert_eq!(labels, &made["PodDisruptionBudget worker-gpu"]["spec"]["selector"]["matchLabels"]);
+    let admitted = &made["NetworkPolicy coordinator"]["spec"]["ingress"][0]["from"];
+    let admitted = admitted.as_array().expect("pods").iter().map(|from| &from["podSelector"]["matchLabels"]);
+    assert!(admitted.clone().any(|from| from == labels), "{:?}", admitted.collect::<Vec<_>>());
+}
+
 /// With a database, there are two coordinators with names that workers know, and no volume.
 #[test]
 fn the_chart_makes_two_coordinators_that_share_a_database() {
@@ -455,8 +487,8 @@ fn docker_compose_is_for_this_machine() {
             let is_volume = compose["volumes"].get(&source).is_some();
             assert!(if source.starts_with('.') { is_there } else { is_volume }, "{name}: {source}");
         }
-        if ["coordinator", "worker"].contains(&name.as_str()) {
-            let known = known(&format!("queens-{name}"));
+        if ["coordinator", "worker", "worker-gpu"].contains(&name.as_str()) {
+            let known = known(&format!("queens-{}", name.trim_end_matches("-gpu")));
             let set = service["environment"].as_object().expect("variables");
             assert!(set.keys().all(|variable| known.contains(variable)), "{name}: {set:?}");
         } else if name != "queens" {
