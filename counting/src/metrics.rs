@@ -14,6 +14,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+use queens_gpu::Sensors;
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use crate::config::{Config, Device};
@@ -42,7 +43,7 @@ pub struct Metrics {
 /// A worker whose state is read when the metrics are encoded.
 #[derive(Debug)]
 struct WorkerToWatch {
-    device: String,
+    device: Device,
     n_threads: usize,
     queue: Arc<SharedQueue>,
     is_connected: Arc<AtomicBool>,
@@ -101,11 +102,11 @@ impl Metrics {
 
     /// Adds a worker; returns the flag that says whether it has a session with a coordinator.
     pub(crate) fn add(&self, config: &Config, queue: Arc<SharedQueue>) -> Arc<AtomicBool> {
-        let (device, is_connected) = (config.device.to_string(), Arc::new(AtomicBool::new(false)));
+        let (device, is_connected) = (config.device, Arc::new(AtomicBool::new(false)));
         drop(self.build.get_or_create(&Build {
             version: queens_runtime::VERSION,
             decomposition: DECOMPOSITION_VERSION,
-            device: device.clone(),
+            device: device.to_string(),
             kernel: config.counter_name(),
         }));
         let n_threads = config.n_threads();
@@ -145,24 +146,41 @@ impl Default for Metrics {
 #[derive(Debug)]
 struct Gauges(Arc<Mutex<Vec<WorkerToWatch>>>);
 
-/// A metric's name and help, and its value for a worker.
-type Value = (&'static str, &'static str, fn(&WorkerToWatch) -> f64);
+/// A metric's name and help, and its value for a worker and its card, if it has one.
+type Value = (&'static str, &'static str, fn(&WorkerToWatch, Sensors) -> Option<f64>);
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let values: [Value; 3] = [
-            ("connected", "Whether there is a session with the coordinator.", |worker| {
-                f64::from(u8::from(worker.is_connected.load(Ordering::Relaxed)))
+        let values: [Value; 6] = [
+            ("connected", "Whether there is a session with the coordinator.", |worker, _| {
+                Some(f64::from(u8::from(worker.is_connected.load(Ordering::Relaxed))))
             }),
-            ("leases", "Leases that are counted or wait to be.", |worker| worker.queue.n_held() as f64),
-            ("threads", "Counting threads.", |worker| worker.n_threads as f64),
+            ("leases", "Leases that are counted or wait to be.", |worker, _| {
+                Some(worker.queue.n_held() as f64)
+            }),
+            ("threads", "Counting threads.", |worker, _| Some(worker.n_threads as f64)),
+            ("card_celsius", "Temperature of a card, if its driver tells it.", |_, card| {
+                card.celsius.map(f64::from)
+            }),
+            ("card_watts", "Power of a card, if its driver tells it.", |_, card| card.watts),
+            ("card_hertz", "Clock of a card, if its driver tells it.", |_, card| {
+                card.megahertz.map(|megahertz| f64::from(megahertz) * 1e6)
+            }),
         ];
         let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sensors = |worker: &WorkerToWatch| match worker.device {
+            Device::Processor(_) => Sensors::default(),
+            Device::Card(card) => card.sensors(),
+        };
+        let workers: Vec<(&WorkerToWatch, Sensors)> =
+            workers.iter().map(|worker| (worker, sensors(worker))).collect();
         for (name, help, value) in values {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for worker in workers.iter() {
-                let of_device = OfDevice { device: worker.device.clone() };
-                ConstGauge::new(value(worker)).encode(metric.encode_family(&of_device)?)?;
+            for (worker, sensors) in &workers {
+                if let Some(value) = value(worker, *sensors) {
+                    let of_device = OfDevice { device: worker.device.to_string() };
+                    ConstGauge::new(value).encode(metric.encode_family(&of_device)?)?;
+                }
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ use cudarc::nvrtc::Ptx;
 
 use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, PATIENCE, Stage, wait_for_end};
+use crate::sensors::driver_version;
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -56,6 +57,28 @@ fn is_here() -> bool {
     unsafe { sys::is_culib_present() }
 }
 
+/// Returns the identifier of a card as NVIDIA's tools write it.
+pub(crate) fn uuid(number: u8) -> Option<String> {
+    if !is_here() {
+        return None;
+    }
+    cudarc::driver::result::init().ok()?;
+    let device = cudarc::driver::result::device::get(number.into()).ok()?;
+    let bytes = cudarc::driver::result::device::get_uuid(device).ok()?.bytes;
+    Some(uuid_text(bytes.map(|byte| byte.to_ne_bytes()[0])))
+}
+
+/// Writes an identifier: `GPU-` and groups of 8, 4, 4, 4 and 12 hexadecimal digits.
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let number = u128::from_be_bytes(bytes);
+    let group = |from: u32, digits: usize| {
+        let group = (number >> (128 - 4 * (from + digits as u32))) & ((1 << (4 * digits)) - 1);
+        format!("{group:0digits$x}")
+    };
+    let groups = [group(0, 8), group(8, 4), group(12, 4), group(16, 4), group(20, 12)];
+    format!("GPU-{}", groups.join("-"))
+}
+
 /// Returns all cards; none without a driver.
 pub(crate) fn cards() -> Vec<CardInfo> {
     if !is_here() {
@@ -70,7 +93,7 @@ pub(crate) fn cards() -> Vec<CardInfo> {
             id: CardId::Cuda(number),
             name: name.unwrap_or_else(|| "unnamed".to_owned()),
             memory: memory.unwrap_or(0) as u64,
-            driver: "CUDA".to_owned(),
+            driver: driver_version().map_or_else(|| "CUDA".to_owned(), |version| format!("CUDA, {version}")),
             in_all: true,
         }
     };
@@ -193,5 +216,16 @@ impl Device for Cuda {
 
     fn seconds(&self) -> &[(Stage, f64)] {
         &self.seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_identified_as_by_nvidias_tools() {
+        let bytes = std::array::from_fn(|i| 0x11 * u8::try_from(i).unwrap_or(0));
+        assert_eq!(uuid_text(bytes), "GPU-00112233-4455-6677-8899-aabbccddeeff");
     }
 }

@@ -14,6 +14,7 @@ mod device;
 mod devices;
 mod kernels;
 mod opencl;
+mod sensors;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -22,3 +23,4 @@ pub use card::Card;
 pub use card_id::{CardId, CardInfo, InvalidCardId};
 pub use device::CardError;
 pub use devices::{ChosenCards, InvalidCards, cards};
+pub use sensors::Sensors;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use queens_gpu::{CardInfo, cards};
+use queens_gpu::{CardInfo, Sensors, cards};
 use queens_platform::CAN_LOAD_LIBRARIES;
 use queens_runtime::{print, say};
 use serde::Serialize;
@@ -28,6 +28,9 @@ struct Card {
     memory_bytes: u64,
     driver: String,
     in_all: bool,
+    celsius: Option<u32>,
+    watts: Option<f64>,
+    megahertz: Option<u32>,
 }
 
 /// Runs the command and returns its exit status.
@@ -48,13 +51,14 @@ pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(cards: &[CardInfo]) -> Table<5> {
+fn table(cards: &[CardInfo]) -> Table<6> {
     let mut table = Table::new([
         Column::text("CARD"),
         Column::name("NAME"),
         Column::number("MEMORY"),
         Column::text("IN ALL"),
-        Column::name("DRIVER").drop_order(1),
+        Column::name("DRIVER").drop_order(2),
+        Column::text("NOW").drop_order(1),
     ]);
     for card in cards {
         let in_all = if card.in_all { "yes" } else { "no" };
@@ -65,14 +69,41 @@ fn table(cards: &[CardInfo]) -> Table<5> {
             memory,
             in_all.to_owned(),
             card.driver.clone(),
+            now(card.id.sensors()),
         ]);
     }
     table
 }
 
+/// Describes what a card's driver measures, if it tells: "46 °C, 72 W, 345 MHz".
+fn now(sensors: Sensors) -> String {
+    let Sensors { celsius, watts, megahertz } = sensors;
+    let values = [
+        celsius.map(|celsius| format!("{celsius} °C")),
+        watts.map(|watts| format!("{watts:.0} W")),
+        megahertz.map(|megahertz| format!("{megahertz} MHz")),
+    ];
+    let values: Vec<String> = values.into_iter().flatten().collect();
+    if values.is_empty() { "-".to_owned() } else { values.join(", ") }
+}
+
 impl From<CardInfo> for Card {
     fn from(card: CardInfo) -> Self {
         let CardInfo { id, name, memory, driver, in_all } = card;
-        Self { id: id.to_string(), name, memory_bytes: memory, driver, in_all }
+        let Sensors { celsius, watts, megahertz } = id.sensors();
+        Self { id: id.to_string(), name, memory_bytes: memory, driver, in_all, celsius, watts, megahertz }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_driver_does_not_tell_is_left_out() {
+        let all = Sensors { celsius: Some(46), watts: Some(72.4), megahertz: Some(345) };
+        assert_eq!(now(all), "46 °C, 72 W, 345 MHz");
+        assert_eq!(now(Sensors { watts: None, ..all }), "46 °C, 345 MHz");
+        assert_eq!(now(Sensors::default()), "-");
     }
 }

@@ -74,7 +74,7 @@ fn cards_and_processors_share_a_job() {
     let submitted = ["submit", "15", "--method", "halves", "--recount", "50", "--output", "json"];
     let job = coordinator.queens(submitted).answer()["job"].as_str().expect("a job's id").to_owned();
     let mut command = worker_command(&coordinator.url(), "card", Kernel::best());
-    command.args(["--gpu", &card]).args(SLOWLY);
+    command.args(["--gpu", &card, "--threads", "0"]).args(SLOWLY);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let with_card = Running::start_redirected(&mut command);
     let _without = worker(&coordinator.url(), "processor");
