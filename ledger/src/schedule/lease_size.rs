@@ -12,10 +12,10 @@ const SHARE_OF_THE_REST: f64 = 8.0;
 /// The longest lease, so that a tail that is cut off is not old.
 const LONGEST_SECONDS: f64 = 120.0;
 
-/// The shortest lease, with a millisecond for each thread of the whole cluster as a second limit. So the coordinator
-/// grants at most some thousand leases a second.
+/// The shortest lease, with a quarter of a millisecond for each thread of the whole cluster as a second limit. So the
+/// coordinator grants at most some 4,000 leases a second, a quarter of what one core was measured to do (docs/SCALE.md).
 const SHORTEST_SECONDS: f64 = 0.02;
-const SHORTEST_SECONDS_PER_THREAD: f64 = 0.001;
+const SHORTEST_SECONDS_PER_THREAD: f64 = 0.00025;
 
 /// The shortest tail, if the shortest lease is longer. The number of tails in a second is limited, so that they need not
 /// get longer with the cluster; but an idle thread waits a tenth of a second for one.
