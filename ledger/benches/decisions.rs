@@ -112,9 +112,9 @@ fn measure(n_workers: u64, n_threads: u32) {
 }
 
 /// Returns the subproblems for about `n_leases` leases, or somewhat fewer, of workers with measured speed. Each lease
-/// takes a millisecond for each thread of the cluster, 120 seconds at most.
+/// takes a quarter of a millisecond for each thread of the cluster, 120 seconds at most.
 fn measured_leases(n_leases: u64) -> u64 {
-    let tenths_of_a_second = (n_leases / 2 / 100).clamp(1, 1200);
+    let tenths_of_a_second = (n_leases / 2 / 400).clamp(1, 1200);
     n_leases * PER_LEASE * tenths_of_a_second / 10 * 9
 }
 

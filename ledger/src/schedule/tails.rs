@@ -1,4 +1,7 @@
 //! Gives the tails of leases to idle threads when no work is free.
+//!
+//! A graphics card's thread is a hundred times as fast as a processor's. Half of a processor's lease keeps a card busy for
+//! a moment, and half of a card's a processor for minutes. So the speeds of both threads decide how much is cut off.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,9 +10,9 @@ use queens_model::{JobId, LeaseId, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::later::later;
-use crate::leases::live_lease::{LiveLease, Purpose};
+use crate::leases::live_lease::Purpose;
 use crate::schedule::assign::grant;
-use crate::schedule::lease_size::{shortest_seconds, whole_nodes};
+use crate::schedule::lease_size::{shortest_tail_seconds, whole_nodes};
 use crate::state::State;
 
 /// The most tails that one tick hands over, and the most leases or workers that it looks at in vain. The next tick does
@@ -32,7 +35,7 @@ fn share_tails_of(state: &mut State, method: Method) {
     if state.workers().readiness(method).first_idle().is_none() {
         return;
     }
-    let worth_it = 2.0 * shortest_seconds(state.workers().readiness(method).power());
+    let worth_it = 2.0 * shortest_tail_seconds(state.workers().readiness(method).power());
     let soon = later(state.now(), worth_it);
     look_at_late_queues(state, soon, method);
     let mut n_shared = 0;
@@ -43,9 +46,9 @@ fn share_tails_of(state: &mut State, method: Method) {
         let waiting = readiness.last_queue_end().filter(|&(end, _)| end >= soon);
         let tail = match (running, waiting) {
             (Some((end, lease)), queue) if queue.is_none_or(|(queue_end, _)| queue_end <= end) => {
-                cut_running(state, lease)
+                cut_running(state, lease, idle)
             }
-            (_, Some((_, worker))) => take_waiting(state, worker, method, worth_it),
+            (_, Some((_, worker))) => take_waiting(state, worker, method, worth_it, idle),
             (_, None) => return,
         };
         if let Some((job, tail)) = tail {
@@ -70,24 +73,36 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
     }
 }
 
-/// Cuts the later half of the expected rest off a running lease.
-fn cut_running(state: &mut State, id: LeaseId) -> Option<(JobId, Vec<Span>)> {
+/// Cuts so much of the expected rest off a running lease that its thread and the idle one end together: half, if they are
+/// equally fast.
+fn cut_running(state: &mut State, id: LeaseId, idle: WorkerId) -> Option<(JobId, Vec<Span>)> {
     let lease = state.leases().get(id)?;
     let (job, worker) = (lease.job(), state.workers().get(lease.worker())?);
     let silent = state.now().saturating_sub(lease.last_contact());
-    let done = worker.estimated(lease.load().method)?.work_per_second() * silent.as_secs_f64();
-    let share = whole_nodes((lease.work() as f64 - done).max(0.0) / 2.0);
+    let method = lease.load().method;
+    let speed = worker.estimated(method)?.work_per_second();
+    let idle_speed = speed_beside(state, idle, method, speed)?;
+    let rest = (lease.work() as f64 - speed * silent.as_secs_f64()).max(0.0);
+    let share = whole_nodes(rest * idle_speed / (speed + idle_speed));
     let plan = state.counting(job)?.plan().clone();
     let tail = state.change_lease(id, |lease| lease.cut_tail(&plan, share))?;
     tell_cut(state, id, tail).map(|tail| (job, tail))
 }
 
-/// Takes the largest waiting lease of a method from a worker.
+/// Returns the speed of an idle thread, beside one that has this speed. A thread is not faster because it claims so.
+fn speed_beside(state: &State, idle: WorkerId, method: Method, speed: f64) -> Option<f64> {
+    let idle = state.workers().get(idle)?.estimated(method)?;
+    let idle_speed = idle.work_per_second();
+    Some(if idle.is_guess() { idle_speed.min(speed) } else { idle_speed })
+}
+
+/// Takes the largest waiting lease of a method from a worker, or its tail.
 fn take_waiting(
     state: &mut State,
     id: WorkerId,
     method: Method,
     worth_it: f64,
+    idle: WorkerId,
 ) -> Option<(JobId, Vec<Span>)> {
     let worker = state.workers().get(id)?;
     let (work, lease) = worker.held_leases().largest_tail(method)?;
@@ -98,7 +113,13 @@ fn take_waiting(
         return None;
     }
     let job = state.leases().get(lease)?.job();
-    let tail = state.change_lease(lease, LiveLease::cut_all)?;
+    // A slower thread gets no more than it counts in this time.
+    let most = whole_nodes(speed_beside(state, idle, method, speed)? * seconds);
+    let plan = state.counting(job)?.plan().clone();
+    let tail = state.change_lease(lease, |lease| match most < work {
+        true => lease.cut_tail(&plan, most),
+        false => lease.cut_all(),
+    })?;
     tell_cut(state, lease, tail).map(|tail| (job, tail))
 }
 

@@ -46,6 +46,12 @@ impl MeasuredSpeed {
         }
     }
 
+    /// Returns the measured share of the time after which old measurements fade: 0 at first, then 1.
+    pub(crate) fn measured_share(self) -> f64 {
+        // At the end of its memory, half of it fades.
+        (2.0 * self.measured.seconds / self.memory_seconds).min(1.0)
+    }
+
     /// Whether there is hardly a measurement yet.
     pub(crate) fn is_guess(self) -> bool {
         self.measured.seconds < MEASURED_SECONDS
