@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
+use queens_gpu::CardId;
 use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
 use queens_proto::Link;
 use queens_runtime::VERSION;
@@ -24,8 +25,8 @@ use crate::metrics::Metrics;
 use crate::session::{self, End};
 use crate::shared_queue::SharedQueue;
 
-/// How many times as fast as a thread of the processor a thread of a card is thought to be until it is measured. Small
-/// cards of 2020 are; a first lease is meant for a tenth of a second, and a large card ends it sooner.
+/// How many times as fast as a thread of the processor a thread of one of NVIDIA's cards is thought to be until it is
+/// measured. A first lease is meant for a tenth of a second, and a large card ends it sooner.
 const CARD_SPEED: f64 = 20.0;
 
 /// A worker with running threads. It outlives its sessions, and keeps its leases and counts between them.
@@ -48,7 +49,9 @@ impl Worker {
     pub fn start(config: Config, metrics: &Metrics) -> io::Result<Self> {
         let (aim, times_as_fast) = match config.device {
             Device::Processor(_) => (ChunkAim::PROCESSOR, 1.0),
-            Device::Card(_) => (ChunkAim::CARD, CARD_SPEED),
+            Device::Card(CardId::Cuda(_)) => (ChunkAim::CARD, CARD_SPEED),
+            // It may be anything, even a processor.
+            Device::Card(CardId::OpenCl(_)) => (ChunkAim::CARD, 1.0),
         };
         let queue = Arc::new(SharedQueue::new(aim));
         let counters = metrics.chunk_counters(config.device);

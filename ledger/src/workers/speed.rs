@@ -6,6 +6,9 @@ use std::time::Duration;
 const GUESS_SECONDS: f64 = 0.1;
 const MEASURED_SECONDS: f64 = 0.02;
 
+/// A measured speed below this share of the guess counts as this share.
+const LEAST_OF_GUESS: f64 = 1e-6;
+
 /// No thread counts more nodes a second.
 const FASTEST: f64 = 1e13;
 
@@ -57,20 +60,57 @@ impl MeasuredSpeed {
         self.measured.seconds < MEASURED_SECONDS
     }
 
-    /// Returns work units per second, from the guess and the measurement.
+    /// Returns work units per second: the geometric mean of the guess and the measurement, weighted by their times. A guess
+    /// may be wrong by a factor of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
     pub(crate) fn work_per_second(self) -> f64 {
-        let work = self.guessed.work + self.measured.work;
-        (work / (self.guessed.seconds + self.measured.seconds)).max(1.0)
+        let guess = self.guessed.per_second();
+        if self.measured.seconds <= 0.0 {
+            return guess.max(1.0);
+        }
+        // Subproblems that hold nothing say nothing of the speed.
+        let measured = self.measured.per_second().max(guess * LEAST_OF_GUESS);
+        let weight = self.guessed.seconds / (self.guessed.seconds + self.measured.seconds);
+        (guess.powf(weight) * measured.powf(1.0 - weight)).max(1.0)
     }
 
     /// Returns the measured work units per second, if measured.
     pub(crate) fn measured(self) -> Option<f64> {
-        (!self.is_guess()).then(|| (self.measured.work / self.measured.seconds).max(1.0))
+        (!self.is_guess()).then(|| self.measured.per_second().max(1.0))
     }
 }
 
 impl Counted {
+    fn per_second(self) -> f64 {
+        self.work / self.seconds
+    }
+
     fn half(self) -> Self {
         Self { work: self.work / 2.0, seconds: self.seconds / 2.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the speed after a guess, and this long at another speed.
+    #[track_caller]
+    fn check(guess: f64, measured: f64, seconds: f64, expected: f64) {
+        let mut speed = MeasuredSpeed::guess(guess, 1, 30.0);
+        speed.add(measured * seconds, Duration::from_secs_f64(seconds));
+        let ratio = speed.work_per_second() / expected;
+        assert!((0.99..1.01).contains(&ratio), "{} instead of {expected}", speed.work_per_second());
+    }
+
+    #[test]
+    fn a_guess_fades() {
+        check(1e9, 1e9, 5.0, 1e9);
+        check(1e9, 4e9, 0.1, 2e9);
+        check(1e9, 0.0, 0.0, 1e9);
+        // A card that is a processor, which claims a card's speed.
+        check(2e10, 5e5, 10.0, 5.55e5);
+        check(1e9, 1e11, 10.0, 0.955e11);
+        // Nothing was there to count.
+        check(1e9, 0.0, 0.1, 1e6);
     }
 }
