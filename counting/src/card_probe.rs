@@ -58,18 +58,19 @@ pub fn probe_card(
     let probe = |mut counter: Counter, thread: u64| -> Option<CardProbe> {
         let stop = AtomicBool::new(false);
         counter.open_card(n, Method::Halves, &stop);
-        let (mut size, mut random) = (ChunkSize::first(ChunkAim::CARD), SplitMix::new(seed ^ thread));
+        let (mut size, mut random) =
+            (ChunkSize::first(ChunkAim::CARD, n, Method::Halves), SplitMix::new(seed ^ thread));
         let mut n_checked = 0;
         let mut count_next = |size: &mut ChunkSize| {
             let part = parts[next.fetch_add(1, Ordering::Relaxed) / CHUNKS_OF_PART % parts.len()];
             let mut subproblems = part.subproblems(Symmetry::IDENTITY);
             let all = subproblems.n_subproblems();
-            let length = size.n_subproblems().min(all);
-            let from = random.next() % (all - length + 1);
+            let end = size.end_after(random.next() % all.max(1)).min(all);
+            let from = end.saturating_sub(size.end_after(0));
             let began = Instant::now();
-            let counted = counter.count(&part, &mut subproblems, from..from + length, &stop)?;
+            let counted = counter.count(&part, &mut subproblems, from..end, &stop)?;
             let taken = began.elapsed();
-            size.adapt(length, taken);
+            size.adapt(end - from, taken);
             let is_checked = counter.is_check_due();
             n_checked += usize::from(is_checked);
             let is_right = counted.is_unchecked && (!is_checked || counter.check(&stop)?);

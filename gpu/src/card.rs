@@ -14,8 +14,14 @@ use crate::shape::Shape;
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
 
-/// A batch that takes longer is followed by smaller ones, so that a worker that is told to stop does so within a second.
+/// A batch of several sets that takes longer is followed by smaller ones, so that a worker that is told to stop does so
+/// within a second.
 const LONGEST_BATCH: Duration = Duration::from_millis(500);
+
+/// A set that takes longer is followed by parts of sets, but not by less than a quarter: each part has the upper lists of
+/// its set made again. At n = 28 these take a few tenths of a second on a card that joins the set in one.
+const LONGEST_SET: Duration = Duration::from_secs(2);
+const LEAST_OF_SET: u64 = 4;
 
 /// Batches without room, one after another, before a card is given up. Nine halvings lead from 512 sets to one, and twelve
 /// from its 2,744 subproblems to one. Then each array may turn out to be too small once.
@@ -165,7 +171,7 @@ impl Card {
         let is_partial = sets.iter().any(|set| set.numbers.end - set.numbers.start < n_given);
         self.learn(board, tails, sets.len(), is_partial, &cursors);
         let n_numbers = sets.iter().map(|set| set.numbers.end - set.numbers.start).max().unwrap_or(1);
-        self.bound_time(sets.len(), n_numbers, began.elapsed());
+        self.bound_time(n_given, sets.len(), n_numbers, began.elapsed());
         if cursors.overflowed() {
             return Ok(None);
         }
@@ -217,14 +223,14 @@ impl Card {
             (0..).map(|halvings| most >> halvings).take_while(|&n| n > 0).find(has_room).unwrap_or(1);
     }
 
-    /// Makes the next batch smaller if one took too long, and lets it grow again if one took a quarter of that.
-    fn bound_time(&mut self, n_sets: usize, n_numbers: u64, taken: Duration) {
+    /// Makes the next batch smaller if one took too long, and lets parts of sets grow again if one took a quarter of that.
+    fn bound_time(&mut self, of_set: u64, n_sets: usize, n_numbers: u64, taken: Duration) {
         if taken > LONGEST_BATCH {
             self.n_sets = self.n_sets.min((n_sets / 2).max(1));
-            if n_sets == 1 {
-                self.most_numbers = (n_numbers / 2).max(1);
-            }
-        } else if taken < LONGEST_BATCH / 4 && n_numbers >= self.most_numbers {
+        }
+        if taken > LONGEST_SET && n_sets == 1 {
+            self.most_numbers = (n_numbers / 2).max(of_set / LEAST_OF_SET).max(1);
+        } else if taken < LONGEST_SET / 4 && n_numbers >= self.most_numbers {
             self.most_numbers = self.most_numbers.saturating_mul(2);
         }
     }

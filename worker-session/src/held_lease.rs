@@ -74,7 +74,7 @@ impl HeldLease {
     /// Takes the next chunk.
     pub(crate) fn begin(&mut self) -> Option<LeasedSpan> {
         let front = self.left.pop_front()?;
-        let end = front.span.from().saturating_add(self.chunk_size.n_subproblems());
+        let end = self.chunk_size.end_after(front.span.from());
         let (chunk, rest) = front.span.split_at(end);
         rest.into_iter().for_each(|span| self.left.push_front(LeasedSpan { span, ..front }));
         self.in_hand = chunk.map(|span| LeasedSpan { span, ..front });

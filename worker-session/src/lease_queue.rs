@@ -152,7 +152,8 @@ impl LeaseQueue {
             let is_alike =
                 |(n, method, _): &(BoardSize, Method, ChunkSize)| (*n, *method) == (lease.n, lease.method);
             let last = self.last_size.filter(is_alike);
-            let size = last.map_or(ChunkSize::first(self.aim), |(.., size)| size.next());
+            let size = last
+                .map_or_else(|| ChunkSize::first(self.aim, lease.n, lease.method), |(.., size)| size.next());
             place.insert(HeldLease::new(lease, size));
             self.waiting.push_back(id);
         }

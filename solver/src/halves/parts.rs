@@ -250,6 +250,13 @@ impl HalvesPart {
 
     /// Returns the number of ways to fix the queens of the first rows, each on a column of its half board.
     pub(crate) fn n_given(&self) -> u64 {
-        u64::from(self.middle.n_rows()).pow(self.n_digits().into())
+        Self::n_subproblems_of_set(self.n())
+    }
+
+    /// Returns the number of subproblems of each set of columns on boards of size `n`. Their numbers follow each other, and
+    /// the first set's begin at 0.
+    #[must_use]
+    pub fn n_subproblems_of_set(n: BoardSize) -> u64 {
+        u64::from(n.get() / 2).pow(N_DIGITS[usize::from(n.get())].into())
     }
 }
