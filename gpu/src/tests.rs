@@ -6,6 +6,7 @@
 #[allow(dead_code, unreachable_pub, reason = "used by other tests")]
 mod skip;
 
+use std::env;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -100,10 +101,13 @@ fn check_spans(n: u8, lengths: &[u64]) {
     }
 }
 
+/// With QUEENS_CARD_BOARD=16, up to n = 16.
 #[test]
 fn whole_boards_are_counted_as_by_the_cpu() {
-    check_board(12, 14_200);
-    check_board(13, 73_712);
+    let last = env::var("QUEENS_CARD_BOARD").map_or(13, |n| n.parse().expect("a board size"));
+    for (n, solutions) in (12..=last).zip([14_200, 73_712, 365_596, 2_279_184, 14_772_512]) {
+        check_board(n, solutions);
+    }
 }
 
 #[test]
