@@ -110,6 +110,13 @@ fn whole_boards_are_counted_as_by_the_cpu() {
     }
 }
 
+/// `.ci/oclgrind` looks for races here.
+#[test]
+fn random_spans_of_small_boards_are_counted_as_by_the_cpu() {
+    check_spans(12, &[1, 5, 20]);
+    check_spans(13, &[1, 5]);
+}
+
 #[test]
 fn random_spans_are_counted_as_by_the_cpu() {
     check_spans(14, &[1, 3, 7]);
