@@ -16,6 +16,8 @@ mod kernels;
 mod opencl;
 mod shape;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 
 pub use card::Card;
