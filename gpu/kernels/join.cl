@@ -38,13 +38,17 @@ FN void transpose8(u32* r) {
 }
 #ifdef __CUDACC__
 #define BYTES4(a, b, c, d, s) __byte_perm(__byte_perm(a, b, (s) | ((s) + 4) << 4), __byte_perm(c, d, (s) | ((s) + 4) << 4), 0x5410)
+#else
+#define BYTES4(a, b, c, d, s) (((a) >> 8 * (s) & 255u) | ((b) >> 8 * (s) & 255u) << 8 | ((c) >> 8 * (s) & 255u) << 16 | ((d) >> 8 * (s)) << 24)
+#endif
+// The simulation of a card on a processor knows no PTX.
+#if defined(__CUDACC__) && !defined(SIMULATED)
 // Four words from a byte offset in shared memory; the second only where `want` is not zero.
 #define LOAD4(to, base, off) asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4 + %5];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(off), "n"(4 * (base)))
 #define LOAD4_IF(want, to, base, off) asm volatile("{ .reg .pred p; setp.ne.u32 p, %6, 0; @p ld.shared.v4.u32 {%0, %1, %2, %3}, [%4 + %5]; }" : "+r"(to[0]), "+r"(to[1]), "+r"(to[2]), "+r"(to[3]) : "r"(off), "n"(4 * (base)), "r"(want))
 #define LOAD1(to, off) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(to) : "r"(off))
 #define SM_BASE ((u32)__cvta_generic_to_shared(sm))
 #else
-#define BYTES4(a, b, c, d, s) (((a) >> 8 * (s) & 255u) | ((b) >> 8 * (s) & 255u) << 8 | ((c) >> 8 * (s) & 255u) << 16 | ((d) >> 8 * (s)) << 24)
 #define LOAD4(to, base, off) { SHARED const u32* at_ = sm + (base) + (off) / 4; to[0] = at_[0]; to[1] = at_[1]; to[2] = at_[2]; to[3] = at_[3]; }
 #define LOAD4_IF(want, to, base, off) if (want) LOAD4(to, base, off)
 #define LOAD1(to, off) to = sm[(off) / 4]

@@ -17,6 +17,8 @@ mod opencl;
 mod sensors;
 mod shape;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 
 pub use card::Card;

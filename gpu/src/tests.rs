@@ -6,6 +6,7 @@
 #[allow(dead_code, unreachable_pub, reason = "used by other tests")]
 mod skip;
 
+use std::env;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -76,10 +77,15 @@ fn on_cpu(part: &Part, numbers: Range<u64>) -> Count {
 #[track_caller]
 fn check_board(n: u8, solutions: u128) {
     let Some(mut card) = card(n) else { return };
+    check_board_on(&mut card, n, solutions);
+}
+
+#[track_caller]
+pub(crate) fn check_board_on(card: &mut Card, n: u8, solutions: u128) {
     let mut sum = 0;
     for (part, halves) in halves(n) {
         let all = 0..part.subproblems(Symmetry::IDENTITY).n_subproblems();
-        let count = on_card(&mut card, &halves, all.clone());
+        let count = on_card(card, &halves, all.clone());
         assert_eq!(count, on_cpu(&part, all), "{part:?}");
         sum += u128::from(halves.weight()) * u128::from(count.solutions);
     }
@@ -90,20 +96,35 @@ fn check_board(n: u8, solutions: u128) {
 #[track_caller]
 fn check_spans(n: u8, lengths: &[u64]) {
     let Some(mut card) = card(n) else { return };
+    check_spans_on(&mut card, n, lengths);
+}
+
+#[track_caller]
+pub(crate) fn check_spans_on(card: &mut Card, n: u8, lengths: &[u64]) {
     let (parts, mut random) = (halves(n), SplitMix::new(n.into()));
     for &length in lengths {
         let (part, halves) = &parts[random.below(parts.len())];
         let n_subproblems = part.subproblems(Symmetry::IDENTITY).n_subproblems();
         let from = random.next() % n_subproblems;
         let span = from..from + length;
-        assert_eq!(on_card(&mut card, halves, span.clone()), on_cpu(part, span.clone()), "{part:?} {span:?}");
+        assert_eq!(on_card(card, halves, span.clone()), on_cpu(part, span.clone()), "{part:?} {span:?}");
     }
 }
 
+/// With QUEENS_CARD_BOARD=16, up to n = 16.
 #[test]
 fn whole_boards_are_counted_as_by_the_cpu() {
-    check_board(12, 14_200);
-    check_board(13, 73_712);
+    let last = env::var("QUEENS_CARD_BOARD").map_or(13, |n| n.parse().expect("a board size"));
+    for (n, solutions) in (12..=last).zip([14_200, 73_712, 365_596, 2_279_184, 14_772_512]) {
+        check_board(n, solutions);
+    }
+}
+
+/// `.ci/oclgrind` looks for races here.
+#[test]
+fn random_spans_of_small_boards_are_counted_as_by_the_cpu() {
+    check_spans(12, &[1, 5, 20]);
+    check_spans(13, &[1, 5]);
 }
 
 #[test]
