@@ -7,6 +7,8 @@ use std::arch::aarch64::*;
 use std::arch::wasm32::*;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
+#[cfg(not(any(target_arch = "aarch64", target_feature = "simd128", target_arch = "x86_64")))]
+use std::array::from_fn;
 
 use super::passes::{self, Lanes, Search, operations};
 use crate::v128::V128;
