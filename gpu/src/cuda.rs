@@ -70,12 +70,8 @@ pub(crate) fn uuid(number: u8) -> Option<String> {
 
 /// Writes an identifier: `GPU-` and groups of 8, 4, 4, 4 and 12 hexadecimal digits.
 fn uuid_text(bytes: [u8; 16]) -> String {
-    let number = u128::from_be_bytes(bytes);
-    let group = |from: u32, digits: usize| {
-        let group = (number >> (128 - 4 * (from + digits as u32))) & ((1 << (4 * digits)) - 1);
-        format!("{group:0digits$x}")
-    };
-    let groups = [group(0, 8), group(8, 4), group(12, 4), group(16, 4), group(20, 12)];
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes));
+    let groups = [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| digits.get(group).unwrap_or_default());
     format!("GPU-{}", groups.join("-"))
 }
 
