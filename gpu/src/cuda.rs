@@ -10,7 +10,6 @@ use cudarc::nvrtc::Ptx;
 
 use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, PATIENCE, Stage, wait_for_end};
-use crate::sensors::driver_version;
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -89,7 +88,7 @@ pub(crate) fn cards() -> Vec<CardInfo> {
             id: CardId::Cuda(number),
             name: name.unwrap_or_else(|| "unnamed".to_owned()),
             memory: memory.unwrap_or(0) as u64,
-            driver: driver_version().map_or_else(|| "CUDA".to_owned(), |version| format!("CUDA, {version}")),
+            driver: "CUDA".to_owned(),
             in_all: true,
         }
     };

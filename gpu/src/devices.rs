@@ -11,6 +11,7 @@ use crate::card_id::{CardId, CardInfo, InvalidCardId};
 use crate::cuda::{self, Cuda};
 use crate::device::{CardError, Device};
 use crate::opencl::{self, OpenCl};
+use crate::sensors::driver_version;
 use crate::shape::Shape;
 
 /// A user's choice of cards: `all`, `auto`, `none`, or names such as `cuda:0,cuda:1`.
@@ -111,6 +112,11 @@ pub fn cards() -> Vec<CardInfo> {
         return Vec::new();
     }
     let mut cards = cuda::cards();
+    if !cards.is_empty()
+        && let Some(version) = driver_version()
+    {
+        cards.iter_mut().for_each(|card| card.driver = format!("{}, {version}", card.driver));
+    }
     cards.extend(opencl::cards());
     cards
 }

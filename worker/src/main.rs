@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use queens_counting::{Config, Departure, Metrics, Worker};
+use queens_gpu::ChosenCards;
 use queens_proto::client::Routes;
-use queens_runtime::{cancel_on_signal, complain, print};
+use queens_runtime::{cancel_on_signal, complain, print, wrong_usage};
 use queens_service::{CONFIG_OK, arguments_of_service};
 use queens_worker::{http, remote};
 use tokio::net::TcpListener;
@@ -18,11 +19,16 @@ use tracing::{info, warn};
 
 use crate::args::{Args, machine_name};
 
+const NOTHING_COUNTS: &str = "--threads 0 leaves nothing that counts: --gpu names no card";
+
 fn main() -> ExitCode {
     let args = match arguments_of_service::<Args>() {
         Ok(args) => args,
         Err(code) => return code,
     };
+    if args.threads == Some(0) && args.gpu.clone().unwrap_or_default() == ChosenCards::default() {
+        return wrong_usage::<Args>(NOTHING_COUNTS);
+    }
     match run(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -68,7 +74,7 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
         let worker = Worker::start(config, &metrics).context("failed to start counting threads")?;
         workers.push((name, worker));
     }
-    anyhow::ensure!(!workers.is_empty(), "--threads 0 leaves nothing that counts: --gpu names no card");
+    anyhow::ensure!(!workers.is_empty(), NOTHING_COUNTS);
     if let Some(listener) = listener {
         info!(address = %listener.local_addr()?, "serving metrics");
         // It serves until the process ends, so that a leaving worker still answers.

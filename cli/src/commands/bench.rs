@@ -21,7 +21,7 @@ use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
-use crate::sampling::cards::{TimedChunk, probe_card, time_of_cards};
+use crate::sampling::cards::{probe_card, sums, time_of_cards};
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
@@ -29,9 +29,6 @@ const TEXTBOOK_EVERY: usize = 64;
 
 /// The maximum time of counting before the measurement.
 const WARMING_UP: Duration = Duration::from_millis(200);
-
-/// The time that a card is measured for.
-const TIME_OF_CARD: Duration = Duration::from_secs(5);
 
 /// Measure how fast a kernel counts a sample, and check its counts
 ///
@@ -185,18 +182,14 @@ fn measure_card(args: &BenchArgs, card: CardId) -> anyhow::Result<BenchAnswer> {
     let began = Instant::now();
     let kernel = Kernel::best();
     let busy = Spinner::new("counting on the card", None);
-    let (chunks, n_checked) = probe_card(card, kernel, args.n, TIME_OF_CARD)?;
+    let (chunks, n_checked) = probe_card(card, kernel, args.n)?;
     drop(busy);
     let seconds = began.elapsed().as_secs_f64();
     let busy = Spinner::new("estimating the work", None);
     let sampler = Sampler::new(args.n, Method::Halves);
     let board_work = board_nodes(&sampler, &[], args.threads)?;
     drop(busy);
-    let weighted =
-        |timed: &TimedChunk| u128::from(timed.chunk.weight) * u128::from(timed.chunk.count.solutions);
-    let solutions: u128 = chunks.iter().map(weighted).sum();
-    let work: u128 = chunks.iter().map(|timed| u128::from(timed.chunk.count.work)).sum();
-    let card_seconds: f64 = chunks.iter().map(|timed| timed.card_seconds).sum();
+    let (solutions, work, card_seconds) = sums(&chunks);
     let projected = time_of_cards(&chunks, board_work);
     let ns_per = |count: u128| (count > 0).then(|| card_seconds * 1e9 / count as f64);
     Ok(BenchAnswer {

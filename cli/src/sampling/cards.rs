@@ -11,23 +11,25 @@ use queens_solver::{BoardSize, Kernel};
 
 use crate::sampling::Measured;
 
+/// How long to count, after the card has warmed up.
+const PROBING: Duration = Duration::from_secs(5);
+
 /// A chunk, and the seconds that its card took for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimedChunk {
-    pub(crate) chunk: ProbedChunk,
-    pub(crate) card_seconds: f64,
+    chunk: ProbedChunk,
+    card_seconds: f64,
 }
 
-/// Counts chunks of a board on a card for some time. Returns also how many subproblems the processor counted again.
+/// Counts chunks of a board on a card for five seconds and up to ten more. Returns also how many subproblems the processor counted again.
 pub(crate) fn probe_card(
     card: CardId,
     kernel: Kernel,
     n: BoardSize,
-    time: Duration,
 ) -> anyhow::Result<(Vec<TimedChunk>, usize)> {
     let seed = RandomState::new().build_hasher().finish();
     let CardProbe { chunks, n_checked } =
-        queens_counting::probe_card(card, kernel, n, time, seed).map_err(|reason| anyhow!(reason))?;
+        queens_counting::probe_card(card, kernel, n, PROBING, seed).map_err(|reason| anyhow!(reason))?;
     // The threads of a card share it.
     let card_seconds = |chunk: &ProbedChunk| chunk.seconds / threads_of(card) as f64;
     let timed = |chunk: ProbedChunk| TimedChunk { chunk, card_seconds: card_seconds(&chunk) };
@@ -44,6 +46,16 @@ pub(crate) fn solutions_of_cards(chunks: &[TimedChunk], board_work: Measured) ->
     per_work(chunks, board_work, |TimedChunk { chunk, .. }| {
         f64::from(chunk.weight) * chunk.count.solutions as f64
     })
+}
+
+/// Returns the weighted solutions, the work and the card-seconds of some chunks.
+pub(crate) fn sums(chunks: &[TimedChunk]) -> (u128, u128, f64) {
+    let solutions = |chunk: &ProbedChunk| u128::from(chunk.weight) * u128::from(chunk.count.solutions);
+    (
+        chunks.iter().map(|timed| solutions(&timed.chunk)).sum(),
+        chunks.iter().map(|timed| u128::from(timed.chunk.count.work)).sum(),
+        chunks.iter().map(|timed| timed.card_seconds).sum(),
+    )
 }
 
 fn per_work(chunks: &[TimedChunk], board_work: Measured, term: impl Fn(&TimedChunk) -> f64) -> Measured {

@@ -92,7 +92,8 @@ fn bad_arguments_are_refused_in_one_line() {
         let outcome = run(queens(["status", job]));
         assert!(outcome.complaint(2).contains("a whole number from 1"), "{outcome:?}");
     }
-    assert!(worker(&["--threads", "0"]).complaint(2).contains("from 1 to 4096"));
+    assert!(worker(&["--threads", "0"]).complaint(2).contains("leaves nothing that counts"));
+    assert!(worker(&["--threads", "5000"]).complaint(2).contains("from 0 to 4096"));
     assert!(
         worker(&["--kernel", "abacus"])
             .complaint(2)
