@@ -45,7 +45,11 @@ impl GpuArgs {
     pub(crate) fn cards(&self, n: BoardSize, method: MethodChoice) -> Result<Vec<CardId>, WrongUsage> {
         let cards = self.gpu.as_ref().map_or(Ok(Vec::new()), ChosenCards::here);
         let cards = cards.map_err(|error| WrongUsage(error.to_string()))?;
-        if !cards.is_empty() && method.named() == Some(Method::Search) {
+        let is_for_search = method.named() == Some(Method::Search);
+        if self.gpu.as_ref().is_some_and(ChosenCards::is_auto) && (is_for_search || !CardId::counts(n)) {
+            return Ok(Vec::new());
+        }
+        if !cards.is_empty() && is_for_search {
             return Err(WrongUsage("cards count by halves only".to_owned()));
         }
         if !cards.is_empty() && !CardId::counts(n) {

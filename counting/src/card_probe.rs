@@ -57,7 +57,9 @@ pub fn probe_card(
     let (next, counters) = (AtomicUsize::new(0), Counter::of_card(card, kernel, seed));
     let probe = |mut counter: Counter, thread: u64| -> Option<CardProbe> {
         let stop = AtomicBool::new(false);
-        counter.open_card(n, Method::Halves, &stop);
+        if !counter.opens_card(n, Method::Halves, &stop) {
+            return None;
+        }
         let (mut size, mut random) =
             (ChunkSize::first(ChunkAim::CARD, n, Method::Halves), SplitMix::new(seed ^ thread));
         let mut n_checked = 0;
@@ -68,7 +70,7 @@ pub fn probe_card(
             let end = size.end_after(random.next() % all.max(1)).min(all);
             let from = end.saturating_sub(size.end_after(0));
             let began = Instant::now();
-            let counted = counter.count(&part, &mut subproblems, from..end, &stop)?;
+            let counted = counter.count(&part, &mut subproblems, from..end, &stop).ok()?;
             let taken = began.elapsed();
             size.adapt(end - from, taken);
             let is_checked = counter.is_check_due();

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
@@ -16,8 +17,17 @@ use tracing::{error, info, warn};
 /// How long a thread counts by a card, at least, between two checks. So two threads check a card once a second.
 const BETWEEN_CHECKS: Duration = Duration::from_secs(2);
 
-/// A check takes at most a share of the time: one in this many parts.
+/// A check takes at most a share of the time: one in this many parts. But what waits for a check is never older than half
+/// a minute, as a stop loses it.
 const CHECK_SHARE: u32 = 20;
+const LONGEST_BETWEEN_CHECKS: Duration = Duration::from_secs(30);
+
+/// Subproblems that the processor counts until one holds something to compare.
+const CANDIDATES: usize = 8;
+
+/// The first check, and then one of this many, compares a whole chunk with its parts: a card may be wrong only where it
+/// counts many subproblems at once.
+const CHECKS_TO_A_CHUNK: u32 = 16;
 
 /// After this many failures in a row, a card rests.
 const MOST_FAILURES: u32 = 3;
@@ -27,7 +37,7 @@ const MOST_FAILURES: u32 = 3;
 pub(crate) struct Counter {
     kernel: Kernel,
     card: Option<OnCard>,
-    /// One of the subproblems that a card has counted since the last check.
+    /// One of the chunks that a card has counted since the last check.
     unchecked: Option<Unchecked>,
 }
 
@@ -37,6 +47,15 @@ pub(crate) struct Counted {
     pub(crate) count: Count,
     /// Whether the next check decides if the count is right.
     pub(crate) is_unchecked: bool,
+}
+
+/// Why a chunk was not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotCounted {
+    /// The thread was told to stop.
+    Stopped,
+    /// The card rests, or has no room for the board. The kernel counts from now on, in chunks of its own size.
+    CardRests,
 }
 
 /// What an open card does.
@@ -74,6 +93,9 @@ struct OnCard {
     opened_after: u32,
     /// When the next check is due; now, if there is none.
     next_check: Option<Instant>,
+    n_checks: u32,
+    /// A board that the card has no room for.
+    unfit: Option<BoardSize>,
     random: SplitMix,
 }
 
@@ -82,6 +104,8 @@ struct OnCard {
 struct Common {
     /// Set when the card is of no use any more: no thread uses it.
     rests: AtomicBool,
+    /// Set when a kernel hangs: closing the card would wait for it.
+    hangs: AtomicBool,
     /// How often the card has failed. A driver heals only when all threads have closed it.
     n_lost: AtomicU32,
 }
@@ -92,12 +116,13 @@ impl std::fmt::Debug for OnCard {
     }
 }
 
-/// A subproblem that a card has counted.
-#[derive(Clone, Copy, Debug)]
+/// A chunk that a card has counted.
+#[derive(Clone, Debug)]
 struct Unchecked {
     part: HalvesPart,
-    number: u64,
-    /// The number of subproblems that it was chosen from.
+    numbers: Range<u64>,
+    count: Count,
+    /// The number of subproblems since the last check.
     of: u64,
 }
 
@@ -136,57 +161,69 @@ impl Counter {
 
     fn opened_by(id: CardId, common: Arc<Common>, opener: Opener, kernel: Kernel, seed: u64) -> Self {
         let (opened_after, next_check, random) = (0, None, SplitMix::new(seed));
-        let card = OnCard { id, common, opener, open: None, opened_after, next_check, random };
+        let (open, n_checks, unfit) = (None, 0, None);
+        let card = OnCard { id, common, opener, open, opened_after, next_check, n_checks, unfit, random };
         Self { kernel, card: Some(card), unchecked: None }
     }
 
-    /// Counts subproblems of a part; `None` if `stop` was set before the end.
+    /// Counts subproblems of a part.
     ///
     /// If the card fails, it is opened anew and tries again. When it rests, the kernel counts. So a card's failure is
     /// never the span's.
+    ///
+    /// # Errors
+    /// If `stop` was set before the end, or if the card rests. The next call counts by the kernel then.
     pub(crate) fn count(
         &mut self,
         part: &Part,
         subproblems: &mut Subproblems,
         numbers: Range<u64>,
         stop: &AtomicBool,
-    ) -> Option<Counted> {
+    ) -> Result<Counted, NotCounted> {
         if let (Some(card), Part::Halves(part)) = (&mut self.card, part)
             && CardId::counts(part.n())
+            && card.unfit != Some(part.n())
         {
             match card.attempt(part.n(), stop, |open| open.count(part, numbers.clone(), stop)) {
                 Attempt::Done(count) => {
                     let length = numbers.end - numbers.start;
-                    let of = self.unchecked.map_or(0, |chosen| chosen.of).saturating_add(length);
+                    let of = self.unchecked.as_ref().map_or(0, |chosen| chosen.of).saturating_add(length);
                     // Each subproblem since the last check is as likely as every other.
-                    let chosen = card.random.next() % of.max(1);
-                    self.unchecked = match self.unchecked {
-                        Some(before) if chosen >= length => Some(Unchecked { of, ..before }),
-                        _ => Some(Unchecked { part: *part, number: numbers.start + chosen, of }),
+                    self.unchecked = match self.unchecked.take() {
+                        Some(before) if card.random.next() % of.max(1) >= length => {
+                            Some(Unchecked { of, ..before })
+                        }
+                        _ => Some(Unchecked { part: *part, numbers, count, of }),
                     };
-                    return Some(Counted { count, is_unchecked: true });
+                    return Ok(Counted { count, is_unchecked: true });
                 }
-                Attempt::Stopped => return None,
-                Attempt::Rests => self.card = None,
+                Attempt::Stopped => return Err(NotCounted::Stopped),
+                Attempt::Rests => {
+                    self.forget_resting_card();
+                    return Err(NotCounted::CardRests);
+                }
             }
         }
-        let count = subproblems.count(numbers, self.kernel, stop)?;
-        Some(Counted { count, is_unchecked: false })
+        let count = subproblems.count(numbers, self.kernel, stop).ok_or(NotCounted::Stopped)?;
+        Ok(Counted { count, is_unchecked: false })
     }
 
-    /// Opens the card, if there is one that counts such boards.
-    pub(crate) fn open_card(&mut self, n: BoardSize, method: Method, stop: &AtomicBool) {
-        if let Some(card) = &mut self.card
-            && method == Method::Halves
-            && CardId::counts(n)
-            && let Attempt::Rests = card.attempt(n, stop, |_| Ok(Some(())))
-        {
-            self.card = None;
-        }
+    fn forget_resting_card(&mut self) {
+        self.card.take_if(|card| card.common.rests.load(Ordering::Relaxed));
+    }
+
+    /// Opens the card for a board; returns whether it counts it.
+    pub(crate) fn opens_card(&mut self, n: BoardSize, method: Method, stop: &AtomicBool) -> bool {
+        let Some(card) = self.card.as_mut().filter(|_| method == Method::Halves && CardId::counts(n)) else {
+            return false;
+        };
+        let is_open = !matches!(card.attempt(n, stop, |_| Ok(Some(()))), Attempt::Rests);
+        self.forget_resting_card();
+        is_open
     }
 
     /// Forgets what waits for a check.
-    pub(crate) const fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.unchecked = None;
     }
 
@@ -196,34 +233,60 @@ impl Counter {
         self.unchecked.is_some() && next.is_none_or(|due| Instant::now() >= due)
     }
 
-    /// Counts one of the subproblems since the last check again, by the card and by the processor. Returns whether all of
-    /// them may be reported; `None` if `stop` was set before the end.
+    /// Counts one of the subproblems since the last check again, by the card and by the processor; and now and then its
+    /// whole chunk by the card, divided otherwise. Returns whether all chunks since the last check may be reported; `None`
+    /// if `stop` was set before the end.
     ///
     /// A wrong card rests, in all its threads.
     pub(crate) fn check(&mut self, stop: &AtomicBool) -> Option<bool> {
-        let Some(Unchecked { part, number, .. }) = self.unchecked.take() else { return Some(true) };
+        let Some(Unchecked { part, numbers, count, .. }) = self.unchecked.take() else { return Some(true) };
         let Some(card) = &mut self.card else { return Some(false) };
-        let (began, one) = (Instant::now(), number..number + 1);
-        let by_card = match card.attempt(part.n(), stop, |open| open.count(&part, one.clone(), stop)) {
-            Attempt::Done(count) => count,
+        let began = Instant::now();
+        // By the processor first, as a subproblem that holds nothing tells little.
+        let length = usize::try_from(numbers.end - numbers.start).unwrap_or(usize::MAX);
+        let (mut number, mut by_processor) = (numbers.start, Count::default());
+        for _ in 0..CANDIDATES {
+            number = numbers.start + card.random.below(length) as u64;
+            let subproblems = &mut Part::Halves(part).subproblems(Symmetry::IDENTITY);
+            by_processor = subproblems.count(number..number + 1, self.kernel, stop)?;
+            if by_processor.work > 0 {
+                break;
+            }
+        }
+        let is_of_chunk = card.n_checks.is_multiple_of(CHECKS_TO_A_CHUNK);
+        let again = card.attempt(part.n(), stop, |open| {
+            let Some(one) = open.count(&part, number..number + 1, stop)? else { return Ok(None) };
+            if !is_of_chunk {
+                return Ok(Some((one, count)));
+            }
+            let before = open.count(&part, numbers.start..number, stop)?;
+            let after = open.count(&part, number + 1..numbers.end, stop)?;
+            let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
+            let sum = before.checked_add(one).and_then(|sum| sum.checked_add(after));
+            Ok(Some((one, sum.unwrap_or_default())))
+        });
+        let (by_card, count_again) = match again {
+            Attempt::Done(again) => again,
             Attempt::Stopped => return None,
             Attempt::Rests => {
-                self.card = None;
+                self.forget_resting_card();
                 return Some(false);
             }
         };
-        let by_processor =
-            Part::Halves(part).subproblems(Symmetry::IDENTITY).count(one, self.kernel, stop)?;
-        card.next_check = Some(Instant::now() + BETWEEN_CHECKS.max(began.elapsed() * CHECK_SHARE));
-        if by_card != by_processor {
+        card.n_checks = card.n_checks.wrapping_add(1);
+        let pause = (began.elapsed() * CHECK_SHARE).clamp(BETWEEN_CHECKS, LONGEST_BETWEEN_CHECKS);
+        card.next_check = Some(Instant::now() + pause);
+        let is_right = by_card == by_processor && count_again == count;
+        if !is_right {
             card.common.rests.store(true, Ordering::Relaxed);
             error!(
-                card = %card.id, n = %part.n(), ?part, subproblem = number, ?by_card, ?by_processor,
+                card = %card.id, n = %part.n(), ?part, subproblem = number, ?by_card, ?by_processor, ?numbers, ?count,
+                ?count_again,
                 "the card counted wrong and rests; what it has counted since its last check is counted again"
             );
             self.card = None;
         }
-        Some(by_card == by_processor)
+        Some(is_right)
     }
 }
 
@@ -236,10 +299,18 @@ impl OnCard {
         mut act: impl FnMut(&mut dyn Counts) -> Result<Option<T>, CardError>,
     ) -> Attempt<T> {
         for n_failures in 1.. {
-            if self.common.rests.load(Ordering::Relaxed) {
+            if self.common.rests.load(Ordering::Relaxed) || self.unfit == Some(n) {
                 break;
             }
-            let acted = self.open(n).and_then(&mut act);
+            // A driver's library may panic, and so may arithmetic with numbers from a card that is broken.
+            let acted = catch_unwind(AssertUnwindSafe(|| self.open(n).and_then(&mut act)));
+            let acted = acted.unwrap_or_else(|_| Err(CardError::Driver("a panic".to_owned())));
+            if matches!(acted, Err(CardError::Hung)) {
+                // Before any other thread closes it.
+                self.common.hangs.store(true, Ordering::Relaxed);
+                error!(card = %self.id, reason = %CardError::Hung, "the card hangs and rests; the processor counts");
+                self.common.rests.store(true, Ordering::Relaxed);
+            }
             // Another thread may have found the card wrong meanwhile.
             if self.common.rests.load(Ordering::Relaxed) {
                 break;
@@ -249,13 +320,19 @@ impl OnCard {
                 Ok(None) => return Attempt::Stopped,
                 Err(reason) => reason,
             };
-            self.common.n_lost.fetch_add(1, Ordering::Relaxed);
-            if reason == CardError::Hung {
-                // Closing it would wait for the kernel that hangs, and so would opening it anew.
-                std::mem::forget(self.open.take());
+            self.close();
+            if matches!(
+                reason,
+                CardError::BoardSize
+                    | CardError::TooLittleMemory(_)
+                    | CardError::TooLittleSharedMemory { .. }
+            ) {
+                error!(card = %self.id, %n, %reason, "the card can't count this board; the processor does");
+                self.unfit = Some(n);
+                break;
             }
-            self.open = None;
-            if n_failures == MOST_FAILURES || reason == CardError::Hung {
+            self.common.n_lost.fetch_add(1, Ordering::Relaxed);
+            if n_failures == MOST_FAILURES {
                 error!(card = %self.id, %reason, n_failures, "the card failed and rests; the processor counts");
                 self.common.rests.store(true, Ordering::Relaxed);
                 break;
@@ -269,12 +346,20 @@ impl OnCard {
         Attempt::Rests
     }
 
+    /// Closes the card. One that hangs is given up with its memory, as closing it would wait for ever.
+    fn close(&mut self) {
+        let open = self.open.take();
+        if self.common.hangs.load(Ordering::Relaxed) {
+            std::mem::forget(open);
+        }
+    }
+
     /// Returns the card, open for boards of size `n`.
     fn open(&mut self, n: BoardSize) -> Result<&mut dyn Counts, CardError> {
         let n_lost = self.common.n_lost.load(Ordering::Relaxed);
         let is_open = self.open.as_ref().is_some_and(|(of, _)| *of == n);
         if !is_open || self.opened_after != n_lost {
-            self.open = None;
+            self.close();
             self.opened_after = n_lost;
             self.next_check = None;
             self.open = Some((n, (self.opener)(n)?));
@@ -284,6 +369,12 @@ impl OnCard {
             Some((_, card)) => Ok(&mut **card),
             None => Err(CardError::Driver("the card is closed".to_owned())),
         }
+    }
+}
+
+impl Drop for OnCard {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -11,7 +11,7 @@ use queens_worker_session::LeaseToCount;
 use tracing::{debug_span, error};
 
 use crate::config::Duty;
-use crate::counter::{Counted, Counter};
+use crate::counter::{Counted, Counter, NotCounted};
 use crate::metrics::ChunkCounters;
 use crate::shared_queue::SharedQueue;
 
@@ -48,17 +48,27 @@ fn count_lease(
 ) -> Result<(), String> {
     counter.forget();
     // The first lease of a board does not pay for opening the card, so that the measured speed is right.
-    counter.open_card(lease.n, lease.method, &lease.stop);
+    if !counter.opens_card(lease.n, lease.method, &lease.stop) {
+        queue.count_on_processor(lease.id);
+    }
     loop {
         let Some(()) = count_chunks(queue, counter, duty, counters, lease)? else { return Ok(()) };
         // What is left unchecked at the end of a lease is checked before it is released.
         match counter.check(&lease.stop) {
-            Some(is_right) => queue.settle(lease.id, is_right),
+            Some(is_right) => settle(queue, lease, is_right),
             None => return Ok(()),
         }
         if !queue.has_chunk(lease.id) {
             return Ok(());
         }
+    }
+}
+
+/// Records what waited for a check, or leaves the lease to the processor, as the card rests then.
+fn settle(queue: &SharedQueue, lease: &LeaseToCount, is_right: bool) {
+    queue.settle(lease.id, is_right);
+    if !is_right {
+        queue.count_on_processor(lease.id);
     }
 }
 
@@ -88,8 +98,15 @@ fn count_chunks(
         };
         let began = Instant::now();
         let numbers = span.from()..span.to();
-        let counted = counter.count(&part, &mut subproblems, numbers, &lease.stop);
-        let Some(Counted { count, is_unchecked }) = counted else { return Ok(None) };
+        let Counted { count, is_unchecked } =
+            match counter.count(&part, &mut subproblems, numbers, &lease.stop) {
+                Ok(counted) => counted,
+                Err(NotCounted::Stopped) => return Ok(None),
+                Err(NotCounted::CardRests) => {
+                    queue.count_on_processor(lease.id);
+                    continue;
+                }
+            };
         let taken = began.elapsed();
         let pause = duty.pause_after(taken);
         // The coordinator sizes leases by elapsed time, which includes the pause.
@@ -102,7 +119,7 @@ fn count_chunks(
         }
         if counter.is_check_due() {
             let Some(is_right) = counter.check(&lease.stop) else { return Ok(None) };
-            queue.settle(lease.id, is_right);
+            settle(queue, lease, is_right);
         }
         at = Some((chunk, part, subproblems));
         if !pause.is_zero() {

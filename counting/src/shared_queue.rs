@@ -77,6 +77,11 @@ impl SharedQueue {
         lock(&self.open).queue.finish_unchecked(lease, count, duration);
     }
 
+    /// Leaves a lease to the processor, with the current chunk.
+    pub(crate) fn count_on_processor(&self, lease: LeaseId) {
+        lock(&self.open).queue.count_on_processor(lease);
+    }
+
     /// Records the counts that waited for a check, if it was passed; otherwise their chunks are counted again.
     pub(crate) fn settle(&self, lease: LeaseId, is_right: bool) {
         let queue = &mut lock(&self.open).queue;

@@ -68,7 +68,7 @@ impl Worker {
             let (duty, board, mut counter) = (config.duty, config.board, counter);
             let count = move || {
                 if let Some(n) = board {
-                    counter.open_card(n, Method::Halves, &AtomicBool::new(false));
+                    _ = counter.opens_card(n, Method::Halves, &AtomicBool::new(false));
                 }
                 is_ready.add_permits(1);
                 counting::run(&queue, counter, duty, &counters);

@@ -190,7 +190,8 @@ impl Card {
         });
         let mut work = 0u64;
         for ((set, upper), lower) in sets.iter().zip(upper.chunks(cube)).zip(lower.chunks(cube)) {
-            work = work.checked_add(work_of(board, part, set, upper, lower)).ok_or_else(too_much)?;
+            let of_set = work_of(board, part, set, upper, lower).ok_or_else(too_much)?;
+            work = work.checked_add(of_set).ok_or_else(too_much)?;
         }
         Ok(Some(Count { solutions, work }))
     }
@@ -295,9 +296,9 @@ fn on_card(board: Board, part: &HalvesPart, set: &ColumnSet) -> SetOnCard {
     SetOnCard { columns: [set.upper, set.lower], first, numbers, factor: set.factor.into(), weighing }
 }
 
-/// Returns the units of a set's subproblems. `upper` and `lower` are numbers of placements by the first upper, first
+/// Returns the units of a set's subproblems; `None` if they exceed 64 bits, which no right numbers do. `upper` and `lower` are numbers of placements by the first upper, first
 /// lower and second lower queen.
-fn work_of(board: Board, part: &HalvesPart, set: &ColumnSet, upper: &[u64], lower: &[u64]) -> u64 {
+fn work_of(board: Board, part: &HalvesPart, set: &ColumnSet, upper: &[u64], lower: &[u64]) -> Option<u64> {
     let m = board.shape.m as usize;
     let pairs = |u: usize, a: usize, b: usize| {
         let at = (u * m + a) * m + b;
@@ -317,5 +318,5 @@ fn work_of(board: Board, part: &HalvesPart, set: &ColumnSet, upper: &[u64], lowe
             _ => pairs(digits / m % m, digits / (m * m), digits % m),
         }
     };
-    set.numbers.clone().map(|number| part.units(of_number(number))).sum()
+    set.numbers.clone().try_fold(0u64, |sum, number| sum.checked_add(part.units(of_number(number))))
 }

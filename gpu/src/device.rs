@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-/// A batch of kernels that takes longer than this hangs. Batches take a second at most, even where programs share a card.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// A batch of kernels that takes longer than this hangs. Batches take half a second, and a set of n = 29 some minutes on a
+/// small card until it is divided.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How long to sleep before asking again whether a batch has ended: at first, and at most.
 const SLEEPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];

@@ -58,6 +58,12 @@ impl FromStr for ChosenCards {
 }
 
 impl ChosenCards {
+    /// Returns whether the user leaves it to the program if cards count.
+    #[must_use]
+    pub const fn is_auto(&self) -> bool {
+        self.auto
+    }
+
     /// Returns the chosen cards.
     ///
     /// # Errors

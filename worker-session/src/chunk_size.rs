@@ -48,7 +48,8 @@ impl ChunkSize {
     #[must_use]
     pub const fn end_after(self, from: u64) -> u64 {
         let end = from.saturating_add(self.n_subproblems);
-        end - end % self.unit
+        let whole = end - end % self.unit;
+        if whole > from { whole } else { end }
     }
 
     /// Returns the size for the first chunk of the next lease: half of the last that took its time, as other subproblems may

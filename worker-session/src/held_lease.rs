@@ -8,7 +8,7 @@ use std::time::Duration;
 use queens_model::{Delta, Failure, Held, Lease, LeasedSpan};
 use queens_solver::{Count, Span};
 
-use crate::chunk_size::ChunkSize;
+use crate::chunk_size::{ChunkAim, ChunkSize};
 
 /// A lease with its progress.
 #[derive(Debug)]
@@ -115,6 +115,16 @@ impl HeldLease {
             self.unchecked.clear();
         }
         for (chunk, ..) in std::mem::take(&mut self.unchecked).into_iter().rev() {
+            self.left.push_front(chunk);
+        }
+    }
+
+    /// Leaves the lease to the processor: the current chunk is to be counted again, and chunks have a processor's size.
+    pub(crate) fn count_on_processor(&mut self) {
+        self.chunk_size = ChunkSize::first(ChunkAim::PROCESSOR, self.lease.n, self.lease.method);
+        if let Some(chunk) = self.in_hand.take()
+            && !self.begins_no_more
+        {
             self.left.push_front(chunk);
         }
     }

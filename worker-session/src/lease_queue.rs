@@ -125,6 +125,13 @@ impl LeaseQueue {
         }
     }
 
+    /// Leaves a lease to the processor: the current chunk is to be counted again, and chunks have a processor's size.
+    pub fn count_on_processor(&mut self, lease: LeaseId) {
+        if let Some(held) = self.held.get_mut(&lease) {
+            held.count_on_processor();
+        }
+    }
+
     /// Records that the current chunk, or else the next span, can't be counted. Drops the lease.
     pub fn fail(&mut self, lease: LeaseId, reason: String) {
         if let Some(held) = self.held.get_mut(&lease) {
@@ -316,6 +323,17 @@ mod tests {
         queue.finish_unchecked(id, count(chunk.n_subproblems()), Duration::from_millis(1));
         queue.end(id);
         assert!(queue.collect().deltas.is_empty());
+    }
+
+    #[test]
+    fn what_a_card_has_begun_is_left_to_the_processor() {
+        let mut queue = LeaseQueue::new(ChunkAim::CARD);
+        queue.add(lease(7, &[span(0, 1000)]));
+        let id = queue.next_lease().expect("was added").id;
+        assert_eq!(queue.begin(id).map(|chunk| chunk.span), Some(span(0, 256)));
+        queue.count_on_processor(id);
+        assert_eq!(spans_held(&queue).iter().map(|span| span.n_subproblems()).sum::<u64>(), 1000);
+        assert_eq!(queue.begin(id).map(|chunk| chunk.span), Some(span(0, 1)));
     }
 
     #[test]

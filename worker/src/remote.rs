@@ -17,7 +17,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
-use tracing::{Instrument, Span, info, info_span, warn};
+use tracing::{Instrument, Span, error, info, info_span, warn};
 
 use queens_counting::{Departure, End, Worker};
 
@@ -65,33 +65,34 @@ pub async fn serve(
 }
 
 /// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the least
-/// fortunate departure. If one is refused, the others report and leave.
+/// fortunate departure. If one is refused, the others go on.
 ///
 /// # Errors
-/// If a coordinator can't use one of the workers.
+/// If a coordinator can't use any of the workers.
 pub async fn serve_all(
     workers: &mut [(String, Worker)],
     routes: &Routes,
     drain: &CancellationToken,
 ) -> Result<Departure, Refused> {
-    let (drain, are_several) = (drain.child_token(), workers.len() > 1);
-    let serve_one = async |name: &str, worker: &mut Worker| {
-        let served = serve(worker, routes.clone(), &drain).await;
-        if served.is_err() {
-            drain.cancel();
-        }
+    let are_several = workers.len() > 1;
+    let serve_one = async |worker: &mut Worker| {
+        let served = serve(worker, routes.clone(), drain).await;
         match &served {
-            Ok(departure) if are_several => info!(worker = name, ?departure, "left"),
+            Ok(departure) if are_several => info!(?departure, "left"),
+            Err(reason) if are_several => error!(%reason, "the other workers of this process go on"),
             _ => {}
         }
         served
     };
     let served = workers.iter_mut().map(|(name, worker)| {
         let span = if are_several { info_span!("worker", %name) } else { Span::none() };
-        serve_one(name, worker).instrument(span)
+        serve_one(worker).instrument(span)
     });
-    let departures = join_all(served).await.into_iter().collect::<Result<Vec<_>, Refused>>()?;
-    Ok(departures.into_iter().max().unwrap_or(Departure::Recorded))
+    let (left, refused): (Vec<_>, Vec<_>) = join_all(served).await.into_iter().partition(Result::is_ok);
+    match (left.into_iter().flatten().max(), refused.into_iter().find_map(Result::err)) {
+        (None, Some(refused)) => Err(refused),
+        (departure, _) => Ok(departure.unwrap_or(Departure::Recorded)),
+    }
 }
 
 /// Runs sessions over connections that `connect` makes.

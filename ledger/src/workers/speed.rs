@@ -15,7 +15,9 @@ const FASTEST: f64 = 1e13;
 /// The recent speed of one thread of a worker: work units over time. The initial guess fades.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeasuredSpeed {
-    guessed: Counted,
+    guess: f64,
+    /// The time that the guess is worth.
+    guess_seconds: f64,
     measured: Counted,
     memory_seconds: f64,
 }
@@ -33,7 +35,8 @@ impl MeasuredSpeed {
         let usable = (1.0..=FASTEST).contains(&work_per_second);
         let work_per_second = if usable { work_per_second } else { 1e7 };
         Self {
-            guessed: Counted { work: work_per_second * GUESS_SECONDS, seconds: GUESS_SECONDS },
+            guess: work_per_second,
+            guess_seconds: GUESS_SECONDS,
             measured: Counted::default(),
             memory_seconds: memory_seconds * f64::from(n_threads),
         }
@@ -43,8 +46,8 @@ impl MeasuredSpeed {
     pub(crate) fn add(&mut self, work: f64, duration: Duration) {
         self.measured.work += work;
         self.measured.seconds += duration.as_secs_f64();
-        if self.guessed.seconds + self.measured.seconds > self.memory_seconds {
-            self.guessed = self.guessed.half();
+        if self.guess_seconds + self.measured.seconds > self.memory_seconds {
+            self.guess_seconds /= 2.0;
             self.measured = self.measured.half();
         }
     }
@@ -63,13 +66,13 @@ impl MeasuredSpeed {
     /// Returns work units per second: the geometric mean of the guess and the measurement, weighted by their times. A guess
     /// may be wrong by a factor of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
     pub(crate) fn work_per_second(self) -> f64 {
-        let guess = self.guessed.per_second();
+        let guess = self.guess;
         if self.measured.seconds <= 0.0 {
-            return guess.max(1.0);
+            return guess;
         }
         // Subproblems that hold nothing say nothing of the speed.
         let measured = self.measured.per_second().max(guess * LEAST_OF_GUESS);
-        let weight = self.guessed.seconds / (self.guessed.seconds + self.measured.seconds);
+        let weight = self.guess_seconds / (self.guess_seconds + self.measured.seconds);
         (guess.powf(weight) * measured.powf(1.0 - weight)).max(1.0)
     }
 
@@ -112,5 +115,14 @@ mod tests {
         check(1e9, 1e11, 10.0, 0.955e11);
         // Nothing was there to count.
         check(1e9, 0.0, 0.1, 1e6);
+    }
+
+    #[test]
+    fn a_speed_stays_what_it_is_for_years() {
+        let mut speed = MeasuredSpeed::guess(1e9, 16, 30.0);
+        for _ in 0..1_000_000 {
+            speed.add(5e9 * 300.0, Duration::from_secs(300));
+        }
+        assert!((4.99e9..5.01e9).contains(&speed.work_per_second()), "{speed:?}");
     }
 }
