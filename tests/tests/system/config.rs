@@ -150,7 +150,7 @@ fn what_is_wrong_is_said_and_where() {
     check_refused("coordinator", "require-tokens = \"yes\"\n", "'require-tokens' is true or false");
     check_refused("coordinator", "listen = \"nowhere\"\n", "config.toml");
     check_refused("coordinator", "tls-1.2 = true\n", "\"tls-1.2\"");
-    check_refused("worker", "threads = 0\n", "expected a number of threads");
+    check_refused("worker", "threads = 4097\n", "expected a number of threads");
     check_refused("worker", "listen = \"127.0.0.1:1\"\n", "there is no option 'listen'");
     // A dependency between options also holds here.
     check_refused("coordinator", "tls-cert = \"server.pem\"\n", "--tls-key");

@@ -1,10 +1,8 @@
 //! The command line of `queens count`: answers, refusals, and sources of its settings.
 
 use std::fs::{self, File};
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::available_parallelism;
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::process::{Ended, Running, clean, is_installed, queens, run, wait_until};
@@ -103,8 +101,9 @@ fn wrong_usage_is_one_line_that_says_what_is_wrong_and_what_is_expected() {
     for n in ["33", "-1", "x", "8.5", "", "1e1", "99999999999999999999999"] {
         check_usage(&["count", n], &[], &[&format!("'{n}'"), "<N>", "0 to 32"]);
     }
-    for threads in ["0", "-1", "x", "4097", "99999999999999999999999"] {
-        let expected = [&format!("'{threads}'"), "--threads", "1 to 4096"];
+    check_usage(&["count", "8", "--threads", "0"], &[], &["--threads 0 leaves nothing that counts"]);
+    for threads in ["-1", "x", "4097", "99999999999999999999999"] {
+        let expected = [&format!("'{threads}'"), "--threads", "0 to 4096"];
         check_usage(&["count", "8", "--threads", threads], &[], &expected);
         check_usage(&["count", "8"], &[("QUEENS_THREADS", threads)], &expected);
     }
@@ -306,9 +305,9 @@ fn without_a_terminal_progress_is_a_line_at_times() {
 fn help_names_every_variable_and_default() {
     let help = run(queens(["count", "--help"]));
     assert_eq!((help.status.code(), help.stderr.as_str()), (Some(0), ""), "{help:?}");
-    let threads = available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = "[default: one for each processor that no card needs]".to_owned();
     let rows = [
-        ("--threads", "QUEENS_THREADS", format!("[default: {threads}]")),
+        ("--threads", "QUEENS_THREADS", threads),
         ("--kernel", "QUEENS_KERNEL", "[default: auto]".to_owned()),
         ("--data-dir", "QUEENS_DATA_DIR", "[default: none, nothing is kept]".to_owned()),
         ("--output", "QUEENS_OUTPUT", "[default: text]".to_owned()),
