@@ -20,6 +20,8 @@ pub(crate) struct MeasuredSpeed {
     guess_seconds: f64,
     measured: Counted,
     memory_seconds: f64,
+    /// The mean of both, which is asked for more often than it changes.
+    work_per_second: f64,
 }
 
 /// Work units, and the time that one thread takes for them.
@@ -39,6 +41,7 @@ impl MeasuredSpeed {
             guess_seconds: GUESS_SECONDS,
             measured: Counted::default(),
             memory_seconds: memory_seconds * f64::from(n_threads),
+            work_per_second,
         }
     }
 
@@ -49,6 +52,9 @@ impl MeasuredSpeed {
         if self.guess_seconds + self.measured.seconds > self.memory_seconds {
             self.guess_seconds /= 2.0;
             self.measured = self.measured.half();
+        }
+        if self.measured.seconds > 0.0 {
+            self.work_per_second = self.mean();
         }
     }
 
@@ -63,17 +69,18 @@ impl MeasuredSpeed {
         self.measured.seconds < MEASURED_SECONDS
     }
 
-    /// Returns work units per second: the geometric mean of the guess and the measurement, weighted by their times. A guess
-    /// may be wrong by a factor of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
-    pub(crate) fn work_per_second(self) -> f64 {
-        let guess = self.guess;
-        if self.measured.seconds <= 0.0 {
-            return guess;
-        }
+    /// Returns work units per second, from the guess and the measurement.
+    pub(crate) const fn work_per_second(self) -> f64 {
+        self.work_per_second
+    }
+
+    /// Computes the geometric mean of the guess and the measurement, weighted by their times. A guess may be wrong by a factor
+    /// of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
+    fn mean(self) -> f64 {
         // Subproblems that hold nothing say nothing of the speed.
-        let measured = self.measured.per_second().max(guess * LEAST_OF_GUESS);
+        let measured = self.measured.per_second().max(self.guess * LEAST_OF_GUESS);
         let weight = self.guess_seconds / (self.guess_seconds + self.measured.seconds);
-        (guess.powf(weight) * measured.powf(1.0 - weight)).max(1.0)
+        (self.guess.powf(weight) * measured.powf(1.0 - weight)).max(1.0)
     }
 
     /// Returns the measured work units per second, if measured.
