@@ -13,7 +13,7 @@ use crate::counter::Counter;
 /// A chunk that a card has counted for a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbedChunk {
-    /// What was counted.
+    /// Its count.
     pub count: Count,
     /// The weight of the chunk's part.
     pub weight: u8,

@@ -41,7 +41,7 @@ pub(crate) struct Counter {
     unchecked: Option<Unchecked>,
 }
 
-/// What was counted.
+/// A chunk's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) count: Count,
@@ -126,7 +126,7 @@ struct Unchecked {
     of: u64,
 }
 
-/// What came of an attempt on a card.
+/// The outcome of a call on a card.
 enum Attempt<T> {
     Done(T),
     Stopped,

@@ -53,7 +53,7 @@ fn count_lease(
     }
     loop {
         let Some(()) = count_chunks(queue, counter, duty, counters, lease)? else { return Ok(()) };
-        // What is left unchecked at the end of a lease is checked before it is released.
+        // The last chunks of a lease are checked before the lease is released.
         match counter.check(&lease.stop) {
             Some(is_right) => settle(queue, lease, is_right),
             None => return Ok(()),

@@ -139,7 +139,7 @@ impl Device for OpenCl {
 
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
-        // SAFETY: nothing is waited for but what was enqueued before.
+        // SAFETY: the list of events is empty, so it holds no invalid one.
         let all_started = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let all_started = all_started.map_err(failed("waiting for the device"))?;
         self.queue.flush().map_err(failed("waiting for the device"))?;

@@ -5,7 +5,7 @@
 //! $ cargo bench -p queens-ledger --bench cards -- 22 24 26
 //! ```
 
-#![expect(clippy::print_stdout, reason = "a table for whoever runs it")]
+#![expect(clippy::print_stdout, reason = "it prints a table")]
 
 #[path = "../tests/cards/mod.rs"]
 mod cards;

@@ -7,7 +7,7 @@
 //! $ cargo bench -p queens-ledger --bench decisions
 //! ```
 
-#![expect(clippy::print_stdout, reason = "a table for whoever runs it")]
+#![expect(clippy::print_stdout, reason = "it prints a table")]
 
 use std::collections::BTreeMap;
 use std::env;

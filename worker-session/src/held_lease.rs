@@ -28,7 +28,7 @@ pub(crate) struct HeldLease {
     /// A failure that is not reported.
     failed: Option<Failure>,
     chunk_size: ChunkSize,
-    /// Whether no further chunk is to be begun.
+    /// Whether the worker begins no more chunks of this lease.
     begins_no_more: bool,
 }
 
@@ -109,7 +109,8 @@ impl HeldLease {
         }
     }
 
-    /// Drops the counts that waited for a check. Their chunks are to be counted again, here unless no chunk is to be begun.
+    /// Drops the counts that waited for a check. The worker counts their chunks again, unless it begins no more chunks; then
+    /// the coordinator leases them again.
     pub(crate) fn reject(&mut self) {
         if self.begins_no_more {
             self.unchecked.clear();
@@ -119,7 +120,7 @@ impl HeldLease {
         }
     }
 
-    /// Leaves the lease to the processor: the current chunk is to be counted again, and chunks have a processor's size.
+    /// Leaves the lease to the processor, which counts the current chunk again, in chunks of its own size.
     pub(crate) fn count_on_processor(&mut self) {
         self.chunk_size = ChunkSize::first(ChunkAim::PROCESSOR, self.lease.n, self.lease.method);
         if let Some(chunk) = self.in_hand.take()

@@ -118,14 +118,14 @@ impl LeaseQueue {
         }
     }
 
-    /// Drops the counts of a lease that waited for a check: their chunks are to be counted again.
+    /// Drops the counts of a lease that waited for a check. Their chunks are counted again.
     pub fn reject(&mut self, lease: LeaseId) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.reject();
         }
     }
 
-    /// Leaves a lease to the processor: the current chunk is to be counted again, and chunks have a processor's size.
+    /// Leaves a lease to the processor, which counts the current chunk again, in chunks of its own size.
     pub fn count_on_processor(&mut self, lease: LeaseId) {
         if let Some(held) = self.held.get_mut(&lease) {
             held.count_on_processor();

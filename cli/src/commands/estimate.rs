@@ -91,7 +91,7 @@ struct EstimateAnswer {
     is_by_cards: bool,
 }
 
-/// What was measured.
+/// The measurements that an answer is made from.
 struct Probe {
     sampler: Sampler,
     /// The counters' names.

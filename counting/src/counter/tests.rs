@@ -93,8 +93,7 @@ fn right(is_unchecked: bool) -> Counted {
     Counted { count, is_unchecked }
 }
 
-/// Asserts that a card of which each opening behaves like this is not used any more after a call, and that the processor
-/// counts.
+/// Asserts that a card with this behaviour rests after one call, and that the processor counts after it.
 #[track_caller]
 fn rests(behaviour: Behaviour, n_calls: u32) {
     let (mut counter, calls) = counter(&Arc::default(), move |_| behaviour);
@@ -116,7 +115,7 @@ fn fails_its_check(behaviour: Behaviour) {
 fn a_cards_first_chunk_is_checked() {
     let (mut counter, n_calls) = counter(&Arc::default(), |_| CountsRight);
     assert_eq!(count_and_check(&mut counter, &NEVER), Ok((right(true), Some(true))));
-    // The chunk, the subproblem, and what is before and after it.
+    // It counts four spans: the chunk, the checked subproblem, the subproblems before it, and those after it.
     assert!(counter.card.is_some() && n_calls.load(Ordering::Relaxed) == 4);
 }
 

@@ -1,8 +1,8 @@
-//! What is measured of a simulated job.
+//! The measurements of a simulated job.
 
 use std::time::Duration;
 
-/// What came of a job. Times are in seconds.
+/// The measurements of one job. Times are in seconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     /// The time from the plan to the last record.
