@@ -118,10 +118,12 @@ fn a_job_says_that_it_needs_a_second_invitation() {
     let _workers = ["rack-1", "rack-2"].map(|name| worker(&url, &token, name));
     let submitted = cluster.queens(&["submit", "12", "--recount", "100"]);
     assert!(submitted.status.success(), "{submitted:?}");
-    let told = wait_until("what it waits for", || cluster.status()["waits_for"].as_str().map(str::to_owned));
-    assert!(told.contains("a second invitation is needed"), "{told}");
+    // Until the workers have connected, it waits for them.
+    let reason = "a second invitation is needed";
+    let says_why = |status: &Value| status["waits_for"].as_str().is_some_and(|told| told.contains(reason));
+    wait_until("the reason", || Some(cluster.status()).filter(says_why));
     let doctor = cluster.queens(&["doctor"]).stdout;
-    assert!(doctor.contains("a second invitation is needed"), "{doctor}");
+    assert!(doctor.contains(reason), "{doctor}");
     // Its second name does not help; another invitation does.
     let other = cluster.invite(1);
     let _other = worker(&url, &other, "anna");
