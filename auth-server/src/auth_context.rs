@@ -1,4 +1,4 @@
-//! The authenticated caller of a request, and what the request reserves.
+//! The authenticated caller of a request and its reserved quota. A response ends when the caller's invitation ends.
 
 use std::fmt;
 use std::io;

@@ -20,10 +20,10 @@ use tracing::warn;
 use super::audit_guard::AuditGuard;
 use super::audit_log::entry;
 use super::auth_context::AuthContext;
+use super::failure_delay::FailureDelay;
 use super::invitation_cache::{InvitationCache, Principal, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::login_sessions::LoginSessions;
-use super::login_throttle::LoginThrottle;
 use super::message_budget::MessageBudget;
 use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
 use super::requirement::{RequestKind, Requirement};
@@ -42,7 +42,7 @@ pub struct Authenticator {
     /// `None` without an audit log.
     invitations: Option<InvitationCache>,
     sessions: Arc<LoginSessions>,
-    login_throttle: Arc<LoginThrottle>,
+    failure_delay: Arc<FailureDelay>,
     quotas: Arc<Quotas>,
     /// Shared by all workers where requests are not authenticated.
     budget: MessageBudget,
@@ -148,13 +148,13 @@ impl Authenticator {
     }
 
     fn new(is_invitation_only: bool, invitations: Option<InvitationCache>) -> Self {
-        let (sessions, login_throttle) = (Arc::default(), Arc::new(LoginThrottle::new()));
+        let (sessions, failure_delay) = (Arc::default(), Arc::new(FailureDelay::new()));
         let (quotas, budget) = (Arc::default(), MessageBudget::default());
         Self {
             is_invitation_only,
             invitations,
             sessions,
-            login_throttle,
+            failure_delay,
             quotas,
             budget,
             refusals: Arc::default(),
@@ -355,7 +355,7 @@ impl Authenticator {
             warn!(peer, path, reason = %refusal, left_out, "not let in");
         }
         if let (AuthError::MalformedToken | AuthError::InvitationError(_), Some(peer)) = (refusal, peer) {
-            self.login_throttle.delay_after_failure(peer).await;
+            self.failure_delay.delay_after_failure(peer).await;
         }
     }
 }

@@ -8,7 +8,7 @@ use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::audit_log::{self, audit_entry};
-use super::backend::InvitationBackend;
+use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::number_on;
 use super::worker_names::NAME;

@@ -69,7 +69,7 @@ enum Command {
     /// Reads the store again if it has changed. The reply tells whether the store could be read.
     Refresh { reply: oneshot::Sender<bool> },
     /// Records an audited action or a refused request.
-    LedgerEvent { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
+    Audit { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Reads a page of the audit log.
     ReadAuditLog { before: Option<u64>, refusals: bool, reply: AuditReply },
     /// Binds a name to an invitation.
@@ -135,7 +135,7 @@ impl InvitationCache {
     pub(super) async fn note(&self, audit_entry: AuditEntry) {
         let (reply, answer) = oneshot::channel();
         let note = async {
-            let command = Command::LedgerEvent { audit_entry, is_refusal: false, reply: Some(reply) };
+            let command = Command::Audit { audit_entry, is_refusal: false, reply: Some(reply) };
             if self.commands.send(command).await.is_ok() {
                 _ = answer.await;
             }
@@ -147,7 +147,7 @@ impl InvitationCache {
 
     /// Records an audited action or a refused request without waiting.
     pub(super) fn note_soon(&self, audit_entry: AuditEntry, is_refusal: bool) {
-        if self.commands.try_send(Command::LedgerEvent { audit_entry, is_refusal, reply: None }).is_err() {
+        if self.commands.try_send(Command::Audit { audit_entry, is_refusal, reply: None }).is_err() {
             warn!("a decision is not recorded: there is too much to do");
         }
     }
@@ -223,7 +223,7 @@ impl Waiting {
     fn add(&mut self, command: Command) {
         match command {
             Command::Refresh { reply } => self.refreshing.push(reply),
-            Command::LedgerEvent { audit_entry, is_refusal, reply } => {
+            Command::Audit { audit_entry, is_refusal, reply } => {
                 self.entries.push((is_refusal, audit_entry));
                 self.deciding.extend(reply);
             }
@@ -419,7 +419,7 @@ mod tests {
         let (commands, queue) = mpsc::channel(QUEUE);
         for (what, is_refusal) in [("a", true), ("b", false), ("c", true), ("d", false)] {
             let audit_entry = entry(String::new(), "", None, what);
-            commands.try_send(Command::LedgerEvent { audit_entry, is_refusal, reply: None }).expect("room");
+            commands.try_send(Command::Audit { audit_entry, is_refusal, reply: None }).expect("room");
         }
         drop(commands);
         CacheThread::new(open(), None, SharedPrincipals::default()).run(queue);

@@ -13,7 +13,7 @@ use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
-use super::backend::InvitationBackend;
+use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, MOST_INVITATIONS, TransactionError};
 use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
 use super::worker_names::{bind, take_over};

@@ -1,4 +1,4 @@
-//! Limits the bytes that one principal's sessions may have in flight.
+//! Lets the large messages of one caller's sessions take turns, within a limit of bytes.
 //!
 //! A message is read completely before it is decoded, and it may be large. Large messages take turns.
 
@@ -15,7 +15,7 @@ use tokio::time::Sleep;
 use tokio_util::sync::PollSemaphore;
 use tonic::Status;
 
-/// Messages above this size in bytes are large. The reports that workers send every second are far smaller.
+/// Messages above this size in bytes are large. The usual reports of workers are far smaller.
 const LARGE: usize = 64 << 10;
 
 /// Bytes of large messages that one principal may send at the same time: two of the largest.

@@ -1,4 +1,4 @@
-//! Limits each principal's requests at a time, sessions at a time with their message bytes, and submissions per minute.
+//! Limits each caller's concurrent requests, sessions and health streams, and submissions per minute.
 //!
 //! A quota belongs to an invitation, or to the address of a stranger. Without authentication there are no quotas.
 

@@ -1,4 +1,4 @@
-//! The SQLite schema of the invitation store.
+//! The tables of the invitation store: SQL for both databases, and their creation in SQLite.
 
 use rusqlite::{Connection, TransactionBehavior};
 

@@ -1,4 +1,4 @@
-//! Configuration of a worker: name, kernel, threads and CPU share.
+//! Configuration of a machine's workers, one for the processor and one for each card: name, kernel, threads, share of time.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;

@@ -1,12 +1,12 @@
-//! What a thread counts with: a kernel, or a card with a kernel beside it.
+//! Counts chunks by a kernel or a card, checks a card's counts, and stops using a card that fails or counts wrong.
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,10 @@ const CHECKS_TO_A_CHUNK: u32 = 16;
 /// After this many failures in a row, a card rests.
 const MOST_FAILURES: u32 = 3;
 
+/// After this many failures of one thread in an hour, a card rests, too.
+const MOST_FAILURES_AN_HOUR: usize = 12;
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// What a thread counts with.
 #[derive(Debug)]
 pub(crate) struct Counter {
@@ -39,6 +43,8 @@ pub(crate) struct Counter {
     card: Option<OnCard>,
     /// One of the chunks that a card has counted since the last check.
     unchecked: Option<Unchecked>,
+    /// Why the card rests, for the operators.
+    notice: Option<String>,
 }
 
 /// A chunk's count.
@@ -94,6 +100,8 @@ struct OnCard {
     /// When the next check is due; now, if there is none.
     next_check: Option<Instant>,
     n_checks: u32,
+    /// When it failed in the last hour.
+    failures: Vec<Instant>,
     /// A board that the card has no room for.
     unfit: Option<BoardSize>,
     random: SplitMix,
@@ -104,10 +112,20 @@ struct OnCard {
 struct Common {
     /// Set when the card is of no use any more: no thread uses it.
     rests: AtomicBool,
+    /// Why it rests, until a thread has told.
+    why: Mutex<Option<String>>,
     /// Set when a kernel hangs: closing the card would wait for it.
     hangs: AtomicBool,
     /// How often the card has failed. A driver heals only when all threads have closed it.
     n_lost: AtomicU32,
+}
+
+impl Common {
+    /// Lets the card rest for this reason.
+    fn rest(&self, why: String) {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        self.rests.store(true, Ordering::Relaxed);
+    }
 }
 
 impl std::fmt::Debug for OnCard {
@@ -147,7 +165,7 @@ pub const fn threads_of(card: CardId) -> usize {
 impl Counter {
     /// Counts by a kernel.
     pub(crate) const fn kernel(kernel: Kernel) -> Self {
-        Self { kernel, card: None, unchecked: None }
+        Self { kernel, card: None, unchecked: None, notice: None }
     }
 
     /// Returns the counters of a card's threads: they count by the card what cards count, and by a kernel everything else.
@@ -161,9 +179,10 @@ impl Counter {
 
     fn opened_by(id: CardId, common: Arc<Common>, opener: Opener, kernel: Kernel, seed: u64) -> Self {
         let (opened_after, next_check, random) = (0, None, SplitMix::new(seed));
-        let (open, n_checks, unfit) = (None, 0, None);
-        let card = OnCard { id, common, opener, open, opened_after, next_check, n_checks, unfit, random };
-        Self { kernel, card: Some(card), unchecked: None }
+        let (open, n_checks, failures, unfit) = (None, 0, Vec::new(), None);
+        let card =
+            OnCard { id, common, opener, open, opened_after, next_check, n_checks, failures, unfit, random };
+        Self { kernel, card: Some(card), unchecked: None, notice: None }
     }
 
     /// Counts subproblems of a part.
@@ -209,7 +228,14 @@ impl Counter {
     }
 
     fn forget_resting_card(&mut self) {
-        self.card.take_if(|card| card.common.rests.load(Ordering::Relaxed));
+        if let Some(card) = self.card.take_if(|card| card.common.rests.load(Ordering::Relaxed)) {
+            self.notice = card.common.why.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+    }
+
+    /// Takes what the operators should know: why the card rests. Only one of a card's threads has it.
+    pub(crate) fn take_notice(&mut self) -> Option<String> {
+        self.notice.take()
     }
 
     /// Opens the card for a board; returns whether it counts it.
@@ -278,13 +304,17 @@ impl Counter {
         card.next_check = Some(Instant::now() + pause);
         let is_right = by_card == by_processor && count_again == count;
         if !is_right {
-            card.common.rests.store(true, Ordering::Relaxed);
             error!(
                 card = %card.id, n = %part.n(), ?part, subproblem = number, ?by_card, ?by_processor, ?numbers, ?count,
                 ?count_again,
                 "the card counted wrong and rests; what it has counted since its last check is counted again"
             );
-            self.card = None;
+            let n = part.n();
+            card.common.rest(format!(
+                "the card {} counted n = {n} wrong and rests; what it has counted since its last check is counted again",
+                card.id
+            ));
+            self.forget_resting_card();
         }
         Some(is_right)
     }
@@ -309,7 +339,7 @@ impl OnCard {
                 // Before any other thread closes it.
                 self.common.hangs.store(true, Ordering::Relaxed);
                 error!(card = %self.id, reason = %CardError::Hung, "the card hangs and rests; the processor counts");
-                self.common.rests.store(true, Ordering::Relaxed);
+                self.common.rest(format!("the card {} hangs and rests; the processor counts", self.id));
             }
             // Another thread may have found the card wrong meanwhile.
             if self.common.rests.load(Ordering::Relaxed) {
@@ -332,9 +362,12 @@ impl OnCard {
                 break;
             }
             self.common.n_lost.fetch_add(1, Ordering::Relaxed);
-            if n_failures == MOST_FAILURES {
+            self.failures.retain(|failed| failed.elapsed() < HOUR);
+            self.failures.push(Instant::now());
+            if n_failures == MOST_FAILURES || self.failures.len() == MOST_FAILURES_AN_HOUR {
                 error!(card = %self.id, %reason, n_failures, "the card failed and rests; the processor counts");
-                self.common.rests.store(true, Ordering::Relaxed);
+                self.common
+                    .rest(format!("the card {} failed and rests; the processor counts: {reason}", self.id));
                 break;
             }
             warn!(card = %self.id, %reason, "the card failed; it is opened anew");

@@ -24,6 +24,7 @@ pub(crate) fn run(queue: &SharedQueue, mut counter: Counter, duty: Duty, counter
         // A panic may leave a lease inconsistent, and that lease is dropped.
         let counted =
             catch_unwind(AssertUnwindSafe(|| count_lease(queue, &mut counter, duty, counters, &lease)));
+        counter.take_notice().into_iter().for_each(|notice| queue.tell(notice));
         if let Err(reason) = counted.unwrap_or_else(|panic| Err(message(panic.as_ref()))) {
             error!(lease = %lease.id, n = %lease.n, reason, "failed to count");
             queue.fail(lease.id, reason);

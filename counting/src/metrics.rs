@@ -1,4 +1,4 @@
-//! A worker's metrics for Prometheus.
+//! Metrics of a process and its workers, for Prometheus, with the temperature, power and clock of cards.
 
 use std::collections::BTreeMap;
 use std::fmt;

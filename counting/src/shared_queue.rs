@@ -1,4 +1,4 @@
-//! The lease queue, shared by the counting threads and the session.
+//! The lease queue, shared by the counting threads and the session, and a cache of the parts of boards.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -91,6 +91,11 @@ impl SharedQueue {
     /// Records that the current chunk can't be counted, or the next one if there is none.
     pub(crate) fn fail(&self, lease: LeaseId, reason: String) {
         lock(&self.open).queue.fail(lease, reason);
+    }
+
+    /// Tells the operators of the coordinator.
+    pub(crate) fn tell(&self, notice: String) {
+        lock(&self.open).queue.tell(notice);
     }
 
     /// Releases a lease.

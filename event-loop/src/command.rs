@@ -52,6 +52,11 @@ pub(crate) enum Command {
         failure: Failure,
         reply: Verdict,
     },
+    Notice {
+        session: Session,
+        text: String,
+        reply: Verdict,
+    },
     Goodbye {
         session: Session,
     },
@@ -62,7 +67,7 @@ pub(crate) enum Command {
         board: (BoardSize, Method, Pass),
         plan: Option<Plan>,
     },
-    SearchEnded {
+    SymmetricCounted {
         n: BoardSize,
         found: Option<Symmetric>,
     },

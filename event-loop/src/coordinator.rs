@@ -13,12 +13,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use crate::contributions::Contributions;
 use crate::event_loop::EventLoop;
 use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::history::Historian;
 use crate::metrics::Metrics;
+use crate::record_queries::Contributions;
 
 /// The length of the command queue. Senders wait while it is full.
 const QUEUE: usize = 4096;

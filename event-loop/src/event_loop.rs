@@ -1,4 +1,4 @@
-//! Runs the ledger and its store in one thread: applies commands, commits their writes, and then answers.
+//! Runs the ledger and its store in one thread: applies commands, commits their writes (with retries), then answers.
 //!
 //! Commands arrive in a bounded queue. The thread takes all that wait, applies them to the core, and makes the
 //! resulting writes durable in one transaction. Only then it sends messages and answers. All other threads see
@@ -274,10 +274,13 @@ impl EventLoop {
             Command::Failure { session, failure, reply } => {
                 _ = reply.send(self.core.fail(session, &failure));
             }
+            Command::Notice { session, text, reply } => {
+                _ = reply.send(self.core.notice(session, text));
+            }
             Command::Goodbye { session } => self.core.goodbye(session),
             Command::Disconnect { session } => self.core.disconnect(session),
             Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
-            Command::SearchEnded { n, found } => self.symmetric_counts.ended(n, found),
+            Command::SymmetricCounted { n, found } => self.symmetric_counts.ended(n, found),
             Command::MakeDetails { job } => self.publisher.request_details(job),
         }
     }

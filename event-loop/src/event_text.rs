@@ -1,4 +1,4 @@
-//! Writes the texts of events, for the log and for the event log that users see.
+//! Writes the texts of events: for the program's log, and for the list of events that users see.
 
 use std::time::Duration;
 
@@ -83,6 +83,11 @@ pub(crate) fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
             warn!(%worker, %job, %span, reason, "worker failed to count");
             let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
             event_log.add(EventKind::Failure, Some(*job), text);
+        }
+        LedgerEvent::Noticed { worker, name, text } => {
+            warn!(%worker, text, "a worker has a notice");
+            let text = format!("{}: {text}", called(*worker, name.as_ref()));
+            event_log.add(EventKind::Failure, None, text);
         }
         LedgerEvent::Found(finding) => found(finding, event_log),
         LedgerEvent::StoodStill(late) => {

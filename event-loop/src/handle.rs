@@ -16,12 +16,12 @@ use tokio::time::Instant;
 
 use crate::audit_action::AuditAction;
 use crate::command::Command;
-use crate::contributions::{Contributions, QueryError};
 use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedCurves;
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
 use crate::progress_history;
+use crate::record_queries::{Contributions, QueryError};
 use crate::snapshot::{Details, Snapshot};
 use crate::snapshot_publisher::DETAILS_AGE;
 use crate::status;
@@ -217,7 +217,7 @@ impl Handle {
     /// # Errors
     /// See [`contributions`](Self::contributions).
     pub async fn contributions_to(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
-        self.contributions.of_cross(job, part).await
+        self.contributions.of_part(job, part).await
     }
 
     /// Streams a certificate of a finished job. With `record_action`, the job counts as exported after everything is
@@ -272,6 +272,7 @@ impl Handle {
                     Command::Report { session, report, came: Instant::now(), reply }
                 }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { session, failure, reply },
+                Some(ToCoordinator::Notice(text)) => Command::Notice { session, text, reply },
                 Some(ToCoordinator::Goodbye) => {
                     // The answer comes by the link, which is then closed.
                     self.send(Command::Goodbye { session }).await.unwrap_or(());

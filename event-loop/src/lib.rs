@@ -5,7 +5,6 @@
 
 mod audit_action;
 mod command;
-mod contributions;
 mod coordinator;
 mod event_log;
 mod event_loop;
@@ -17,6 +16,7 @@ mod loop_monitor;
 pub mod metrics;
 mod planners;
 mod progress_history;
+mod record_queries;
 mod snapshot;
 mod snapshot_publisher;
 mod status;
@@ -24,8 +24,8 @@ mod symmetric_counts;
 mod traces;
 
 pub use audit_action::AuditAction;
-pub use contributions::QueryError;
 pub use coordinator::{Coordinator, StartError, unthreaded};
 pub use exports::{NoExport, Pieces};
 pub use handle::{Handle, Stopped};
+pub use record_queries::QueryError;
 pub use snapshot::{Details, Snapshot};

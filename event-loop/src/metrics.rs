@@ -1,4 +1,4 @@
-//! Metrics for Prometheus.
+//! The coordinator's metrics for Prometheus.
 //!
 //! A counter costs the event loop one addition; all other metrics come from the snapshot when they are scraped. No
 //! label has many values: workers have no metrics of their own, and of finished jobs only the last have.

@@ -10,7 +10,8 @@ use queens_store::history::{N_LEVELS, Point, Subject};
 use crate::history::{SharedCurves, begins, whole};
 use crate::snapshot::Details;
 
-/// The shortest interval of a rate. Workers report once a second: rates over less would fluctuate with the reports.
+/// The shortest interval of a rate. In small clusters, workers report once a second: rates over less would fluctuate
+/// with the reports.
 const SMOOTH_MS: u64 = 5000;
 
 /// The shortest measured time for a meaningful rate.

@@ -1,5 +1,5 @@
-//! Computes the fundamental placements of finished boards. A thread counts the symmetric placements of each board;
-//! Burnside's lemma gives the rest.
+//! Counts the symmetric placements of finished boards, computes the fundamental counts by Burnside's lemma, and finds
+//! contradictory totals. A thread does it.
 //!
 //! The published numbers have no part in it. The search takes a second at n = 25, a minute or two at 28, and hours at
 //! 32. It runs only for finished boards, once for each in a process, the smallest first.
@@ -94,7 +94,7 @@ impl SymmetricCounts {
             let found = catch_unwind(AssertUnwindSafe(|| search(n, &stop))).unwrap_or(None);
             if let Some(commands) = commands.upgrade() {
                 // On an error, the coordinator has stopped; it searches again after its next start.
-                _ = commands.blocking_send(Command::SearchEnded { n, found });
+                _ = commands.blocking_send(Command::SymmetricCounted { n, found });
             }
         };
         match thread::Builder::new().name(format!("turns-{n}")).spawn(search) {
@@ -131,7 +131,7 @@ mod tests {
         let mut symmetric_counts = SymmetricCounts::new(sender.downgrade());
         let mut contradicted = symmetric_counts.complete(jobs);
         while symmetric_counts.searching.is_some() {
-            let Some(Command::SearchEnded { n, found }) = commands.blocking_recv() else {
+            let Some(Command::SymmetricCounted { n, found }) = commands.blocking_recv() else {
                 panic!("something else has ended")
             };
             symmetric_counts.ended(n, found);

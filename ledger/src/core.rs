@@ -263,6 +263,21 @@ impl Core {
         Ok(())
     }
 
+    /// Records a worker's notice, which operators can read. Nothing else changes.
+    ///
+    /// # Errors
+    /// If the session is closed.
+    pub fn notice(&mut self, session: Session, text: String) -> Result<(), WorkerRefusal> {
+        self.is_open(session)?;
+        let worker = session.worker();
+        self.notes.push(LedgerEvent::Noticed {
+            worker,
+            name: self.ledger.worker_name(worker).cloned(),
+            text,
+        });
+        Ok(())
+    }
+
     /// Lets a worker leave. It gets its farewell after all its earlier messages are durable.
     pub fn goodbye(&mut self, session: Session) {
         if self.sessions.leave(session) {

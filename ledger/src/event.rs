@@ -93,6 +93,15 @@ pub enum LedgerEvent {
         /// The worker's message.
         failure: Failure,
     },
+    /// A worker has told the operators something.
+    Noticed {
+        /// The worker.
+        worker: WorkerId,
+        /// Its name, if still known.
+        name: Option<Name>,
+        /// Its words.
+        text: String,
+    },
     /// A recount has an outcome.
     Found(Finding),
     /// The coordinator heard no worker for this long. The time is not held against silent workers.

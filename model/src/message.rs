@@ -21,6 +21,8 @@ pub enum ToCoordinator {
     Report(Report),
     /// Reports a span that the worker can't count. Sent before the report that ends the span's lease.
     Failure(Failure),
+    /// Tells the operators what has happened to the worker, such as that its graphics card has counted wrong.
+    Notice(String),
     /// Announces that the worker leaves, which frees its leases. It is the last message of a session, answered by
     /// [`ToWorker::Farewell`].
     Goodbye,

@@ -1,4 +1,4 @@
-//! The authenticating middleware by HTTP.
+//! Authenticates and authorizes HTTP requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use queens_auth_server::{Authenticator, Protocol, Requirement};
 
-use super::not_found;
+use super::error_pages;
 use super::refusal::{Reason, RequestRefusal};
 
 /// HTTP, as browsers and programs speak it.
@@ -18,7 +18,7 @@ struct Http;
 
 impl Protocol for Http {
     fn refuse(&self, request: &Request, status: StatusCode, reason: String) -> Response {
-        let is_browser = *request.method() == Method::GET && not_found::is_of_a_person(request.headers());
+        let is_browser = *request.method() == Method::GET && error_pages::is_of_a_person(request.headers());
         if status == StatusCode::UNAUTHORIZED && is_browser {
             return Redirect::to("/login").into_response();
         }

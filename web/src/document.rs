@@ -25,8 +25,8 @@ mod tests {
     use utoipa::{Modify, OpenApi};
 
     use super::super::{
-        event_stream, health, history, job_list, jobs, log_in, part_map, part_text, parts, search_steps,
-        solution_map, worker_list, workers,
+        health, history, job_list, jobs, log_in, part, part_map, parts, search_steps, solution_map, status,
+        worker_list, workers,
     };
     use queens_auth_server::COOKIE;
 
@@ -52,10 +52,10 @@ mod tests {
             health::health,
             health::readiness,
             health::metrics,
-            event_stream::coordinator,
-            event_stream::audit_entries,
-            event_stream::events,
-            event_stream::follow,
+            status::coordinator,
+            status::audit_entries,
+            status::events,
+            status::follow,
             job_list::list_jobs,
             jobs::submit,
             jobs::job,
@@ -71,8 +71,8 @@ mod tests {
             part_map::cells,
             solution_map::draw_count,
             parts::list_parts,
-            part_text::explain,
-            part_text::draw,
+            part::explain,
+            part::draw,
             log_in::log_in,
             log_in::log_out,
             log_in::me,

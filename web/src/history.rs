@@ -5,7 +5,7 @@ use axum::extract::{Path, Query, State};
 use queens_store::history::Subject;
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Queried};
+use super::handler_types::{Answer, Queried};
 use super::history_json::{FleetLevelView, LevelView, fleet_levels, levels, run};
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoSuchJob};

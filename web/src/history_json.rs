@@ -1,12 +1,12 @@
-//! Histories of a job and of the fleet as JSON: speed, progress and number of workers over time.
+//! Turns history into JSON: smooths the speeds, and merges samples to the requested number.
 
 use serde::Serialize;
 
 use queens_event_loop::history::{Curves, begins, mean, whole};
 use queens_store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
-/// The seconds that a mean covers. Workers report once a second, so shorter means would fluctuate with the reports'
-/// timing.
+/// The seconds that a mean covers. In small clusters, workers report once a second, so shorter means would fluctuate
+/// with the reports' timing.
 const SMOOTH: usize = 5;
 
 /// Samples in equal steps, the oldest first. Steps without a measurement are left out.

@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use queens_model::{JobState, JobStatus};
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Page, Queried};
+use super::handler_types::{Answer, Page, Queried};
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
 #[cfg(test)]

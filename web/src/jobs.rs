@@ -11,7 +11,7 @@ use queens_model::{Arbiter, InvalidPartRange, InvalidShare, Priority, Submission
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Body, Object, Page, Queried, carried_out};
+use super::handler_types::{Answer, Body, Object, Page, Queried, carried_out};
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
 #[cfg(test)]

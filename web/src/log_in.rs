@@ -11,7 +11,7 @@ use queens_connections::Peer;
 use serde::{Deserialize, Serialize};
 
 use super::authorize;
-use super::handlers::{Answer, Body, Object};
+use super::handler_types::{Answer, Body, Object};
 use super::jobs::EmptyBody;
 use super::refusal::RequestRefusal;
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Serves the web pages and their assets, which are compiled into the program.
+//! Serves the HTML pages (jobs, one job, workers and others) and their assets from web/assets, which are compiled into the
+//! program.
 
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -7,8 +8,8 @@ use axum::routing::{MethodRouter, get};
 use queens_auth_server::Requirement;
 use queens_boards::picture::{self, Scale};
 
-use super::handlers::Route;
-use super::not_found;
+use super::error_pages;
+use super::handler_types::Route;
 use super::state::{App, find, job_id};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -101,7 +102,7 @@ fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     let snapshot = app.handle.snapshot();
     match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
         Ok(()) => ([(CONTENT_TYPE, HTML)], page).into_response(),
-        Err(_) => not_found::no_job(),
+        Err(_) => error_pages::no_job(),
     }
 }
 
@@ -112,5 +113,5 @@ async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
     if is_here || snapshot.blocked.iter().any(|blocked| blocked.as_str() == name) {
         return ([(CONTENT_TYPE, HTML)], include_str!("../assets/worker.html")).into_response();
     }
-    not_found::no_worker()
+    error_pages::no_worker()
 }

@@ -8,7 +8,7 @@ use queens_model::JobState;
 use queens_solver::{Method, cross_lines};
 use serde::Serialize;
 
-use super::handlers::Answer;
+use super::handler_types::Answer;
 use super::part_positions::{Map, MapPosition};
 use super::parts::{planned_job, share};
 #[cfg(test)]

@@ -11,7 +11,7 @@ use queens_model::JobStatus;
 use queens_solver::{PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Page, Queried};
+use super::handler_types::{Answer, Page, Queried};
 use super::part_positions::{Map, halves};
 use super::refusal::RequestRefusal;
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use axum::routing::{get, post};
 use queens_auth_server::Requirement;
 
-use super::handlers::Route;
+use super::handler_types::Route;
 use super::state::App;
 use super::{
-    document, event_stream, health, history, job_list, jobs, log_in, pages, part_map, part_text, parts,
-    search_steps, solution_map, worker_list, workers,
+    document, health, history, job_list, jobs, log_in, pages, part, part_map, parts, search_steps,
+    solution_map, status, worker_list, workers,
 };
 
 /// Returns all routes. The middleware refuses a request for any other method or path.
@@ -23,8 +23,8 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/readyz", PROBE, get(health::readiness)),
         ("GET", "/metrics", READ, get(health::metrics)),
         ("GET", "/api/v1/openapi.json", READ, get(document::document)),
-        ("GET", "/api/v1/live", READ, get(event_stream::follow)),
-        ("GET", "/api/v1/coordinator", READ, get(event_stream::coordinator)),
+        ("GET", "/api/v1/live", READ, get(status::follow)),
+        ("GET", "/api/v1/coordinator", READ, get(status::coordinator)),
         ("GET", "/api/v1/jobs", READ, get(job_list::list_jobs)),
         ("POST", "/api/v1/jobs", SUBMIT, post(jobs::submit)),
         ("GET", "/api/v1/jobs/{job}", READ, get(jobs::job)),
@@ -34,17 +34,17 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/api/v1/jobs/{job}/cells", READ, get(part_map::cells)),
         ("GET", "/api/v1/jobs/{job}/count.svg", READ, get(solution_map::draw_count)),
         ("GET", "/api/v1/jobs/{job}/parts", READ, get(parts::list_parts)),
-        ("GET", "/api/v1/jobs/{job}/parts/{part}", READ, get(part_text::explain)),
-        ("GET", "/api/v1/jobs/{job}/parts/{part}/board.svg", READ, get(part_text::draw)),
+        ("GET", "/api/v1/jobs/{job}/parts/{part}", READ, get(part::explain)),
+        ("GET", "/api/v1/jobs/{job}/parts/{part}/board.svg", READ, get(part::draw)),
         ("GET", "/api/v1/board/{n}", READ, get(search_steps::search)),
-        ("GET", "/api/v1/events", READ, get(event_stream::events)),
+        ("GET", "/api/v1/events", READ, get(status::events)),
         ("GET", "/api/v1/history", READ, get(history::fleet_history)),
         ("POST", "/api/v1/jobs/{job}/pause", DECIDE, post(jobs::pause)),
         ("POST", "/api/v1/jobs/{job}/resume", DECIDE, post(jobs::resume)),
         ("POST", "/api/v1/jobs/{job}/cancel", DECIDE, post(jobs::cancel)),
         ("POST", "/api/v1/jobs/{job}/priority", DECIDE, post(jobs::set_priority)),
         ("POST", "/api/v1/jobs/{job}/verify-more", DECIDE, post(jobs::verify_more)),
-        ("GET", "/api/v1/audit", AUDIT, get(event_stream::audit_entries)),
+        ("GET", "/api/v1/audit", AUDIT, get(status::audit_entries)),
         ("POST", "/api/v1/login", PUBLIC, post(log_in::log_in)),
         ("POST", "/api/v1/logout", PUBLIC, post(log_in::log_out)),
         ("GET", "/api/v1/me", READ, get(log_in::me)),

@@ -7,7 +7,7 @@ use queens_boards::animation::{Frame, Frames, MOST_FRAMES};
 use queens_boards::picture::Look;
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Queried};
+use super::handler_types::{Answer, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::InvalidRequest;

@@ -1,4 +1,4 @@
-//! Checks the host and the origin of every request, and adds security headers to every response.
+//! Refuses requests for foreign hosts and from other sites' pages, and adds security headers to every response.
 //!
 //! Without authentication, anybody who reaches the port may do everything; with it, the bearer of a token may do what
 //! the token permits. A user's browser can reach the port too, and it runs scripts of other sites. The server must not

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::authorize::{Gate, authorize};
-use super::not_found;
+use super::error_pages;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
 use super::routes::routes;
 use super::security_headers::{self, Hosts};
@@ -120,7 +120,7 @@ fn router(app: App, hosts: Hosts) -> Router {
         router = router.route(path, handler);
     }
     router
-        .fallback(not_found::nothing)
+        .fallback(error_pages::nothing)
         .method_not_allowed_fallback(async || RequestRefusal::method())
         .with_state(app)
         .layer(from_fn_with_state(Arc::new(gate), authorize))

@@ -15,8 +15,8 @@ use queens_event_loop::metrics::register_leading;
 use queens_postgres::{LeaderView, Standby};
 use queens_service::metrics::exposition;
 
+use super::error_pages::{self, is_of_a_person};
 use super::health;
-use super::not_found::{self, is_of_a_person};
 use super::pages;
 use super::refusal::RequestRefusal;
 use super::security_headers::{self, Hosts};
@@ -68,7 +68,7 @@ async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
             let text = "This coordinator stands by, and has no pages of its own. At present it knows of none that leads \
                         and has pages. If that one is gone, another takes its place within seconds. \
                         <a href=\"\">Try again</a>.";
-            not_found::page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
+            error_pages::page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
         }
         None => RequestRefusal::unavailable(leader.to_string()).into_response(),
     };

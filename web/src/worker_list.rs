@@ -8,7 +8,7 @@ use queens_model::json::Worker;
 use queens_model::{Name, WorkerState, WorkerStatus};
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Page, Queried};
+use super::handler_types::{Answer, Page, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::InvalidRequest;

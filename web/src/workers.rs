@@ -6,7 +6,7 @@ use queens_ledger::WorkerChange;
 use queens_proto::convert::worker_name;
 use serde::{Deserialize, Serialize};
 
-use super::handlers::{Answer, Body, Object, carried_out};
+use super::handler_types::{Answer, Body, Object, carried_out};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoSuchWorker, NotDecided};

@@ -27,7 +27,12 @@ pub struct LeaseQueue {
     ended: BTreeSet<LeaseId>,
     /// The size of the last ended lease's chunks, with its board and method: the next one's begin with half of it.
     last_size: Option<(BoardSize, Method, ChunkSize)>,
+    /// What the operators should know, and was not sent.
+    notices: Vec<String>,
 }
+
+/// The maximum number of notices that wait to be sent.
+const MOST_NOTICES: usize = 8;
 
 /// A lease, for the thread that counts it.
 #[derive(Clone, Debug)]
@@ -51,6 +56,8 @@ pub(crate) struct Collected {
     pub(crate) deltas: Vec<Delta>,
     /// Spans that can't be counted.
     pub(crate) failures: Vec<Failure>,
+    /// What the operators should know.
+    pub(crate) notices: Vec<String>,
     /// Leases that have ended.
     pub(crate) ended: Vec<LeaseId>,
 }
@@ -66,7 +73,8 @@ impl LeaseQueue {
     /// Returns a queue without leases.
     #[must_use]
     pub fn new(aim: ChunkAim) -> Self {
-        Self { aim, held: BTreeMap::new(), waiting: VecDeque::new(), ended: BTreeSet::new(), last_size: None }
+        let (held, waiting, ended) = (BTreeMap::new(), VecDeque::new(), BTreeSet::new());
+        Self { aim, held, waiting, ended, last_size: None, notices: Vec::new() }
     }
 }
 
@@ -139,6 +147,13 @@ impl LeaseQueue {
         }
     }
 
+    /// Tells the operators of the coordinator. Drops the notice if eight wait to be sent.
+    pub fn tell(&mut self, notice: String) {
+        if self.notices.len() < MOST_NOTICES {
+            self.notices.push(notice);
+        }
+    }
+
     /// Releases a lease.
     pub fn end(&mut self, lease: LeaseId) {
         if let Some(held) = self.held.get_mut(&lease) {
@@ -196,7 +211,7 @@ impl LeaseQueue {
 
     /// Takes everything to report of ended leases, and forgets them.
     pub(crate) fn collect_ended(&mut self) -> Collected {
-        let mut collected = Collected::default();
+        let mut collected = Collected { notices: std::mem::take(&mut self.notices), ..Collected::default() };
         for lease in std::mem::take(&mut self.ended) {
             if let Some(mut held) = self.held.remove(&lease) {
                 collected.take_from(&mut held);

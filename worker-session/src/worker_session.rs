@@ -1,4 +1,4 @@
-//! The state machine of a worker's session: decides which messages to send, and when.
+//! A worker's side of all its sessions: decides which messages to send and when, and repeats unacknowledged reports.
 
 #[cfg(test)]
 mod tests;
@@ -281,9 +281,10 @@ impl WorkerSession {
         if self.unacknowledged.is_full() {
             return Vec::new();
         }
-        let Collected { deltas, failures, ended } = collect(queue);
-        // Failures go first: a report ends the lease, and the coordinator would grant a failed span again.
-        let mut messages: Vec<ToCoordinator> = failures.into_iter().map(ToCoordinator::Failure).collect();
+        let Collected { deltas, failures, notices, ended } = collect(queue);
+        let mut messages: Vec<ToCoordinator> = notices.into_iter().map(ToCoordinator::Notice).collect();
+        // Failures go before reports: a report ends the lease, and the coordinator would grant a failed span again.
+        messages.extend(failures.into_iter().map(ToCoordinator::Failure));
         if deltas.is_empty() && ended.is_empty() {
             return messages;
         }

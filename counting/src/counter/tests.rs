@@ -186,6 +186,19 @@ fn what_a_card_counted_before_it_rests_is_not_accepted() {
 }
 
 #[test]
+fn a_card_that_fails_again_and_again_rests_though_it_counts_between() {
+    let after = |n_failures| {
+        let (mut counter, _) =
+            counter(&Arc::default(), |opening| if opening == 0 { Fails } else { CountsRight });
+        let card = counter.card.as_mut().expect("a card");
+        card.failures = vec![Instant::now(); n_failures];
+        count_and_check(&mut counter, &NEVER)
+    };
+    assert_eq!(after(MOST_FAILURES_AN_HOUR - 2), Ok((right(true), Some(true))));
+    assert_eq!(after(MOST_FAILURES_AN_HOUR - 1), Err(NotCounted::CardRests));
+}
+
+#[test]
 fn a_stopped_card_counts_nothing() {
     let (mut counter, n_calls) = counter(&Arc::default(), |_| CountsRight);
     assert_eq!(count_and_check(&mut counter, &AtomicBool::new(true)), Err(NotCounted::Stopped));
@@ -199,6 +212,10 @@ fn a_card_that_one_thread_found_wrong_is_used_by_none() {
     let (mut second, n_calls) = counter(&common, |_| CountsRight);
     assert!(count_and_check(&mut first, &NEVER).is_ok_and(|(_, verdict)| verdict == Some(false)));
     assert_eq!(count_and_check(&mut second, &NEVER), Err(NotCounted::CardRests));
+    // The operators are told once.
+    let told = [&mut first, &mut second].map(Counter::take_notice);
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    assert!(matches!(&told[..], [one] if one.contains("cuda:0 counted n = 12 wrong")), "{told:?}");
     assert_eq!(n_calls.load(Ordering::Relaxed), 0);
 }
 

@@ -1,4 +1,4 @@
-//! Looks up stored records for comparisons and draws.
+//! Reads stored records: the earlier count to compare a new one with, and records to recount.
 
 use queens_ledger::Comparison;
 use queens_ledger::store::StoreError;

@@ -342,7 +342,7 @@ fn measured(jobs: &[JobStatus]) -> BTreeSet<Subject> {
     going.into_iter().map(|job| Subject::Job(job.id)).chain(of_fleet).chain(workers).collect()
 }
 
-/// Returns the nodes per second of these points together.
+/// Returns the work per second of these points together.
 pub fn mean<'a>(points: impl IntoIterator<Item = &'a Point>) -> Option<f64> {
     let (mut work, mut measured_ms) = (0.0, 0);
     for point in points {

@@ -38,6 +38,7 @@ fn check(heard: &ToCoordinator) {
             let is_name = |name: &Name| name.as_str().parse() == Ok(name.clone());
             assert!([&hello.name, &hello.build, &hello.kernel].into_iter().all(is_name), "{hello:?}");
         }
+        ToCoordinator::Notice(text) => assert_eq!(plain::line(text), *text),
         ToCoordinator::Failure(failure) => assert_eq!(plain::line(&failure.reason), failure.reason),
         ToCoordinator::Report(report) => {
             let fits = |count: u64| i64::try_from(count).is_ok();

@@ -288,7 +288,9 @@ impl<'a> Cluster<'a> {
                 self.sessions.insert(id, session);
             }
             ToCoordinator::Report(report) => self.read_report(id, &report),
-            ToCoordinator::Failure(_) | ToCoordinator::Goodbye => panic!("{id} fails or leaves"),
+            ToCoordinator::Failure(_) | ToCoordinator::Notice(_) | ToCoordinator::Goodbye => {
+                panic!("{id} fails or leaves")
+            }
         }
     }
 

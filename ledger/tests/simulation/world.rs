@@ -447,6 +447,7 @@ impl<'a> World<'a> {
             ToCoordinator::Hello(hello) => Command::Connect { hello: *hello, link },
             ToCoordinator::Report(report) => Command::Report { link, report },
             ToCoordinator::Failure(failure) => Command::Failure { link, failure },
+            ToCoordinator::Notice(text) => panic!("an unexpected notice: {text}"),
             ToCoordinator::Goodbye => Command::Goodbye { link },
         };
         self.command(host, command);

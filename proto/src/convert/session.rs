@@ -31,6 +31,7 @@ impl From<ToCoordinator> for pb::WorkerMessage {
             ToCoordinator::Hello(hello) => Message::Hello((*hello).into()),
             ToCoordinator::Report(report) => Message::Report(report.into()),
             ToCoordinator::Failure(failure) => Message::Failure(failure.into()),
+            ToCoordinator::Notice(text) => Message::Notice(pb::WorkerNotice { text: one_line(&text) }),
             ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
         };
         Self { message: Some(message) }
@@ -46,6 +47,7 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
             Message::Hello(hello) => Self::Hello(Box::new(hello.try_into()?)),
             Message::Report(report) => Self::Report(report.try_into()?),
             Message::Failure(failure) => Self::Failure(failure.try_into()?),
+            Message::Notice(pb::WorkerNotice { text }) => Self::Notice(one_line(&text)),
             Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
         })
     }

@@ -2,7 +2,7 @@
 /// A message from a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4")]
+    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5")]
     pub message: ::core::option::Option<worker_message::Message>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -17,6 +17,8 @@ pub mod worker_message {
         Goodbye(super::Goodbye),
         #[prost(message, tag = "4")]
         Failure(super::Failure),
+        #[prost(message, tag = "5")]
+        Notice(super::WorkerNotice),
     }
 }
 /// A worker's identity and the leases it still holds. Sent once, first.
@@ -147,6 +149,14 @@ pub struct Failure {
     /// The reason, for people; cut off after 500 characters.
     #[prost(string, tag = "4")]
     pub reason: ::prost::alloc::string::String,
+}
+/// Something of the worker that the coordinator's operators should know: a graphics card has counted wrong. Not
+/// acknowledged.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WorkerNotice {
+    /// What has happened, for people; cut off after 500 characters.
+    #[prost(string, tag = "1")]
+    pub text: ::prost::alloc::string::String,
 }
 /// A message from a coordinator to a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]

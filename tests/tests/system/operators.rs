@@ -13,6 +13,7 @@ use queens_store::sqlite::{audit, audit_file};
 use queens_tests::cluster::{Coordinator, SLOWLY, fast_worker};
 use queens_tests::data_dir::tamper;
 use queens_tests::guarded::Behind;
+use queens_tests::http;
 use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
 use queens_tests::{TempDir, binary};
 use serde_json::Value;
@@ -250,6 +251,8 @@ async fn failing_worker(url: String, id: u64) {
         ..pb::Hello::default()
     };
     sender.send(send(Message::Hello(hello))).await.expect("open");
+    let notice = pb::WorkerNotice { text: "the card cuda:0\nis hot".to_owned() };
+    sender.send(send(Message::Notice(notice))).await.expect("open");
     let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
     let mut sequence = 0;
     loop {
@@ -273,7 +276,7 @@ async fn failing_worker(url: String, id: u64) {
 #[test]
 fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_another() {
     let scratch = scratch();
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let job = coordinator.submit(14);
     let broken: Vec<_> = (1..=3).map(|id| runtime.spawn(failing_worker(coordinator.url(), id))).collect();
@@ -288,6 +291,10 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
         (&failing["state"], &failing["failure"]),
         (&Value::from("failing"), &Value::from("the kernel has panicked"))
     );
+    // Operators can read what workers tell them.
+    let events =
+        http::get(&coordinator.http(), "/api/v1/events?worker=broken%201").json()["events"].to_string();
+    assert!(events.contains("broken 1: the card cuda:0 is hot"), "{events}");
     let status = coordinator.status(&job);
     let n_failed = status["failed"].as_u64().expect("a number");
     assert!(n_failed > 0 && number(&status["recorded"]) < number(&status["subproblems"]), "{status}");

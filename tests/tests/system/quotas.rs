@@ -201,10 +201,9 @@ fn nobody_comes_and_goes_to_have_more_than_a_share() {
                 }
             }
         }
-        // Six in five seconds.
+        // Six in five seconds. A session that ends before its Hello is read takes no share.
         let most = 6 * (1 + began.elapsed().as_secs() / 5);
-        assert!(100 - n_refused <= most, "{n_refused} of 100 were refused");
-        assert!(n_known().is_some_and(|n| n <= most), "{:?}", n_known());
+        assert!(n_refused > 0 && n_known().is_some_and(|n| n <= most), "{n_refused}, {:?}", n_known());
     });
 }
 

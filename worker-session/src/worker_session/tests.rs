@@ -95,8 +95,11 @@ fn a_lease_that_has_ended_is_reported_at_once_and_what_failed_before_it() {
     queue.next_lease().expect("was heard");
     count(&mut queue);
     queue.fail(LEASE, "no".to_owned());
+    (0..99).for_each(|_| queue.tell("hot".to_owned()));
     queue.end(LEASE);
-    let messages = session.step(SECOND / 10, &mut queue).messages;
+    let mut messages = session.step(SECOND / 10, &mut queue).messages;
+    let notices = messages.extract_if(.., |message| *message == ToCoordinator::Notice("hot".to_owned()));
+    assert_eq!(notices.count(), 8);
     assert!(matches!(&messages[0], ToCoordinator::Failure(failure) if failure.span == span(1, 9)));
     let report = report(&messages[1]);
     assert_eq!((report.deltas.len(), &report.finished[..], messages.len()), (1, &[LEASE][..], 2));

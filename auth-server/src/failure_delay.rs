@@ -1,4 +1,4 @@
-//! Answers failed log-ins with growing delay.
+//! Delays the answers to invalid tokens: each further failure from an address waits longer.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,12 +23,12 @@ const MOST_WAITING: usize = 1024;
 
 /// Recent failures of each address.
 #[derive(Debug)]
-pub(super) struct LoginThrottle {
+pub(super) struct FailureDelay {
     by_address: Mutex<HashMap<IpAddr, (u32, Instant)>>,
     waiting: Arc<Semaphore>,
 }
 
-impl LoginThrottle {
+impl FailureDelay {
     pub(super) fn new() -> Self {
         Self { by_address: Mutex::default(), waiting: Arc::new(Semaphore::new(MOST_WAITING)) }
     }
@@ -68,7 +68,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_more_often_the_longer_and_others_do_not_wait() {
-        let failures = LoginThrottle::new();
+        let failures = FailureDelay::new();
         let [one, other] = ["10.0.0.1", "10.0.0.2"].map(|peer| peer.parse().expect("an address"));
         let waits: Vec<_> = (0..7).map(|_| failures.note(one).as_millis()).collect();
         assert_eq!(waits, [100, 200, 400, 800, 1600, 2000, 2000]);

@@ -1,4 +1,4 @@
-//! Handlers for recent events, the audit log, the coordinator's own status, and the stream of summaries.
+//! Handlers for the coordinator's status, recent events, the audit log, and the live stream of summaries.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use queens_model::{AuditEntry, Event, JobId};
 use serde::{Deserialize, Serialize};
 use tokio_stream::StreamExt;
 
-use super::handlers::{Answer, Page, Queried};
+use super::handler_types::{Answer, Page, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoRecords, NoSuchJob};

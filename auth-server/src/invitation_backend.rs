@@ -1,4 +1,4 @@
-//! Where the invitation store's tables are: in a file of a data directory, or on a server, shared by all coordinators.
+//! The database of the invitation store: a file of a data directory, or a server that all coordinators share.
 
 use std::fmt::Display;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Describes a part of a plan, in words and as a picture.
+//! Handlers that show one part of a plan: its data as JSON, and its board as a picture.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -13,7 +13,7 @@ use queens_solver::{HalvesPart, Method, PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use super::handlers::{Answer, Queried};
+use super::handler_types::{Answer, Queried};
 use super::part_positions::halves;
 use super::parts::{PartJson, PlannedJob, SquareView, columns, planned_job, squares};
 use super::refusal::RequestRefusal;

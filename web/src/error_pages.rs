@@ -1,4 +1,4 @@
-//! HTML pages for jobs, workers and paths that do not exist.
+//! HTML pages for errors, and whether a browser sent the request.
 
 use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};

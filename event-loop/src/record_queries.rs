@@ -1,4 +1,4 @@
-//! Answers queries about the contributions to a job from its records, in background threads, with a cache.
+//! Answers queries about a job's records (contributions and verdicts) in background threads, with a cache.
 //!
 //! Each query reads all records of the job, some hundreds of thousands a second. The cache therefore keeps an answer
 //! the longer, the longer it took. At most a twentieth of the time goes into reading, however many queries come. A
@@ -91,7 +91,7 @@ impl Contributions {
     }
 
     /// Returns the contributions to a part of a job.
-    pub(crate) async fn of_cross(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
+    pub(crate) async fn of_part(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
         let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
         let permit = self.parts.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         in_background(move || {
