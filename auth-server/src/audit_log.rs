@@ -30,14 +30,7 @@ impl InvitationStore {
     /// # Errors
     /// If the entries can't be written.
     pub fn note(&mut self, entries: &[(bool, AuditEntry)]) -> Result<(), InvitationStoreError> {
-        self.backend.transact(|database| {
-            let before = last_number(database)?;
-            entries.iter().try_for_each(|(is_refusal, it)| add(database, it, *is_refusal))?;
-            if before / ROUND != last_number(database)? / ROUND {
-                remove_oldest(database)?;
-            }
-            Ok(())
-        })
+        self.backend.transact(|database| Ok(append(database, entries)?))
     }
 
     /// Returns a page of the latest entries, or of those before a number, newest first. Refused requests are optional.
@@ -64,6 +57,16 @@ impl InvitationStore {
             Ok(found)
         })
     }
+}
+
+/// Appends entries, and removes the oldest beyond the limits.
+pub(super) fn append(database: &dyn Database, entries: &[(bool, AuditEntry)]) -> Result<(), Fault> {
+    let before = last_number(database)?;
+    entries.iter().try_for_each(|(is_refusal, it)| add(database, it, *is_refusal))?;
+    if before / ROUND != last_number(database)? / ROUND {
+        remove_oldest(database)?;
+    }
+    Ok(())
 }
 
 /// Appends an audited action or a refused request.

@@ -16,8 +16,9 @@ use queens_model::{Name, Party};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::Status;
 
-use super::invitation_cache::{InvitationCache, NameError, Principal};
+use super::invitation_cache::{InvitationCache, NameError};
 use super::message_budget::SessionBudget;
+use super::principals::Principal;
 use super::quota::Reservation;
 
 /// The message to a caller whose invitation was revoked or has expired.

@@ -21,10 +21,12 @@ use super::audit_guard::AuditGuard;
 use super::audit_log::entry;
 use super::auth_context::AuthContext;
 use super::failure_delay::FailureDelay;
-use super::invitation_cache::{InvitationCache, Principal, StartFailure};
+use super::invitation_cache::{InvitationCache, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};
+use super::join_throttle::JoinThrottle;
 use super::login_sessions::LoginSessions;
 use super::message_budget::MessageBudget;
+use super::principals::Principal;
 use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
 use super::requirement::{RequestKind, Requirement};
 
@@ -40,13 +42,16 @@ pub struct Authenticator {
     /// Whether every request needs an invitation.
     is_invitation_only: bool,
     /// `None` without an audit log.
-    invitations: Option<InvitationCache>,
+    pub(super) invitations: Option<InvitationCache>,
     sessions: Arc<LoginSessions>,
-    failure_delay: Arc<FailureDelay>,
+    pub(super) failure_delay: Arc<FailureDelay>,
+    pub(super) join_throttle: Arc<JoinThrottle>,
+    /// The pin of this coordinator's key; `None` without TLS.
+    pub(super) pin: Option<Arc<str>>,
     quotas: Arc<Quotas>,
     /// Shared by all workers where requests are not authenticated.
     budget: MessageBudget,
-    refusals: Arc<LogThrottle>,
+    pub(super) refusals: Arc<LogThrottle>,
 }
 
 /// Why a request is refused.
@@ -133,6 +138,9 @@ impl Authenticator {
         quota: QuotaLimits,
         stop: CancellationToken,
     ) -> Result<Self, StartFailure> {
+        // Without TLS here, a proxy encrypts: all requests come from its address.
+        let pin: Option<Arc<str>> = place.pin.as_deref().map(Into::into);
+        let join_throttle = Arc::new(JoinThrottle::new(pin.is_some()));
         let invitations = InvitationCache::start(InvitationStore::open(store)?, Some(place))?;
         let polling = invitations.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
@@ -144,7 +152,7 @@ impl Authenticator {
             }
         }));
         let authenticator = Self::new(true, Some(invitations));
-        Ok(Self { quotas: Arc::new(Quotas::new(quota)), ..authenticator })
+        Ok(Self { quotas: Arc::new(Quotas::new(quota)), join_throttle, pin, ..authenticator })
     }
 
     fn new(is_invitation_only: bool, invitations: Option<InvitationCache>) -> Self {
@@ -155,6 +163,8 @@ impl Authenticator {
             invitations,
             sessions,
             failure_delay,
+            join_throttle: Arc::new(JoinThrottle::new(false)),
+            pin: None,
             quotas,
             budget,
             refusals: Arc::default(),

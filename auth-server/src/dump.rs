@@ -8,6 +8,7 @@ use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::audit_log::{self, audit_entry};
+use super::campaign::CAMPAIGN;
 use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::number_on;
@@ -28,14 +29,16 @@ static INVITATION: Table = Table::without_digest(
         "salt",
         "hash",
         "key",
+        "campaign",
     ],
     1,
 );
 
-/// All invitations with their token hashes, all names, and the audit log in its order. Without published addresses:
+/// All campaigns and invitations with the hashes of codes and tokens, all names, and the audit log in its order. Without published addresses:
 /// each coordinator writes its own at its start.
 #[derive(Debug, Default)]
 pub struct Dump {
+    campaigns: Vec<Vec<Value>>,
     invitations: Vec<Vec<Value>>,
     names: Vec<Vec<Value>>,
     /// The flag marks refused requests.
@@ -56,17 +59,19 @@ impl Dump {
                 audit_entries.push((row.get("refusal", &"a decision")?, audit_entry(row)?));
                 Ok(())
             })?;
-            Ok(Self { invitations: all(database, &INVITATION)?, names: all(database, &NAME)?, audit_entries })
+            Ok(Self {
+                campaigns: all(database, &CAMPAIGN)?,
+                invitations: all(database, &INVITATION)?,
+                names: all(database, &NAME)?,
+                audit_entries,
+            })
         })
     }
 
-    /// Revokes all invitations that are not revoked yet; returns how many.
+    /// Closes all campaigns, and revokes all invitations that are not revoked yet; returns how many of the latter.
     pub fn end_all(&mut self) -> usize {
-        let ended = Value::Integer(1);
-        let revoked = INVITATION.columns.iter().position(|column| *column == "revoked").unwrap_or_default();
-        let open =
-            self.invitations.iter_mut().filter_map(|row| row.get_mut(revoked)).filter(|it| **it != ended);
-        open.map(|it| *it = ended.clone()).count()
+        end(&CAMPAIGN, "closed", &mut self.campaigns);
+        end(&INVITATION, "revoked", &mut self.invitations)
     }
 
     /// Returns the number of invitations.
@@ -107,16 +112,17 @@ impl Dump {
     }
 
     fn is_empty(&self) -> bool {
-        self.invitations.is_empty() && self.audit_entries.is_empty()
+        self.campaigns.is_empty() && self.invitations.is_empty() && self.audit_entries.is_empty()
     }
 
     fn write(&self, database: &dyn Database, place: &str) -> Result<(), TransactionError> {
-        let is_occupied =
-            first(database, "SELECT number FROM invitation LIMIT 1", &[], |_| Ok(()))?.is_some();
-        if is_occupied && !self.invitations.is_empty() {
+        let there = "SELECT number FROM invitation UNION ALL SELECT number FROM campaign LIMIT 1";
+        let is_occupied = first(database, there, &[], |_| Ok(()))?.is_some();
+        if is_occupied && !(self.invitations.is_empty() && self.campaigns.is_empty()) {
             return Err(InvitationStoreError::Occupied(place.to_owned()).into());
         }
-        for (table, rows) in [(&INVITATION, &self.invitations), (&NAME, &self.names)] {
+        let tables = [(&CAMPAIGN, &self.campaigns), (&INVITATION, &self.invitations), (&NAME, &self.names)];
+        for (table, rows) in tables {
             rows.iter().try_for_each(|row| database.put(table, row.clone()))?;
         }
         self.audit_entries
@@ -124,6 +130,14 @@ impl Dump {
             .try_for_each(|(is_refusal, it)| audit_log::add(database, it, *is_refusal))?;
         Ok(())
     }
+}
+
+/// Sets a column that marks ended rows; returns how many rows had not ended.
+fn end(table: &Table, column: &str, rows: &mut [Vec<Value>]) -> usize {
+    let ended = Value::Integer(1);
+    let at = table.columns.iter().position(|known| *known == column).unwrap_or_default();
+    let open = rows.iter_mut().filter_map(|row| row.get_mut(at)).filter(|it| **it != ended);
+    open.map(|it| *it = ended.clone()).count()
 }
 
 /// Returns whether a directory has a file with invitations.

@@ -1,12 +1,11 @@
 //! Keeps the invitations in memory. Its thread rereads the store, binds worker names and writes audit entries.
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
-use queens_auth::{Invitation, Pin, Proof};
+use queens_auth::{Invitation, Pin};
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
@@ -14,8 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::audit_log::entry;
+use super::campaign::Campaign;
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::invitation_store_error::InvitationStoreError;
+use super::join::{Application, JoinRefusal, Joined};
+use super::principals::{Principal, Principals};
 
 /// Commands that may be queued for the thread.
 const QUEUE: usize = 1024;
@@ -36,25 +38,6 @@ pub(super) struct InvitationCache {
 /// All invitations, as the store had them when it was last read.
 type SharedPrincipals = Arc<RwLock<Principals>>;
 
-/// All principals, with indices.
-#[derive(Debug, Default)]
-struct Principals {
-    by_number: HashMap<u64, Principal>,
-    /// Numbers of invitations. After a restore to an earlier state, a number may belong to another party.
-    by_party: HashMap<Party, u64>,
-    /// The latest invitation of each key.
-    by_key: HashMap<Pin, u64>,
-    /// The owners of worker names.
-    names: HashMap<Name, Party>,
-}
-
-/// An invited user, until the invitation ends.
-#[derive(Clone, Debug)]
-pub(super) struct Principal {
-    pub(super) invitation: Arc<Invitation>,
-    pub(super) ended: CancellationToken,
-}
-
 /// Why a worker can't use a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameError {
@@ -74,6 +57,8 @@ enum Command {
     ReadAuditLog { before: Option<u64>, refusals: bool, reply: AuditReply },
     /// Binds a name to an invitation.
     Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
+    /// Creates the invitation of a person who joins a campaign.
+    Join { application: Application, reply: JoinReply },
 }
 
 impl InvitationCache {
@@ -99,19 +84,18 @@ impl InvitationCache {
 
     /// Returns the principal of an invitation, open or ended.
     pub(super) fn principal(&self, invitation: u64) -> Option<Principal> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).by_number.get(&invitation).cloned()
+        self.known().of_number(invitation)
     }
 
     /// Returns the principal of a party. Unlike a number, a party never changes its invitation.
     pub(super) fn principal_of(&self, party: Party) -> Option<Principal> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.by_party.get(&party).and_then(|invitation| known.by_number.get(invitation)).cloned()
+        self.known().of_party(party)
     }
 
     /// Returns the open invitations that a text names: by number, or by the label of workers' invitations.
     pub(super) fn meant_by(&self, text: &str) -> Vec<Arc<Invitation>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let principals = known.by_number.values().map(|principal| &principal.invitation);
+        let known = self.known();
+        let principals = known.all().map(|principal| &principal.invitation);
         let is_meant = |invitation: &&Arc<Invitation>| {
             let has_label = invitation.label.as_ref().is_some_and(|label| label.as_str() == text);
             invitation.number.to_string() == text || has_label
@@ -121,8 +105,27 @@ impl InvitationCache {
 
     /// Returns the principal that was invited last with this key.
     pub(super) fn principal_with_key(&self, key: &Pin) -> Option<Principal> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.by_key.get(key).and_then(|invitation| known.by_number.get(invitation)).cloned()
+        self.known().of_key(key)
+    }
+
+    /// Returns the campaign whose code has this hash, open or ended, as the store had it when it was last read.
+    pub(super) fn campaign(&self, hash: &[u8; 32]) -> Option<Campaign> {
+        self.known().campaign(hash)
+    }
+
+    /// Joins a campaign: creates an invitation, and records that.
+    ///
+    /// # Errors
+    /// If the campaign admits nobody, or the store can't be written; then nothing is created.
+    pub(super) async fn join(&self, application: Application) -> Result<Joined, JoinRefusal> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.send(Command::Join { application, reply }).await;
+        sent.map_err(|_| JoinRefusal::Unavailable)?;
+        answer.await.map_err(|_| JoinRefusal::Unavailable)?
+    }
+
+    fn known(&self) -> RwLockReadGuard<'_, Principals> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads changes by other processes from the store; returns whether it could be read.
@@ -166,8 +169,7 @@ impl InvitationCache {
 
     /// Binds a worker name to a party for good. The time does not depend on the number of names.
     pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NameError> {
-        let owner = self.known.read().unwrap_or_else(PoisonError::into_inner).names.get(name).copied();
-        if owner == Some(party) {
+        if self.known().owner(name) == Some(party) {
             return Ok(());
         }
         let gone = || NameError::Unknown("the coordinator is stopping".to_owned());
@@ -205,6 +207,9 @@ struct CacheThread {
 /// The reply to a query of the audit log.
 type AuditReply = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
 
+/// The reply to a person who joins a campaign.
+type JoinReply = oneshot::Sender<Result<Joined, JoinRefusal>>;
+
 /// Queued commands by kind.
 #[derive(Default)]
 struct Waiting {
@@ -217,6 +222,7 @@ struct Waiting {
     deciding: Vec<oneshot::Sender<()>>,
     refreshing: Vec<oneshot::Sender<bool>>,
     reading: Vec<(Option<u64>, bool, AuditReply)>,
+    joining: Vec<(Application, JoinReply)>,
 }
 
 impl Waiting {
@@ -232,6 +238,7 @@ impl Waiting {
                 self.wanted.push((party, name));
                 self.wanting.push(reply);
             }
+            Command::Join { application, reply } => self.joining.push((application, reply)),
         }
     }
 }
@@ -249,6 +256,9 @@ impl CacheThread {
             let mut waiting = Waiting::default();
             commands.drain(..).for_each(|command| waiting.add(command));
             self.bind(waiting.wanted, waiting.wanting);
+            for (application, reply) in waiting.joining {
+                _ = reply.send(self.join(&application));
+            }
             self.note(waiting.entries);
             for done in waiting.deciding {
                 _ = done.send(());
@@ -278,11 +288,21 @@ impl CacheThread {
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());
-        known.names.extend(of_each.map(|((party, name), _)| (name, party)));
+        known.add_names(of_each.map(|((party, name), _)| (name, party)));
         drop(known);
         for (reply, bound) in wanting.into_iter().zip(bound) {
             _ = reply.send(bound);
         }
+    }
+
+    /// Creates the invitation of a person who joins a campaign. It is known at once, since the store does not report
+    /// own changes.
+    fn join(&mut self, application: &Application) -> Result<Joined, JoinRefusal> {
+        let (joined, invitation) = self.store.join(application)?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.add_names([(joined.name.clone(), invitation.party)]);
+        known.add(invitation, CancellationToken::new());
+        Ok(joined)
     }
 
     /// Writes entries in the order of arrival, after those whose write failed before.
@@ -347,27 +367,13 @@ impl CacheThread {
             return Ok(());
         }
         let (all, names) = (self.store.invitations()?, self.store.names()?);
+        let campaigns = self.store.campaigns()?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::take(&mut *known).by_number.into_values();
-        let mut before: HashMap<Party, Principal> =
-            before.map(|principal| (principal.invitation.party, principal)).collect();
-        known.names = names;
-        // In the order of their numbers: the latest invitation of a key stays.
-        for invitation in all {
-            let (number, party) = (invitation.number, invitation.party);
-            if let Proof::Key(key) = invitation.proof {
-                known.by_key.insert(key, number);
-            }
-            let ended = before.remove(&party).map(|principal| principal.ended).unwrap_or_default();
-            known.by_party.insert(party, number);
-            known.by_number.insert(number, Principal { invitation: Arc::new(invitation), ended });
-        }
-        // An invitation that is missing now was removed by hand, or the store was restored to an earlier state.
-        before.values().for_each(|principal| principal.ended.cancel());
+        let gone = known.replace(all, names, campaigns);
         drop(known);
         self.version = Some(version);
         self.end_expired();
-        self.note_gone(before.into_values().map(|principal| principal.invitation).collect());
+        self.note_gone(gone);
         Ok(())
     }
 
@@ -400,8 +406,7 @@ impl CacheThread {
         let has_ended = |invitation: &Invitation| invitation.is_open(now_ms).is_err();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known
-            .by_number
-            .values()
+            .all()
             .filter(|principal| has_ended(&principal.invitation))
             .for_each(|principal| principal.ended.cancel());
     }

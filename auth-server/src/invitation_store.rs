@@ -44,6 +44,8 @@ pub struct PublishedAddress {
     pub url: Option<String>,
     /// The pin of its key.
     pub pin: Option<String>,
+    /// The URL of its pages, if it serves pages.
+    pub pages: Option<String>,
 }
 
 impl InvitationStore {
@@ -69,14 +71,8 @@ impl InvitationStore {
     /// # Errors
     /// If another invitation has the name, or the store can't be written.
     pub fn invite(&mut self, wanted: &NewInvitation, now_ms: u64) -> Result<Token, InvitationStoreError> {
-        self.backend.transact(|database| {
-            let number = add(database, wanted, now_ms, None)?;
-            let made = Token::random(number).and_then(|token| Ok((TokenHash::of(&token)?, token)));
-            let (TokenHash { salt, hash }, token) = made.map_err(|error| Fault::Unfit(error.to_string()))?;
-            let sql = "UPDATE invitation SET salt = ?2, hash = ?3 WHERE number = ?1";
-            database.change(sql, &[signed(number).into(), salt.to_vec().into(), hash.to_vec().into()])?;
-            Ok(token)
-        })
+        let add = |database: &dyn Database| add_with_token(database, wanted, None, now_ms);
+        self.backend.transact(add).map(|(token, _)| token)
     }
 
     /// Creates an invitation for the key of a TLS certificate; returns the invitation's number.
@@ -89,7 +85,7 @@ impl InvitationStore {
         key: Pin,
         now_ms: u64,
     ) -> Result<u64, InvitationStoreError> {
-        self.backend.transact(|database| add(database, wanted, now_ms, Some(key)))
+        self.backend.transact(|database| add(database, wanted, None, now_ms, Some(key)))
     }
 
     /// Revokes an invitation.
@@ -112,7 +108,7 @@ impl InvitationStore {
         self.backend.read(all_invitations)
     }
 
-    /// Revokes all open invitations; returns them as they were.
+    /// Revokes all open invitations and closes all campaigns; returns the invitations as they were.
     ///
     /// # Errors
     /// If the store can't be written; then none is revoked.
@@ -121,6 +117,7 @@ impl InvitationStore {
             let mut open = all_invitations(database)?;
             open.retain(|invitation| invitation.is_open(now_ms).is_ok());
             database.change("UPDATE invitation SET revoked = 1 WHERE revoked = 0", &[])?;
+            database.change("UPDATE campaign SET closed = 1 WHERE closed = 0", &[])?;
             Ok(open)
         })
     }
@@ -164,17 +161,18 @@ impl InvitationStore {
     pub fn note_place(&mut self, place: &PublishedAddress) -> Result<(), InvitationStoreError> {
         let (sql, url) = match &self.backend {
             InvitationBackend::File { .. } => {
-                let sql = "INSERT INTO place (only, url, pin) VALUES (1, ?1, ?2)
-                           ON CONFLICT (only) DO UPDATE SET url = excluded.url, pin = excluded.pin";
+                let sql = "INSERT INTO place (only, url, pin, pages) VALUES (1, ?1, ?2, ?3)
+                           ON CONFLICT (only) DO UPDATE
+                           SET url = excluded.url, pin = excluded.pin, pages = excluded.pages";
                 (sql, place.url.clone())
             }
             InvitationBackend::PostgresBackend(_) => {
-                let sql = "INSERT INTO place (url, pin) VALUES (?1, ?2)
-                           ON CONFLICT (url) DO UPDATE SET pin = excluded.pin";
+                let sql = "INSERT INTO place (url, pin, pages) VALUES (?1, ?2, ?3)
+                           ON CONFLICT (url) DO UPDATE SET pin = excluded.pin, pages = excluded.pages";
                 (sql, Some(place.url.clone().unwrap_or_default()))
             }
         };
-        let values = [Value::from(url), place.pin.clone().into()];
+        let values = [Value::from(url), place.pin.clone().into(), place.pages.clone().into()];
         self.backend.transact(|database| Ok(database.change(sql, &values)?))
     }
 
@@ -183,16 +181,7 @@ impl InvitationStore {
     /// # Errors
     /// If they can't be read.
     pub fn places(&mut self) -> Result<Vec<PublishedAddress>, InvitationStoreError> {
-        self.backend.read(|database| {
-            let mut all = Vec::new();
-            for_each(database, "SELECT url, pin FROM place ORDER BY url", &[], |row| -> Result<(), Fault> {
-                let column = |name| row.get(name, &"where a coordinator is reached");
-                let url: Option<String> = column("url")?;
-                all.push(PublishedAddress { url: url.filter(|url| !url.is_empty()), pin: column("pin")? });
-                Ok(())
-            })?;
-            Ok(all)
-        })
+        self.backend.read(published_addresses)
     }
 
     /// Returns a number that changes whenever another process has changed invitations or names.
@@ -204,22 +193,55 @@ impl InvitationStore {
     }
 }
 
+/// Returns the published addresses of coordinators, ordered by URL.
+pub(super) fn published_addresses(database: &dyn Database) -> Result<Vec<PublishedAddress>, Fault> {
+    let mut all = Vec::new();
+    for_each(database, "SELECT url, pin, pages FROM place ORDER BY url", &[], |row| -> Result<(), Fault> {
+        let column = |name| row.get(name, &"where a coordinator is reached");
+        let url: Option<String> = column("url")?;
+        let url = url.filter(|url| !url.is_empty());
+        all.push(PublishedAddress { url, pin: column("pin")?, pages: column("pages")? });
+        Ok(())
+    })?;
+    Ok(all)
+}
+
 /// Returns all invitations, ordered by number.
 fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
-    let sql = "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
-               FROM invitation ORDER BY number";
     let mut all = Vec::new();
-    for_each(database, sql, &[], |row| -> Result<(), Fault> {
+    for_each(database, &format!("{SELECT} ORDER BY number"), &[], |row| -> Result<(), Fault> {
         all.push(invitation(row)?);
         Ok(())
     })?;
     Ok(all)
 }
 
+const SELECT: &str =
+    "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
+    FROM invitation";
+
+/// Inserts an invitation with a new token; `campaign` is the one that its user joins.
+pub(super) fn add_with_token(
+    database: &dyn Database,
+    wanted: &NewInvitation,
+    campaign: Option<u64>,
+    now_ms: u64,
+) -> Result<(Token, Invitation), TransactionError> {
+    let number = add(database, wanted, campaign, now_ms, None)?;
+    let made = Token::random(number).and_then(|token| Ok((TokenHash::of(&token)?, token)));
+    let (TokenHash { salt, hash }, token) = made.map_err(|error| Fault::Unfit(error.to_string()))?;
+    let sql = "UPDATE invitation SET salt = ?2, hash = ?3 WHERE number = ?1";
+    database.change(sql, &[signed(number).into(), salt.to_vec().into(), hash.to_vec().into()])?;
+    let sql = format!("{SELECT} WHERE number = ?1");
+    let found = first(database, &sql, &[signed(number).into()], invitation)?;
+    Ok((token, found.ok_or_else(|| Fault::Damaged("an invitation has no number".to_owned()))?))
+}
+
 /// Inserts an invitation for a key, or for a token whose hash follows: the token contains the number.
 fn add(
     database: &dyn Database,
     wanted: &NewInvitation,
+    campaign: Option<u64>,
     now_ms: u64,
     key: Option<Pin>,
 ) -> Result<u64, TransactionError> {
@@ -233,8 +255,8 @@ fn add(
     }
     let party = random_party().map_err(|error| Fault::Unfit(error.to_string()))?;
     let sql =
-        "INSERT INTO invitation (party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key)
-               VALUES (?8, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7) RETURNING number";
+        "INSERT INTO invitation (party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key, campaign)
+               VALUES (?8, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7, ?9) RETURNING number";
     let values = [
         wanted.role.name().to_owned().into(),
         wanted.label.as_ref().map(|label| label.as_str().to_owned()).into(),
@@ -244,6 +266,7 @@ fn add(
         key.is_none().then(Vec::new).into(),
         key.map(|key| key.to_string()).into(),
         bytes(party),
+        campaign.map(signed).into(),
     ];
     let number = first(database, sql, &values, |row| number(row, "number"))?;
     let number = number.ok_or_else(|| Fault::Damaged("an invitation has no number".to_owned()))?;

@@ -10,6 +10,9 @@ use queens_store::sql::fault::Fault;
 /// Maximal invitations, open or ended.
 pub(super) const MOST_INVITATIONS: i64 = 100_000;
 
+/// Maximal campaigns, open or closed.
+pub(super) const MOST_CAMPAIGNS: i64 = 1000;
+
 /// The message if no invitation store was created.
 pub(super) const NOBODY_THERE: &str = "no coordinator that keeps invitations has been started on it; 'queens-coordinator \
      invite --new' invites before that";
@@ -60,6 +63,12 @@ pub enum InvitationStoreError {
     /// No invitation has this number.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
+    /// No campaign has this number or code.
+    #[error("there is no such campaign: 'queens-coordinator campaign list' lists them")]
+    UnknownCampaign,
+    /// The maximal number of campaigns exists.
+    #[error("there are {MOST_CAMPAIGNS} campaigns, and no more can be kept")]
+    TooManyCampaigns,
     /// The invitation has been removed.
     #[error("the invitation is gone: it was removed, or invitations were put back to an earlier state")]
     InvitationGone,

@@ -6,23 +6,28 @@
 //! `queens-coordinator invite` and `revoke`, and of other coordinators.
 //! [`Authenticator`] authenticates and authorises each gRPC or HTTP request (`middleware`). The servers' tables of
 //! operations say what each needs ([`Requirement`]). An admitted request has an `AuthContext`, which ends with its
-//! invitation.
+//! invitation. People who have the join link of a [`Campaign`] make invitations for themselves (`join`).
 
 mod audit_guard;
 mod audit_log;
 mod audited_body;
 mod auth_context;
 mod authenticator;
+mod campaign;
 mod dump;
 mod failure_delay;
 mod invitation_backend;
 mod invitation_cache;
 mod invitation_store;
 mod invitation_store_error;
+mod join;
+mod join_requests;
+mod join_throttle;
 mod login_sessions;
 mod message_budget;
 mod middleware;
 mod postgres_backend;
+mod principals;
 mod quota;
 mod requirement;
 mod rows;
@@ -31,10 +36,12 @@ mod worker_names;
 
 pub use self::auth_context::{AuthContext, REVOKED};
 pub use self::authenticator::{AuthError, Authenticator, COOKIE};
+pub use self::campaign::{Campaign, CampaignKey, NewCampaign};
 pub use self::dump::{Dump, has_invitations};
 pub use self::invitation_cache::NameError;
 pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
 pub use self::invitation_store_error::{InvitationStoreError, TransactionError};
+pub use self::join::{JoinRefusal, Joined};
 pub use self::login_sessions::LONGEST as SESSION;
 pub use self::middleware::Protocol;
 pub use self::quota::QuotaLimits;

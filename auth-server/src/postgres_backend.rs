@@ -120,11 +120,15 @@ impl PostgresBackend {
     }
 }
 
-/// Moves the sequence of invitation numbers past the numbers that were copied.
+/// Moves the sequences of numbers past the numbers that were copied.
 pub(super) fn number_on(database: &dyn Database) -> Result<(), Fault> {
-    let sql =
-        "SELECT setval(pg_get_serial_sequence('queens.invitation', 'number'), max(number)) FROM invitation";
-    database.change(sql, &[])
+    for table in ["campaign", "invitation"] {
+        let sql = format!(
+            "SELECT setval(pg_get_serial_sequence('queens.{table}', 'number'), max(number)) FROM {table}"
+        );
+        database.change(&sql, &[])?;
+    }
+    Ok(())
 }
 
 /// Checks the version of the tables. Missing tables are created if `makes` is set.

@@ -12,10 +12,11 @@ pub(super) const TABLES: &str = include_str!("schema.sql");
 /// SQL that creates the table of SQLite alone.
 const PLACE: &str = "
 CREATE TABLE place (
-    -- The coordinator's address and the pin of its key, as of its last start.
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    url  TEXT,
-    pin  TEXT
+    -- The coordinator's address, the pin of its key and the URL of its pages, as of its last start.
+    only  INTEGER PRIMARY KEY CHECK (only = 1),
+    url   TEXT,
+    pin   TEXT,
+    pages TEXT
 ) STRICT;
 ";
 

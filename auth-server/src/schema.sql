@@ -1,5 +1,17 @@
 -- The tables of the invitation store that both databases have. A server gets them with its own types.
 
+CREATE TABLE campaign (
+    -- Campaigns that strangers may join by a link, open or closed.
+    number      INTEGER PRIMARY KEY AUTOINCREMENT, -- its name for people; never reused
+    hash        BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256 of the join code, which is not stored
+    job         INTEGER,                          -- the job that its page shows; NULL: none
+    made_ms     INTEGER NOT NULL,                 -- milliseconds since 1970
+    expires_ms  INTEGER NOT NULL,                 -- milliseconds since 1970; then nobody joins any more
+    closed      INTEGER NOT NULL CHECK (closed IN (0, 1)),
+    most_people INTEGER NOT NULL,                 -- how many invitations it may make
+    n_names     INTEGER NOT NULL                  -- the number of names that workers of each may use
+) STRICT;
+
 CREATE TABLE invitation (
     number     INTEGER PRIMARY KEY AUTOINCREMENT, -- its name for people; never reused
     -- 128 random bits that identify the invited party, also in the job store and in copies of this database
@@ -13,9 +25,12 @@ CREATE TABLE invitation (
     salt       BLOB,                              -- of the token, which is not stored; NULL with a key
     hash       BLOB,                              -- SHA-256 of salt and token; NULL with a key
     key        TEXT,                              -- the pin of the key, if a TLS certificate identifies the party
+    campaign   INTEGER REFERENCES campaign (number), -- by which the party joined; NULL: an operator made the invitation
     CHECK ((hash IS NULL) <> (key IS NULL) AND (hash IS NULL) = (salt IS NULL))
 ) STRICT;
 CREATE INDEX invitation_of_key ON invitation (key) WHERE key IS NOT NULL;
+CREATE INDEX invitation_of_label ON invitation (label) WHERE label IS NOT NULL;
+CREATE INDEX invitation_of_campaign ON invitation (campaign) WHERE campaign IS NOT NULL;
 
 CREATE TABLE name (
     -- Names of workers. Other invitations may not use them.

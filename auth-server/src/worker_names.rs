@@ -42,6 +42,19 @@ pub(super) fn take_over(
     Ok(database.change(sql, &[text(name), bytes(party)])?)
 }
 
+/// Returns those of these names that an invitation, open or ended, has as a worker's name or as its label.
+pub(super) fn taken(database: &dyn Database, names: &[Name]) -> Result<BTreeSet<Name>, Fault> {
+    let mut taken = BTreeSet::new();
+    for sql in ["SELECT name FROM name WHERE name IN", "SELECT label AS name FROM invitation WHERE label IN"]
+    {
+        in_batches(database, sql, names.iter().map(text).collect(), |row| {
+            taken.insert(name(row)?);
+            Ok(())
+        })?;
+    }
+    Ok(taken)
+}
+
 /// The bound and the allowed names of an invitation.
 #[derive(Debug)]
 struct NameBudget {

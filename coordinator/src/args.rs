@@ -11,6 +11,7 @@ use queens_service::logs::LogArgs;
 use queens_solver::Kernel;
 
 use crate::commands::backup::RestoreArgs;
+use crate::commands::campaign::CampaignCommand;
 use crate::commands::invite::{InvitationStoreArgs, InviteArgs};
 use crate::commands::serve::ServeArgs;
 use crate::commands::store::{DataArgs, DirectoryArgs, MoveArgs, ReachArgs, StoreArgs};
@@ -157,6 +158,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         store: InvitationStoreArgs,
     },
+
+    /// Let people join by a link, without an invitation from you for each
+    #[command(subcommand)]
+    Campaign(CampaignCommand),
 
     /// Create a private certificate authority, and a TLS certificate for the coordinator
     Certs(CertsArgs),

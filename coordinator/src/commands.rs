@@ -3,6 +3,7 @@
 pub(crate) mod audit_jobs;
 pub(crate) mod auth_setup;
 pub(crate) mod backup;
+pub(crate) mod campaign;
 pub(crate) mod export;
 pub(crate) mod invite;
 pub(crate) mod limit_args;

@@ -25,6 +25,11 @@ queens-coordinator invite --role operator --name alice  # alice may submit
 queens-coordinator invite --role viewer --expires 30d  # may look for 30 days
 queens-coordinator invitations  # lists those of the usual directory
 queens-coordinator revoke 3  # number 3 of 'invitations'
+queens-coordinator campaign open 3  # a link to count job 3
+queens-coordinator campaign open --most-people 50 --expires 7d  # for few
+queens-coordinator campaign close 1  # number 1 of 'campaign list'
+queens-coordinator campaign close --all  # nobody can join any more
+queens-coordinator campaign list  # with the people who have joined
 queens-coordinator certs keys --host count.example.org  # by its name
 queens-coordinator certs keys --host localhost --host 192.0.2.7  # by several
 queens-coordinator certs keys --client carol  # for somebody to invite

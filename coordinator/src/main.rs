@@ -13,6 +13,7 @@ use queens_service::{CONFIG_OK, arguments_of_service};
 use crate::args::{Args, Command};
 use crate::commands::audit_jobs::check;
 use crate::commands::backup::{make_backup, recover, restore_copy};
+use crate::commands::campaign::campaign;
 use crate::commands::export::export_job;
 use crate::commands::invite::{invitations, invite, revoke};
 use crate::commands::serve::serve;
@@ -21,7 +22,7 @@ use crate::commands::store::move_jobs;
 use crate::commands::tls_certificates::certs;
 
 fn main() -> ExitCode {
-    let args = match arguments_of_service::<Args>() {
+    let args = match arguments_of_service::<Args>(None) {
         Ok(args) => args,
         Err(code) => return code,
     };
@@ -61,6 +62,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.store),
         Some(Command::Invitations(store)) => invitations(store.open()?),
         Some(Command::Revoke { number, all: _, store }) => revoke(*number, store.open()?),
+        Some(Command::Campaign(command)) => campaign(command),
         Some(Command::Certs(args)) => certs(args),
     }
 }

@@ -9,6 +9,7 @@ mod output;
 mod secrets;
 #[cfg(feature = "signals")]
 mod signals;
+mod user_files;
 
 pub use files::{
     allow_many_files, check_regular_file, is_same_file, lock_database, open_regular_file, read_exact_at,
@@ -22,3 +23,4 @@ pub use output::{is_screen, was_stdout_closed};
 pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};
 #[cfg(feature = "signals")]
 pub use signals::{Hangups, StopSignals, notify_ready};
+pub use user_files::{make_private_directory, user_config_dir};

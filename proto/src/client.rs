@@ -13,6 +13,6 @@ pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
 pub use greeting::Greeting;
 pub use operator::{Changes, Operator, Pieces};
-pub use route::{Route, RouteError};
+pub use route::{Route, RouteError, is_this_machine};
 pub use route_list::Routes;
 pub use search::{Attempt, Search};

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use queens_auth::{Credentials, CredentialsError, Pin, Trust};
+use queens_auth::{Credentials, CredentialsError, Pin, TooManyPins, Trust};
 
 /// The heading of all options for the connection to a coordinator, in the help.
 pub const CONNECTION: &str = "Connection";
 
-/// Options that verify the coordinator and authenticate the client.
+/// Options that verify the coordinator.
 #[derive(Clone, Debug, Args)]
-pub struct CredentialsArgs {
+pub struct TrustArgs {
     /// CA certificates (PEM) to verify the coordinator with [default: Mozilla's root certificates]
     #[arg(long, help_heading = CONNECTION, env = "QUEENS_CA", value_name = "FILE", conflicts_with = "pin")]
     ca: Option<PathBuf>,
@@ -19,6 +19,27 @@ pub struct CredentialsArgs {
     /// all, repeated or separated by commas [default: verified by --ca]
     #[arg(long, help_heading = CONNECTION, env = "QUEENS_PIN", value_name = "sha256:…", value_delimiter = ',')]
     pin: Vec<Pin>,
+}
+
+impl TrustArgs {
+    /// Returns how to verify the coordinator.
+    ///
+    /// # Errors
+    /// If there are too many pins.
+    pub fn trust(&self) -> Result<Trust, TooManyPins> {
+        match (&self.ca, &self.pin[..]) {
+            (Some(path), []) => Ok(Trust::Authorities(path.clone())),
+            (None, []) => Ok(Trust::Public),
+            (_, pins) => Trust::pinned(pins),
+        }
+    }
+}
+
+/// Options that verify the coordinator and authenticate the client.
+#[derive(Clone, Debug, Args)]
+pub struct CredentialsArgs {
+    #[command(flatten)]
+    trust: TrustArgs,
 
     /// File with the token of your invitation [default: the environment variable QUEENS_TOKEN]
     #[arg(long, help_heading = CONNECTION, env = "QUEENS_TOKEN_FILE", value_name = "FILE")]
@@ -39,11 +60,7 @@ impl CredentialsArgs {
     /// # Errors
     /// If a token is malformed or missing, or a file can't be used.
     pub fn credentials(&self) -> Result<Credentials, CredentialsError> {
-        let trust = match (&self.ca, &self.pin[..]) {
-            (Some(path), []) => Trust::Authorities(path.clone()),
-            (None, []) => Trust::Public,
-            (_, pins) => Trust::pinned(pins)?,
-        };
+        let trust = self.trust.trust()?;
         let token = Credentials::take_token(self.token_file.as_deref())?;
         let certificate = self.client_cert.clone().zip(self.client_key.clone());
         Ok(Credentials { trust, token, certificate })

@@ -47,7 +47,7 @@ fn with_examples(command: Command, path: &str, all: &'static str) -> Command {
 }
 
 /// Returns the examples of the command at `path`, and their explanations. "" is the path of the program itself, "workers
-/// drain" that of a nested command.
+/// drain" that of a nested command. A command that does nothing itself has the examples of its own commands.
 fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'static str, &'static str)> {
     let (of_program, of_commands) = all.split_once("\n\n").unwrap_or((all, ""));
     let lines = if path.is_empty() { of_program } else { of_commands };
@@ -55,7 +55,8 @@ fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'stati
         let called = line.split_once(' ').map_or("", |(_program, called)| called);
         let rest = called.strip_prefix(path).filter(|rest| rest.starts_with(' '));
         let next = rest.and_then(|rest| rest.split_whitespace().next());
-        next.is_some_and(|next| command.find_subcommand(next).is_none())
+        let has_own = !command.is_subcommand_required_set();
+        next.is_some_and(|next| !has_own || command.find_subcommand(next).is_none())
     };
     let lines = lines.lines().filter(|line| path.is_empty() || is_of_command(line));
     lines.map(|line| line.split_once("  # ").unwrap_or((line, ""))).collect()

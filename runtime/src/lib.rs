@@ -11,7 +11,7 @@ mod output;
 mod signals;
 
 pub use arguments::{arguments, arguments_with, default_threads, threads, threads_beside_cards, wrong_usage};
-pub use credentials::{CONNECTION, CredentialsArgs};
+pub use credentials::{CONNECTION, CredentialsArgs, TrustArgs};
 pub use log_throttle::LogThrottle;
 pub use new_file::{NewFile, NoNewFile};
 pub use output::{complain, is_colourful, print, print_some, print_styled, say, stdout, write_answer};

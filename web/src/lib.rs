@@ -13,6 +13,7 @@ mod history_json;
 mod job_json;
 mod job_list;
 mod jobs;
+mod join;
 mod log_in;
 mod pages;
 mod part;

@@ -10,6 +10,7 @@ use queens_boards::picture::{self, Scale};
 
 use super::error_pages;
 use super::handler_types::Route;
+use super::join;
 use super::state::{App, find, job_id};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -34,6 +35,8 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/jobs/{job}/parts/{part}", READ, get(part)),
         ("GET", "/audit", READ, file(HTML, include_str!("../assets/audit.html"))),
         ("GET", "/assets/audit.js", PUBLIC, file(SCRIPT, include_str!("../assets/audit.js"))),
+        // The link's code is the credential.
+        ("GET", "/join/{code}", PUBLIC, get(join::page)),
         ("GET", "/login", PUBLIC, file(HTML, include_str!("../assets/login.html"))),
         ("GET", "/assets/login.js", PUBLIC, file(SCRIPT, include_str!("../assets/login.js"))),
         ("GET", "/assets/page.js", PUBLIC, file(SCRIPT, include_str!("../assets/page.js"))),

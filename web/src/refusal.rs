@@ -193,6 +193,19 @@ pub(super) mod described {
         Unavailable(Error),
     }
 
+    #[derive(IntoResponses)]
+    pub(crate) enum NotJoined {
+        /// The link is wrong or closed.
+        #[response(status = 404)]
+        Code(Error),
+        /// The campaign is full, or the name is taken, also with a number.
+        #[response(status = 409)]
+        Full(Error),
+        /// Too many people have joined from this address, or in all.
+        #[response(status = 429)]
+        TooMany(Error),
+    }
+
     /// What the sender must confirm.
     #[derive(ToSchema)]
     pub(crate) struct Unconfirmed {

@@ -165,7 +165,7 @@ fn images(
 }
 
 /// Formats a share below 1, rounded down so that it never shows 100 %.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let tenths = (share * 1000.0).floor().min(999.0);
     if tenths < 1.0 { "less than 0.1 %".to_owned() } else { format!("{:.1} %", tenths / 10.0) }
 }

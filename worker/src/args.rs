@@ -13,14 +13,23 @@ use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
+use crate::commands::Command;
+
 /// Counts for a coordinator until told to stop.
 ///
 /// On Ctrl-C or SIGTERM it reports its counts and leaves; a second signal ends it at once. Without a connection, it
 /// goes on counting its leases, and retries until it succeeds. Logs go to stderr; the environment variable QUEENS_LOG
 /// sets their level (warn, info, debug).
+///
+/// After 'queens-worker join', the options in the user's file queens/worker.toml (in ~/.config, on macOS in
+/// ~/Library/Application Support, on Windows in %APPDATA%) hold, unless another file, a coordinator, a token, or any
+/// other option for the connection is given. Given options and environment variables beat those in the file.
 #[derive(Debug, Parser)]
-#[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100)]
+#[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
     /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
     /// commas: the worker finds the leader
     #[arg(long, help_heading = CONNECTION, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
@@ -68,7 +77,10 @@ impl Program for Args {
 queens-worker  # for the coordinator on this machine
 queens-worker --coordinator https://host:50051 --ca ca.pem  # for another
 queens-worker --threads 4 --cpu 50  # on four processors, half of the time
-queens-worker --gpu all  # on the graphics cards and the processor";
+queens-worker --gpu all  # on the graphics cards and the processor
+
+queens-worker join https://host/join/0123456789abcdefghjkmnpqrs  # once
+queens-worker join https://host/join/0123 --name anna  # by a name";
 }
 
 /// Parses a percentage, with or without its sign.

@@ -1,6 +1,10 @@
 //! `queens-worker`: reads its configuration, starts its parts, counts until it is told to stop, and drains.
 
 mod args;
+mod commands;
+mod join;
+mod join_request;
+mod user_config;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,11 +22,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::args::{Args, machine_name};
+use crate::commands::Command;
+use crate::join::join;
+use crate::user_config::{Membership, user_file};
 
 const NOTHING_COUNTS: &str = "--threads 0 leaves nothing that counts: --gpu names no card";
 
 fn main() -> ExitCode {
-    let args = match arguments_of_service::<Args>() {
+    let args = match arguments_of_service::<Args>(user_file()) {
         Ok(args) => args,
         Err(code) => return code,
     };
@@ -38,9 +45,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: Args) -> anyhow::Result<()> {
+fn run(mut args: Args) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
-    let routes = Routes::new(args.coordinator.clone(), args.credentials.credentials()?)?;
+    let credentials = match &args.command {
+        None => args.credentials.credentials()?,
+        Some(Command::Join(join_args)) => {
+            let Membership { name, coordinators, credentials } = join(join_args)?;
+            (args.name, args.coordinator) = (Some(name), coordinators);
+            credentials
+        }
+    };
+    let routes = Routes::new(args.coordinator.clone(), credentials)?;
     if args.config.check_config {
         return print(CONFIG_OK);
     }

@@ -87,11 +87,17 @@ impl AuthArgs {
     }
 
     /// Returns the published address of a coordinator that listens here. The address of a proxy is known from `--url`
-    /// only.
-    pub(crate) fn place(&self, listening: SocketAddr, tls: Option<&Tls>) -> PublishedAddress {
+    /// only, and that of its pages not at all.
+    pub(crate) fn place(
+        &self,
+        listening: SocketAddr,
+        pages: Option<SocketAddr>,
+        tls: Option<&Tls>,
+    ) -> PublishedAddress {
         let told = self.url.as_ref().map(|url| url.as_str().to_owned());
         let url = told.or_else(|| tls.map(|_| format!("https://{}", reached_at(listening))));
-        PublishedAddress { url, pin: tls.map(|tls| tls.pin().to_string()) }
+        let pages = pages.filter(|_| tls.is_some()).map(|address| self.pages_at("https", address));
+        PublishedAddress { url, pin: tls.map(|tls| tls.pin().to_string()), pages }
     }
 
     /// Returns the addresses to which other coordinators redirect workers and operators, and visitors of the pages.
@@ -102,13 +108,17 @@ impl AuthArgs {
         tls: Option<&Tls>,
     ) -> Contact {
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let told = self.place(listening, tls).url;
+        let told = self.place(listening, pages, tls).url;
         let url = told.unwrap_or_else(|| format!("{scheme}://{}", reached_at(listening)));
-        let pages = pages.map(|address| match &self.url {
+        Contact { url, pages: pages.map(|address| self.pages_at(scheme, address)) }
+    }
+
+    /// Returns the URL of pages that listen at an address.
+    fn pages_at(&self, scheme: &str, address: SocketAddr) -> String {
+        match &self.url {
             Some(url) => format!("{scheme}://{}:{}", url.host(), address.port()),
             None => format!("{scheme}://{}", reached_at(address)),
-        });
-        Contact { url, pages }
+        }
     }
 
     /// Publishes this coordinator's address for invited users in the background, even if it never leads. Retries until

@@ -55,7 +55,7 @@ impl InvitationStoreArgs {
 }
 
 /// Maximal worker names of one invitation.
-const MOST_NAMES: u32 = 100_000;
+pub(crate) const MOST_NAMES: u32 = 100_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct InviteArgs {
@@ -169,7 +169,9 @@ pub(crate) fn invite(args: &InviteArgs, store: &InvitationStoreArgs) -> anyhow::
 
 /// Opens the store, and waits until a coordinator has published its address. An existing directory may belong to a
 /// coordinator that is starting.
-fn wait_for_places(args: &InvitationStoreArgs) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
+pub(crate) fn wait_for_places(
+    args: &InvitationStoreArgs,
+) -> anyhow::Result<(InvitationStore, Vec<PublishedAddress>)> {
     let location = args.store.location(&args.data_dir)?;
     let began = Instant::now();
     let mut is_waiting = false;
@@ -228,7 +230,7 @@ fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> 
 }
 
 /// Joins several values of one option.
-fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
     values.into_iter().collect::<Vec<_>>().join(",")
 }
 
@@ -278,7 +280,8 @@ pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow:
     print(&format!("invitation {number} is revoked: its users are disconnected within seconds"))
 }
 
-/// Revokes all invitations and lists them. After a restore, invitations that are newer than the copy are missing.
+/// Revokes all invitations and lists them, and closes all campaigns. After a restore, invitations that are newer than
+/// the copy are missing.
 pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
     let ended = store.revoke_all(now_ms())?;
     let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
@@ -286,16 +289,16 @@ pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
     let n = ended.len();
     let invitations = if n == 1 { "invitation is" } else { "invitations are" };
     say(&format!(
-        "{n} {invitations} revoked, which is all of them: their users are disconnected within seconds. If this is a copy, invitations made after it are not in it, and their tokens are refused"
+        "{n} {invitations} revoked, which is all of them: their users are disconnected within seconds. All campaigns are closed. If this is a copy, invitations made after it are not in it, and their tokens are refused"
     ));
     Ok(())
 }
 
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     milliseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-fn milliseconds(time: Duration) -> u64 {
+pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 
 use anyhow::Context;
+use queens_auth_server::PublishedAddress;
 use queens_connections::Tls;
 use queens_connections::{Limits, Port};
 use queens_model::ListenAddress;
@@ -76,8 +77,16 @@ impl Ports {
 
     /// Returns the addresses to which other coordinators redirect clients of this one.
     pub(crate) fn contact(&self, auth: &AuthArgs) -> io::Result<Contact> {
-        let pages = self.site.as_ref().map(Site::local_addr).transpose()?;
-        Ok(auth.contact(self.local_addr()?, pages, self.tls.as_deref()))
+        Ok(auth.contact(self.local_addr()?, self.pages_addr()?, self.tls.as_deref()))
+    }
+
+    /// Returns the address that invited users are told.
+    pub(crate) fn place(&self, auth: &AuthArgs) -> io::Result<PublishedAddress> {
+        Ok(auth.place(self.local_addr()?, self.pages_addr()?, self.tls.as_deref()))
+    }
+
+    fn pages_addr(&self) -> io::Result<Option<SocketAddr>> {
+        self.site.as_ref().map(Site::local_addr).transpose()
     }
 
     /// Returns the port for workers and operators, for a server in this runtime.

@@ -108,7 +108,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
         let coordinator = start(args, Box::new(store)).context("failed to continue with the stored jobs")?;
         return lead(args, &ports, coordinator, None, &stop).map(drop);
     };
-    let place = args.auth.place(ports.local_addr()?, ports.tls.as_deref());
+    let place = ports.place(&args.auth)?;
     args.auth.note_place(StoreLocation::Server(server.clone()), place, stop.clone())?;
     let own = ports.contact(&args.auth)?;
     let mut candidate = LeaderCandidate::new(server, own.clone(), &args.data_dir);
@@ -180,7 +180,7 @@ async fn serve_as_leader(
 ) -> anyhow::Result<End> {
     let stop = told.child_token();
     let store = args.store.location(&args.data_dir)?;
-    let place = args.auth.place(ports.local_addr()?, ports.tls.as_deref());
+    let place = ports.place(&args.auth)?;
     let authenticator = args.auth.authenticator(&store, place, args.limits.quota(), stop.clone())?;
     if let Some(tls) = &ports.tls {
         tls.follow(stop.clone()).context("failed to listen to signals")?;

@@ -132,7 +132,9 @@ impl Route {
     }
 }
 
-fn is_this_machine(host: &str) -> bool {
+/// Returns whether a host, without brackets, is this machine itself.
+#[must_use]
+pub fn is_this_machine(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

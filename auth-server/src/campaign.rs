@@ -1,0 +1,181 @@
+//! Campaigns: links by which strangers make invitations for themselves, within limits.
+
+use queens_auth::JoinCode;
+use queens_model::JobId;
+use queens_store::sql::database::{Database, Row, first, for_each};
+use queens_store::sql::fault::Fault;
+use queens_store::sql::table::Table;
+use rusqlite::types::Value;
+
+use super::invitation_store::InvitationStore;
+use super::invitation_store_error::{InvitationStoreError, MOST_CAMPAIGNS};
+use super::rows::{number, signed};
+
+/// The table of campaigns, which belong to no job.
+pub(super) static CAMPAIGN: Table = Table::without_digest(
+    "campaign",
+    &["number", "hash", "job", "made_ms", "expires_ms", "closed", "most_people", "n_names"],
+    1,
+);
+
+/// The properties of a new campaign.
+#[derive(Clone, Copy, Debug)]
+pub struct NewCampaign {
+    /// The job that its page shows.
+    pub job: Option<JobId>,
+    /// When the link ends, in milliseconds since 1970.
+    pub expires_ms: u64,
+    /// How many people may join, 1 to 100,000.
+    pub most_people: u32,
+    /// How many worker names each of them may use, 1 to 100,000.
+    pub n_names: u32,
+}
+
+/// A campaign that strangers may join by a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Campaign {
+    /// Its number, from 1 on.
+    pub number: u64,
+    /// The hash of its join code.
+    pub hash: [u8; 32],
+    /// The job that its page shows.
+    pub job: Option<JobId>,
+    /// When it was opened, in milliseconds since 1970.
+    pub made_ms: u64,
+    /// When the link ends, in milliseconds since 1970.
+    pub expires_ms: u64,
+    /// Whether an operator has closed it.
+    pub closed: bool,
+    /// How many people may join.
+    pub most_people: u32,
+    /// How many worker names each of them may use.
+    pub n_names: u32,
+    /// How many people had joined when it was read.
+    pub n_people: u32,
+}
+
+/// How an operator names a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CampaignKey {
+    /// By its number.
+    Number(u64),
+    /// By its join code.
+    Code(JoinCode),
+}
+
+impl Campaign {
+    /// Returns whether people may join it, unless it is full.
+    #[must_use]
+    pub fn is_open(&self, now_ms: u64) -> bool {
+        !self.closed && now_ms < self.expires_ms
+    }
+}
+
+impl InvitationStore {
+    /// Opens a campaign with this join code; returns its number.
+    ///
+    /// # Errors
+    /// If there are too many campaigns, or the store can't be written.
+    pub fn open_campaign(
+        &mut self,
+        wanted: &NewCampaign,
+        code: &JoinCode,
+        now_ms: u64,
+    ) -> Result<u64, InvitationStoreError> {
+        self.backend.transact(|database| {
+            let count = "SELECT count(*) AS n FROM campaign";
+            let n_campaigns: Option<i64> = first(database, count, &[], |row| row.get("n", &"campaigns"))?;
+            if n_campaigns.unwrap_or_default() >= MOST_CAMPAIGNS {
+                return Err(InvitationStoreError::TooManyCampaigns.into());
+            }
+            let sql = "INSERT INTO campaign (hash, job, made_ms, expires_ms, closed, most_people, n_names)
+                       VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6) RETURNING number";
+            let values = [
+                code.hash().to_vec().into(),
+                wanted.job.map(|job| signed(job.0)).into(),
+                signed(now_ms).into(),
+                signed(wanted.expires_ms).into(),
+                wanted.most_people.into(),
+                wanted.n_names.into(),
+            ];
+            let number = first(database, sql, &values, |row| number(row, "number"))?;
+            Ok(number.ok_or_else(|| Fault::Damaged("a campaign has no number".to_owned()))?)
+        })
+    }
+
+    /// Closes a campaign; returns it. Its invitations stay.
+    ///
+    /// # Errors
+    /// If there is no such campaign, or the store can't be written.
+    pub fn close_campaign(&mut self, key: &CampaignKey) -> Result<Campaign, InvitationStoreError> {
+        self.backend.transact(|database| {
+            let (condition, value) = match key {
+                CampaignKey::Number(number) => ("number = ?1", signed(*number).into()),
+                CampaignKey::Code(code) => ("hash = ?1", code.hash().to_vec().into()),
+            };
+            let found = find(database, condition, value)?.ok_or(InvitationStoreError::UnknownCampaign)?;
+            let sql = "UPDATE campaign SET closed = 1 WHERE number = ?1";
+            database.change(sql, &[signed(found.number).into()])?;
+            Ok(found)
+        })
+    }
+
+    /// Closes all campaigns; returns those that were open, as they were. Their invitations stay.
+    ///
+    /// # Errors
+    /// If the store can't be written; then none is closed.
+    pub fn close_all_campaigns(&mut self, now_ms: u64) -> Result<Vec<Campaign>, InvitationStoreError> {
+        self.backend.transact(|database| {
+            let mut open = all(database)?;
+            open.retain(|campaign| campaign.is_open(now_ms));
+            database.change("UPDATE campaign SET closed = 1 WHERE closed = 0", &[])?;
+            Ok(open)
+        })
+    }
+
+    /// Returns all campaigns, ordered by number.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub fn campaigns(&mut self) -> Result<Vec<Campaign>, InvitationStoreError> {
+        self.backend.read(all)
+    }
+}
+
+/// Returns the campaign whose code has this hash, if there is one.
+pub(super) fn campaign_of(database: &dyn Database, hash: &[u8; 32]) -> Result<Option<Campaign>, Fault> {
+    find(database, "hash = ?1", hash.to_vec().into())
+}
+
+fn find(database: &dyn Database, condition: &str, value: Value) -> Result<Option<Campaign>, Fault> {
+    first(database, &format!("{SELECT} WHERE {condition}"), &[value], campaign)
+}
+
+fn all(database: &dyn Database) -> Result<Vec<Campaign>, Fault> {
+    let mut all = Vec::new();
+    for_each(database, &format!("{SELECT} ORDER BY number"), &[], |row| -> Result<(), Fault> {
+        all.push(campaign(row)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+const SELECT: &str = "SELECT number, hash, job, made_ms, expires_ms, closed, most_people, n_names,
+    (SELECT count(*) FROM invitation WHERE campaign = campaign.number) AS n_people FROM campaign";
+
+/// Parses a campaign.
+fn campaign(row: &Row<'_>) -> Result<Campaign, Fault> {
+    let number = number(row, "number")?;
+    let place = format!("campaign {number}");
+    Ok(Campaign {
+        number,
+        hash: row.get("hash", &place)?,
+        job: row.get::<Option<i64>>("job", &place)?.map(|job| JobId(job.unsigned_abs())),
+        made_ms: super::rows::number(row, "made_ms")?,
+        expires_ms: super::rows::number(row, "expires_ms")?,
+        closed: row.get("closed", &place)?,
+        most_people: row.get("most_people", &place)?,
+        n_names: row.get("n_names", &place)?,
+        n_people: row.get("n_people", &place)?,
+    })
+}

@@ -1,0 +1,277 @@
+//! Joins a campaign: makes the invitation of one person, in one transaction with its audit entry.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use queens_auth::{Invitation, Role, Token};
+use queens_model::{AuditEntry, Name};
+use queens_store::sql::database::Database;
+use thiserror::Error;
+use tracing::warn;
+
+use super::audit_log::{append, entry};
+use super::campaign::campaign_of;
+use super::invitation_store::{InvitationStore, NewInvitation, add_with_token, published_addresses};
+use super::invitation_store_error::{InvitationStoreError, TransactionError};
+use super::worker_names::taken;
+
+/// The longest name, in characters, as [`Name`] permits.
+const LONGEST: usize = 100;
+
+/// Names with a number that are tried for one wish, and how many of them one query checks.
+const MOST_NUMBERS: u32 = 1000;
+const PORTION: u32 = 100;
+
+/// The wish of a person to join a campaign.
+#[derive(Clone, Debug)]
+pub(super) struct Application {
+    /// The hash of the campaign's code.
+    pub(super) hash: [u8; 32],
+    /// The name that the person wants.
+    pub(super) name: Name,
+    /// Where the request came from.
+    pub(super) peer: Option<IpAddr>,
+    /// The present time, in milliseconds since 1970.
+    pub(super) now_ms: u64,
+}
+
+/// What a person gets who joined a campaign.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The token of the new invitation.
+    pub token: Token,
+    /// The person's name: the one that was wanted, or one with a number if that was taken.
+    pub name: Name,
+    /// The URLs of the coordinators; at least one.
+    pub coordinators: Vec<String>,
+    /// The pins of their keys; empty if a proxy encrypts.
+    pub pins: BTreeSet<String>,
+}
+
+/// Why a person can't join a campaign.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum JoinRefusal {
+    /// No campaign has this code, or it is closed or has expired. The message does not tell which.
+    #[error(
+        "this join link is wrong, or the campaign has ended: ask for a new link where you found this one"
+    )]
+    Unknown,
+    /// The campaign has all its people.
+    #[error("{0} people have joined this campaign, and it takes no more: ask its operator for room")]
+    Full(u32),
+    /// The name and those with a number are taken.
+    #[error("the name '{0}' is taken, with and without a number: choose another by --name")]
+    NameTaken(Name),
+    /// The longest list of invitations is reached.
+    #[error("this coordinator has as many invitations as it can keep: ask its operator")]
+    NoInvitationLeft,
+    /// Too many people of one address have joined.
+    #[error("{0} people have joined from your address within an hour, and no more may: try again later")]
+    AddressLimit(u32),
+    /// Too many people have joined lately.
+    #[error("too many people are joining at the moment: try again in a minute")]
+    RateLimit,
+    /// The coordinator can't tell people where it is.
+    #[error("this coordinator does not know its own URL: its operator has to start it with --url")]
+    NoUrl,
+    /// The store can't be written at present.
+    #[error("the coordinator can't write invitations at present: try again in a minute")]
+    Unavailable,
+}
+
+impl InvitationStore {
+    /// Creates the invitation of a person, with its audit entry; returns it, too.
+    ///
+    /// # Errors
+    /// If the campaign admits nobody, or the store can't be written; then nothing is created.
+    pub(super) fn join(&mut self, application: &Application) -> Result<(Joined, Invitation), JoinRefusal> {
+        let done = self.backend.transact(|database| join(database, application));
+        done.unwrap_or_else(|error| match error {
+            InvitationStoreError::Full => Err(JoinRefusal::NoInvitationLeft),
+            error => {
+                warn!(%error, "nobody can join");
+                Err(JoinRefusal::Unavailable)
+            }
+        })
+    }
+}
+
+/// Checks first, then writes: a refusal leaves nothing behind.
+fn join(
+    database: &dyn Database,
+    application: &Application,
+) -> Result<Result<(Joined, Invitation), JoinRefusal>, TransactionError> {
+    let Application { hash, name, peer, now_ms } = application;
+    let campaign = campaign_of(database, hash)?.filter(|campaign| campaign.is_open(*now_ms));
+    let Some(campaign) = campaign else { return Ok(Err(JoinRefusal::Unknown)) };
+    if campaign.n_people >= campaign.most_people {
+        return Ok(Err(JoinRefusal::Full(campaign.n_people)));
+    }
+    let places = published_addresses(database)?;
+    let coordinators: Vec<String> = places.iter().filter_map(|place| place.url.clone()).collect();
+    if coordinators.is_empty() {
+        return Ok(Err(JoinRefusal::NoUrl));
+    }
+    let Some(free) = free_name(database, name)? else {
+        return Ok(Err(JoinRefusal::NameTaken(name.clone())));
+    };
+    let wanted = NewInvitation {
+        role: Role::Worker,
+        label: Some(free.clone()),
+        expires_ms: None,
+        n_names: campaign.n_names,
+    };
+    let (token, invitation) = add_with_token(database, &wanted, Some(campaign.number), *now_ms)?;
+    let what = format!("join campaign {}", campaign.number);
+    let audit_entry = AuditEntry {
+        party: Some(invitation.party),
+        outcome: "done".to_owned(),
+        ..entry(invitation.to_string(), Role::Worker.name(), *peer, &what)
+    };
+    append(database, &[(false, audit_entry)])?;
+    let pins = places.into_iter().filter_map(|place| place.pin).collect();
+    Ok(Ok((Joined { token, name: free, coordinators, pins }, invitation)))
+}
+
+/// Returns the name itself if it is free, or else the first free one with a number. A name that somebody has had is
+/// never free: nobody may take the place of another.
+fn free_name(database: &dyn Database, name: &Name) -> Result<Option<Name>, TransactionError> {
+    for first in (1..=MOST_NUMBERS).step_by(PORTION as usize) {
+        let candidates: Vec<Name> =
+            (first..first + PORTION).filter_map(|number| numbered(name, number)).collect();
+        if candidates.is_empty() {
+            continue;
+        }
+        let taken = taken(database, &candidates)?;
+        if let Some(free) = candidates.into_iter().find(|candidate| !taken.contains(candidate)) {
+            return Ok(Some(free));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the name with a number, cut off if it would be too long; the name itself for 1.
+fn numbered(name: &Name, number: u32) -> Option<Name> {
+    if number == 1 {
+        return Some(name.clone());
+    }
+    let end = format!("-{number}");
+    let start: String = name.as_str().chars().take(LONGEST - end.len()).collect();
+    format!("{}{end}", start.trim_end()).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_auth::JoinCode;
+    use queens_postgres::StoreLocation;
+
+    use super::super::campaign::{CampaignKey, NewCampaign};
+    use super::super::invitation_store::PublishedAddress;
+    use super::*;
+
+    const HOUR_MS: u64 = 3_600_000;
+
+    struct Test {
+        _dir: tempfile::TempDir,
+        store: InvitationStore,
+        code: JoinCode,
+    }
+
+    impl Test {
+        fn new(most_people: u32) -> Self {
+            let dir = tempfile::tempdir().expect("a directory");
+            let location = StoreLocation::Directory(dir.path().to_owned());
+            let mut store = InvitationStore::open(&location).expect("a store");
+            let code = JoinCode::random().expect("random");
+            let wanted = NewCampaign { job: None, expires_ms: HOUR_MS, most_people, n_names: 10 };
+            assert_eq!(store.open_campaign(&wanted, &code, 0).expect("opened"), 1);
+            let place =
+                PublishedAddress { url: Some("https://here:1".to_owned()), ..PublishedAddress::default() };
+            store.note_place(&place).expect("written");
+            Self { _dir: dir, store, code }
+        }
+
+        fn join(&mut self, name: &str, now_ms: u64) -> Result<String, JoinRefusal> {
+            let name = name.parse().expect("a name");
+            let application = Application { hash: self.code.hash(), name, peer: None, now_ms };
+            let (joined, invitation) = self.store.join(&application)?;
+            assert_eq!(invitation.check_token(&joined.token, now_ms), Ok(()));
+            assert_eq!((invitation.role, invitation.n_names), (Role::Worker, 10));
+            assert_eq!(invitation.label.as_ref(), Some(&joined.name));
+            Ok(joined.name.to_string())
+        }
+
+        fn n_invitations(&mut self) -> usize {
+            let n_names = self.store.names().expect("readable").len();
+            let n_invitations = self.store.invitations().expect("readable").len();
+            assert_eq!(n_names, n_invitations);
+            n_invitations
+        }
+    }
+
+    #[test]
+    fn each_person_gets_a_name_and_an_invitation() {
+        let mut test = Test::new(1000);
+        let long = "x".repeat(100);
+        for (wanted, given) in
+            [("anna", "anna"), ("anna", "anna-2"), ("anna", "anna-3"), ("anna-2", "anna-2-2")]
+        {
+            assert_eq!(test.join(wanted, 0).as_deref(), Ok(given));
+        }
+        assert_eq!(test.join(&long, 0).as_deref(), Ok(long.as_str()));
+        assert_eq!(test.join(&long, 0), Ok(format!("{}-2", "x".repeat(98))));
+        let parties: BTreeSet<_> = test.store.names().expect("readable").into_values().collect();
+        assert_eq!((parties.len(), test.n_invitations()), (6, 6));
+        let recorded = test.store.audit_entries(None, true).expect("readable");
+        assert_eq!(recorded.len(), 6);
+        assert_eq!(
+            (recorded[5].who.as_str(), recorded[5].what.as_str()),
+            ("invitation 1 (anna)", "join campaign 1")
+        );
+        assert_eq!(test.store.campaigns().expect("readable")[0].n_people, 6);
+    }
+
+    #[test]
+    fn nobody_gets_the_name_of_another_who_left() {
+        let mut test = Test::new(1000);
+        assert_eq!(test.join("anna", 0).as_deref(), Ok("anna"));
+        let operator = NewInvitation {
+            role: Role::Operator,
+            label: Some("bert".parse().expect("a name")),
+            expires_ms: None,
+            n_names: 1,
+        };
+        test.store.invite(&operator, 0).expect("invited");
+        test.store.revoke(1).expect("revoked");
+        assert_eq!(test.join("anna", 0).as_deref(), Ok("anna-2"));
+        assert_eq!(test.join("bert", 0).as_deref(), Ok("bert-2"), "an operator's label is not a stranger's");
+    }
+
+    #[test]
+    fn a_refusal_creates_nothing() {
+        let mut test = Test::new(2);
+        assert_eq!(test.join("late", HOUR_MS), Err(JoinRefusal::Unknown));
+        let code = std::mem::replace(&mut test.code, JoinCode::random().expect("random"));
+        assert_eq!(test.join("lost", 0), Err(JoinRefusal::Unknown));
+        test.code = code;
+        assert_eq!(test.n_invitations(), 0);
+        assert!(test.join("a", 0).is_ok() && test.join("b", 0).is_ok());
+        assert_eq!(test.join("c", 0), Err(JoinRefusal::Full(2)));
+        test.store.close_campaign(&CampaignKey::Number(1)).expect("closed");
+        assert_eq!(test.join("c", 0), Err(JoinRefusal::Unknown));
+        assert_eq!(
+            (test.n_invitations(), test.store.audit_entries(None, true).expect("readable").len()),
+            (2, 2)
+        );
+    }
+
+    #[test]
+    fn names_run_out_and_are_found_soon() {
+        let mut test = Test::new(2000);
+        for number in 1..=MOST_NUMBERS {
+            let given = test.join("a", 0).expect("free");
+            assert!(number == 1 || given == format!("a-{number}"), "{given}");
+        }
+        assert_eq!(test.join("a", 0), Err(JoinRefusal::NameTaken("a".parse().expect("a name"))));
+    }
+}

@@ -1,0 +1,83 @@
+//! Answers requests of strangers who have a join link: what they may see, and their own invitation.
+
+use std::net::IpAddr;
+
+use queens_auth::JoinCode;
+use queens_model::{AuditEntry, Name};
+use queens_store::unix_ms;
+use tracing::warn;
+
+use super::audit_log::entry;
+use super::authenticator::Authenticator;
+use super::campaign::Campaign;
+use super::join::{Application, JoinRefusal, Joined};
+
+impl Authenticator {
+    /// Returns the pin of this coordinator's key, as of its start; `None` without TLS.
+    #[must_use]
+    pub fn pin(&self) -> Option<&str> {
+        self.pin.as_deref()
+    }
+
+    /// Returns the open campaign of a join code. Delays the answer to wrong and closed codes, which are answered alike.
+    pub async fn campaign(&self, code: &str, peer: Option<IpAddr>) -> Option<Campaign> {
+        let campaign = self.open_campaign(code).await;
+        if campaign.is_none() {
+            self.delay(peer).await;
+        }
+        campaign
+    }
+
+    /// Makes an invitation for a person who has a join code, and records that in the audit log.
+    ///
+    /// # Errors
+    /// If the code, a limit or the store does not permit it; then nothing is created.
+    pub async fn join(&self, code: &str, name: &Name, peer: Option<IpAddr>) -> Result<Joined, JoinRefusal> {
+        let joined = self.try_join(code, name, peer).await;
+        if let Err(refusal) = &joined {
+            if let (Some(left_out), Some(invitations)) = (self.refusals.allows(), &self.invitations) {
+                let outcome = format!("refused: {refusal}");
+                let entry = entry("a stranger".to_owned(), "", peer, "join a campaign");
+                invitations.note_soon(AuditEntry { outcome, ..entry }, true);
+                let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
+                warn!(peer, reason = %refusal, left_out, "somebody may not join");
+            }
+            if *refusal == JoinRefusal::Unknown {
+                self.delay(peer).await;
+            }
+        }
+        joined
+    }
+
+    async fn try_join(&self, code: &str, name: &Name, peer: Option<IpAddr>) -> Result<Joined, JoinRefusal> {
+        let campaign = self.open_campaign(code).await.ok_or(JoinRefusal::Unknown)?;
+        let invitations = self.invitations.as_ref().ok_or(JoinRefusal::Unknown)?;
+        self.join_throttle.begin(peer)?;
+        let application = Application { hash: campaign.hash, name: name.clone(), peer, now_ms: unix_ms() };
+        let joined = invitations.join(application).await;
+        // Other refusals cost the sender a try: each takes a transaction.
+        if let Err(JoinRefusal::Unavailable | JoinRefusal::NoUrl) = joined {
+            self.join_throttle.take_back(peer);
+        }
+        joined
+    }
+
+    /// Returns the open campaign of a join code.
+    async fn open_campaign(&self, code: &str) -> Option<Campaign> {
+        let invitations = self.invitations.as_ref().filter(|_| self.is_invitation_only())?;
+        let hash = code.parse::<JoinCode>().ok()?.hash();
+        let find = || invitations.campaign(&hash).filter(|campaign| campaign.is_open(unix_ms()));
+        if let Some(campaign) = find() {
+            return Some(campaign);
+        }
+        // It may be less than a second old.
+        invitations.refresh().await;
+        find()
+    }
+
+    async fn delay(&self, peer: Option<IpAddr>) {
+        if let Some(peer) = peer {
+            self.failure_delay.delay_after_failure(peer).await;
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The commands that open, close and list campaigns, which strangers join by a link.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use queens_auth::JoinCode;
+use queens_auth_server::{Campaign, CampaignKey, NewCampaign};
+use queens_model::{CoordinatorUrl, JobId};
+use queens_runtime::{print, say};
+
+use super::invite::{
+    InvitationStoreArgs, MOST_NAMES, duration, joined, milliseconds, now_ms, wait_for_places,
+};
+
+/// Maximal people of one campaign.
+const MOST_PEOPLE: u32 = 100_000;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CampaignCommand {
+    /// Open a campaign, and print the link by which people join it; its code is shown only once
+    ///
+    /// Everybody who has the link can make an invitation of a worker for themselves, within the limits below. The link
+    /// leads to a page that says what is counted and how to join. Running coordinators know it at once.
+    Open(Box<OpenArgs>),
+
+    /// Close one or all campaigns: nobody can join any more
+    ///
+    /// Those who have joined keep their invitations and go on counting; 'queens-coordinator revoke' ends an invitation.
+    Close {
+        /// Number of the campaign, from 'queens-coordinator campaign list', or the code in its link
+        #[arg(value_name = "CAMPAIGN", required_unless_present = "all", value_parser = key)]
+        campaign: Option<CampaignKey>,
+
+        /// Close all campaigns
+        #[arg(long, conflicts_with = "campaign")]
+        all: bool,
+
+        #[command(flatten)]
+        store: InvitationStoreArgs,
+    },
+
+    /// List all campaigns, with the number of people who have joined each
+    List(InvitationStoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpenArgs {
+    /// Job that the page shows [default: none]
+    #[arg(value_name = "JOB")]
+    job: Option<JobId>,
+
+    /// How many people may join
+    #[arg(long, value_name = "K", default_value_t = 1000,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PEOPLE)))]
+    most_people: u32,
+
+    /// How long people may join, such as 90d, 12h or 30m; invitations stay
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90d")]
+    expires: Duration,
+
+    /// How many worker names each person may use, for several machines and cards
+    #[arg(long, value_name = "K", default_value_t = 10,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_NAMES)))]
+    names_each: u32,
+
+    /// URL of the pages for people [default: that of the coordinator's --http, if it encrypts]
+    #[arg(long, value_name = "URL")]
+    url: Option<CoordinatorUrl>,
+
+    #[command(flatten)]
+    store: InvitationStoreArgs,
+}
+
+/// Runs a command on campaigns.
+pub(crate) fn campaign(command: &CampaignCommand) -> anyhow::Result<()> {
+    match command {
+        CampaignCommand::Open(args) => open(args),
+        CampaignCommand::Close { campaign, all: _, store } => close(campaign.as_ref(), store),
+        CampaignCommand::List(store) => list(store),
+    }
+}
+
+fn open(args: &OpenArgs) -> anyhow::Result<()> {
+    let (mut store, places) = wait_for_places(&args.store)?;
+    if places.iter().all(|place| place.url.is_none()) {
+        bail!(
+            "workers of strangers would not find the coordinator, which does not know its own URL: start it with --url"
+        );
+    }
+    let told = args.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+    let pages = told.or_else(|| places.iter().find_map(|place| place.pages.clone()));
+    let pages = pages.unwrap_or_else(|| {
+        say("HOST:PORT is where others reach the pages of the coordinator, which needs --http for them; --url names it here");
+        "https://HOST:PORT".to_owned()
+    });
+    let code = JoinCode::random().context("failed to draw a join code")?;
+    let now_ms = now_ms();
+    let wanted = NewCampaign {
+        job: args.job,
+        expires_ms: now_ms.saturating_add(milliseconds(args.expires)),
+        most_people: args.most_people,
+        n_names: args.names_each,
+    };
+    let number = store.open_campaign(&wanted, &code, now_ms)?;
+    let pins: BTreeSet<&str> = places.iter().filter_map(|place| place.pin.as_deref()).collect();
+    let pin = if pins.is_empty() { String::new() } else { format!(" --pin {}", joined(pins)) };
+    let link = format!("{pages}/join/{}", code.secret());
+    say(&format!(
+        "campaign {number} is open for {} people; its link is not kept and not shown again. The page at the link, and the \
+         line for one person:",
+        args.most_people
+    ));
+    print(&format!("{link}\n queens-worker join {link}{pin}")).context("failed to print the link")
+}
+
+fn close(campaign: Option<&CampaignKey>, store: &InvitationStoreArgs) -> anyhow::Result<()> {
+    let mut store = store.open()?;
+    let closed = match campaign {
+        Some(key) => vec![store.close_campaign(key)?],
+        None => store.close_all_campaigns(now_ms())?,
+    };
+    if closed.is_empty() {
+        return print("no campaign is open");
+    }
+    for Campaign { number, n_people, .. } in closed {
+        print(&format!("campaign {number} is closed: nobody can join it any more; {}", stay(n_people)))?;
+    }
+    Ok(())
+}
+
+fn stay(n_people: u32) -> String {
+    match n_people {
+        0 => "nobody had joined".to_owned(),
+        1 => "the invitation of 1 person stays, and 'queens-coordinator revoke' ends it".to_owned(),
+        n => format!("the invitations of {n} people stay, and 'queens-coordinator revoke' ends each"),
+    }
+}
+
+fn list(store: &InvitationStoreArgs) -> anyhow::Result<()> {
+    let all = store.open()?.campaigns()?;
+    if all.is_empty() {
+        return print("there are no campaigns");
+    }
+    let now_ms = now_ms();
+    all.iter().try_for_each(|one| print(&line_of(one, now_ms)))
+}
+
+fn line_of(campaign: &Campaign, now_ms: u64) -> String {
+    let Campaign { number, job, expires_ms, closed, most_people, n_names, n_people, .. } = campaign;
+    let job = job.map(|job| format!("  job {job}")).unwrap_or_default();
+    let state = match expires_ms.checked_sub(now_ms) {
+        _ if *closed => "closed".to_owned(),
+        None | Some(0) => "expired".to_owned(),
+        Some(left) => format!("open for {} h", left.div_ceil(3_600_000)),
+    };
+    format!("{number}{job}  {state}  {n_people} of {most_people} people  {n_names} names each")
+}
+
+/// Parses a campaign's number or its code.
+fn key(text: &str) -> Result<CampaignKey, String> {
+    if let Ok(code) = text.parse() {
+        return Ok(CampaignKey::Code(code));
+    }
+    let number = text.parse().map(CampaignKey::Number);
+    number.map_err(|_| "expected the number of a campaign, or the code at the end of its link".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_campaign_has_a_number_and_a_code() {
+        assert_eq!(key("12"), Ok(CampaignKey::Number(12)));
+        let code = JoinCode::random().expect("random");
+        assert_eq!(key(code.secret()), Ok(CampaignKey::Code(code)));
+        for text in ["", "-1", "job 3", "https://host/join/x"] {
+            assert!(key(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_says_whether_people_can_join() {
+        let open = Campaign {
+            number: 3,
+            hash: [0; 32],
+            job: Some(JobId(7)),
+            made_ms: 0,
+            expires_ms: 7_200_000,
+            closed: false,
+            most_people: 10,
+            n_names: 2,
+            n_people: 4,
+        };
+        assert_eq!(line_of(&open, 1), "3  job 7  open for 2 h  4 of 10 people  2 names each");
+        assert!(line_of(&open, 7_200_000).contains("  expired  "));
+        assert!(line_of(&Campaign { closed: true, job: None, ..open }, 1).starts_with("3  closed  "));
+    }
+}

@@ -1,0 +1,268 @@
+//! The page of a campaign, and the request that makes an invitation for a person who joins it.
+
+use std::fmt::Write;
+
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, RETRY_AFTER};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use queens_auth_server::{Campaign, JoinRefusal};
+use queens_connections::Peer;
+use queens_model::{JobState, JobStatus, Name};
+use queens_solver::published;
+use serde::{Deserialize, Serialize};
+
+use super::error_pages;
+use super::handler_types::{Body, Object};
+use super::refusal::RequestRefusal;
+#[cfg(test)]
+use super::refusal::described::{NotDecided, NotJoined};
+use super::solution_map::percent;
+use super::state::App;
+
+/// The page, with placeholders for its facts.
+const PAGE: &str = include_str!("../assets/join.html");
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The address of a request's sender; none in a simulated network.
+type Sender = Option<Extension<ConnectInfo<Peer>>>;
+
+/// A person who wants to count.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct Application {
+    /// The person's name: 1 to 100 visible characters, with spaces only between them.
+    name: String,
+}
+
+/// What a worker of this person needs.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Admission {
+    /// The token of the person's new invitation. It is not kept and not shown again.
+    token: String,
+    /// The person's name: the wanted one, or that with a number if it is taken.
+    name: String,
+    /// The URL of the coordinator; for several coordinators of one database, the URLs of all, separated by commas.
+    coordinator: String,
+    /// The pins of their keys, separated by commas; null if a proxy encrypts, whose key is not known.
+    pin: Option<String>,
+}
+
+/// Joins a campaign: makes an invitation of a worker. The link's code is the only credential.
+#[cfg_attr(test, utoipa::path(
+    post,
+    path = "/api/v1/join/{code}",
+    params(("code" = String, Path, description = "The join code, from the link.")),
+    request_body = Application,
+    responses((status = 201, description = "The answer.", body = Admission), NotDecided, NotJoined),
+))]
+pub(super) async fn join(
+    State(app): State<App>,
+    Path(code): Path<String>,
+    sender: Sender,
+    body: Body<Application>,
+) -> Result<Response, Response> {
+    let Json(Object(Application { name })) =
+        body.map_err(|error| RequestRefusal::from(error).into_response())?;
+    let name: Name = name.parse().map_err(|error| {
+        RequestRefusal::bad_request(format!("this can't be a name: {error}")).into_response()
+    })?;
+    let joined = app.authenticator.join(&code, &name, address(&sender)).await;
+    let joined = joined.map_err(|refusal| refused(&refusal))?;
+    let pins: Vec<String> = joined.pins.into_iter().collect();
+    let admission = Admission {
+        token: joined.token.secret().to_owned(),
+        name: joined.name.to_string(),
+        coordinator: joined.coordinators.join(","),
+        pin: Some(pins.join(",")).filter(|pin| !pin.is_empty()),
+    };
+    let mut response = (StatusCode::CREATED, Json(admission)).into_response();
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+fn refused(refusal: &JoinRefusal) -> Response {
+    let (status, retry_after_s) = match refusal {
+        JoinRefusal::Unknown => (StatusCode::NOT_FOUND, None),
+        JoinRefusal::Full(_) | JoinRefusal::NameTaken(_) => (StatusCode::CONFLICT, None),
+        JoinRefusal::AddressLimit(_) => (StatusCode::TOO_MANY_REQUESTS, Some("3600")),
+        JoinRefusal::RateLimit => (StatusCode::TOO_MANY_REQUESTS, Some("60")),
+        JoinRefusal::NoInvitationLeft | JoinRefusal::NoUrl | JoinRefusal::Unavailable => {
+            (StatusCode::SERVICE_UNAVAILABLE, None)
+        }
+    };
+    let mut response = RequestRefusal::new(status, refusal.to_string()).into_response();
+    if let Some(seconds) = retry_after_s {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+    }
+    response
+}
+
+/// The page of a campaign. Wrong and closed codes get the same answer.
+pub(super) async fn page(
+    State(app): State<App>,
+    Path(code): Path<String>,
+    sender: Sender,
+    headers: HeaderMap,
+) -> Response {
+    let Some(campaign) = app.authenticator.campaign(&code, address(&sender)).await else {
+        let text = "This link is wrong, or its campaign has ended. Is a letter of it missing? Ask for a new link where \
+                    you found this one. Those who have joined go on counting: they don't need the link any more.";
+        return error_pages::page(StatusCode::NOT_FOUND, "Nobody can join here", text);
+    };
+    let pin = app.authenticator.pin();
+    let link = format!("{}/join/{code}", origin(&headers, pin.is_some()));
+    let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
+    let snapshot = app.handle.snapshot();
+    let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), &campaign);
+    // Nothing in these texts needs escaping: they are ours, numbers, and a link of letters, digits and few signs.
+    let page = PAGE.replace("{facts}", &facts).replace("{why}", &why);
+    let page = page.replace("{link}", &link).replace("{pin}", &pin);
+    ([(CONTENT_TYPE, HTML)], page).into_response()
+}
+
+fn address(sender: &Sender) -> Option<std::net::IpAddr> {
+    sender.as_ref().map(|Extension(ConnectInfo(peer))| peer.address())
+}
+
+/// Returns the origin by which the visitor reached the page. Without TLS here, a proxy encrypts, unless the visitor is
+/// on this machine. A host that a shell would not take as it is, which no honest visitor sends, becomes `HOST`.
+fn origin(headers: &HeaderMap, is_encrypted: bool) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
+    let host = if !host.is_empty() && host.chars().all(is_plain) { host } else { "HOST" };
+    let name = host.parse::<Authority>().map(|host| host.host().to_owned()).unwrap_or_default();
+    let is_here = name == "localhost" || name == "[::1]" || name.starts_with("127.");
+    let scheme = if is_here && !is_encrypted { "http" } else { "https" };
+    format!("{scheme}://{host}")
+}
+
+/// Describes what is counted: facts as HTML, and why, as text.
+fn described(job: Option<&JobStatus>, campaign: &Campaign) -> (String, String) {
+    let mut facts = String::new();
+    let mut fact =
+        |name: &str, value: &str| _ = writeln!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    let Some(job) = job else {
+        let board = match campaign.job {
+            Some(_) => "a job that is not here any more",
+            None => "n queens on n×n squares, for the sizes that the operator chooses",
+        };
+        fact("Board", board);
+        let why = "Nobody knows a formula for the number of ways to place n queens so that none attacks another: each \
+                   number has to be counted, and every count checks the programs and the records of others.";
+        return (facts, why.to_owned());
+    };
+    let n = job.n.get();
+    fact("Board", &format!("{n} queens on {n}×{n} squares"));
+    fact("Method", job.method.name());
+    let progress = if job.state == JobState::Done { "all of it".to_owned() } else { percent(job.fraction()) };
+    fact("Done", &progress);
+    fact(
+        "Time left",
+        &job.time_left.map_or_else(|| "not known yet".to_owned(), |left| about(left.expected())),
+    );
+    let known = match published(job.n) {
+        None => {
+            "Nobody knows this number yet, and there is no formula for it: it has to be counted, which takes one \
+                 computer many years and many computers little time."
+        }
+        Some(_) => {
+            "The number is known, and there is no formula for it: counting it again, by another program on other \
+                    computers, checks the record."
+        }
+    };
+    let why = format!(
+        "In how many ways can {n} queens stand on a chessboard of {n}×{n} squares so that none attacks another? {known}"
+    );
+    (facts, why)
+}
+
+/// Formats a time in its largest unit: "about 3 months".
+fn about(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 5] = [
+        (365.25 * 86400.0, "year"),
+        (30.44 * 86400.0, "month"),
+        (86400.0, "day"),
+        (3600.0, "hour"),
+        (60.0, "minute"),
+    ];
+    for (unit, name) in UNITS {
+        let n = (seconds / unit).round();
+        if n >= 1.0 && seconds >= unit {
+            return format!("about {n} {name}{}", if n > 1.0 { "s" } else { "" });
+        }
+    }
+    "less than a minute".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_model::JobId;
+    use queens_solver::{BoardSize, Method};
+
+    use super::*;
+
+    #[test]
+    fn a_time_has_its_largest_unit() {
+        for (seconds, expected) in [
+            (0.0, "less than a minute"),
+            (59.0, "less than a minute"),
+            (61.0, "about 1 minute"),
+            (7100.0, "about 2 hours"),
+            (8e6, "about 3 months"),
+            (1e9, "about 32 years"),
+        ] {
+            assert_eq!(about(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn the_link_is_that_of_the_visitor_and_harmless() {
+        let check = |host: &str, is_encrypted, expected: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_str(host).expect("a header"));
+            assert_eq!(origin(&headers, is_encrypted), expected);
+        };
+        check("queens.example.org:8080", true, "https://queens.example.org:8080");
+        check("queens.example.org", false, "https://queens.example.org");
+        check("localhost:8080", false, "http://localhost:8080");
+        check("127.0.0.1:8080", true, "https://127.0.0.1:8080");
+        check("[::1]:8080", false, "http://[::1]:8080");
+        for host in ["$(reboot)", "a'b", "a;b", "a&b", "<b>", "a b", "a@b", ""] {
+            check(host, true, "https://HOST");
+        }
+        assert_eq!(origin(&HeaderMap::new(), true), "https://HOST");
+    }
+
+    #[test]
+    fn a_page_says_what_is_counted() {
+        let campaign = Campaign {
+            number: 1,
+            hash: [0; 32],
+            job: Some(JobId(7)),
+            made_ms: 0,
+            expires_ms: 1,
+            closed: false,
+            most_people: 1,
+            n_names: 1,
+            n_people: 0,
+        };
+        let job = |n| {
+            let n = BoardSize::new(n).expect("a board size");
+            JobStatus::new(JobId(7), n, Method::Halves, JobState::Running)
+        };
+        let (facts, why) = described(Some(&job(28)), &campaign);
+        assert!(
+            facts.contains("28 queens") && facts.contains("halves") && why.contains("Nobody knows"),
+            "{facts}"
+        );
+        assert!(described(Some(&job(12)), &campaign).1.contains("is known"));
+        assert!(described(None, &campaign).0.contains("not here any more"));
+        assert!(described(None, &Campaign { job: None, ..campaign }).0.contains("the operator chooses"));
+    }
+}

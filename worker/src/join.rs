@@ -1,0 +1,254 @@
+//! The command that joins a campaign: asks for an invitation, and keeps it in the user's configuration.
+
+use anyhow::{Context, bail, ensure};
+use axum::http::uri::PathAndQuery;
+use axum::http::{StatusCode, Uri};
+use clap::Args;
+use queens_auth::{Credentials, Pin, Token, Trust};
+use queens_model::{Name, plain};
+use queens_proto::client::{Routes, endpoint, is_this_machine};
+use queens_runtime::{TrustArgs, print};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::runtime::Builder;
+use tonic::transport::Endpoint;
+
+use crate::join_request::{Response, post};
+use crate::user_config::{Membership, UserConfig, user_dir};
+
+/// The name of a person who gives none; the coordinator adds a number.
+const NOBODY: &str = "volunteer";
+
+/// Redirections that are followed: a standby's to the leader, and one more.
+const MOST_REDIRECTIONS: usize = 2;
+
+#[derive(Debug, Args)]
+pub(crate) struct JoinArgs {
+    /// Link to the campaign, such as https://HOST/join/CODE
+    #[arg(value_name = "URL", value_parser = link)]
+    link: Uri,
+
+    /// Your name, which others see [default: volunteer, with a number]
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+
+    /// Replace the configuration of a coordinator that you joined before
+    #[arg(long)]
+    replace: bool,
+
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+/// The coordinator's answer, unchecked.
+#[derive(Deserialize)]
+struct Answer {
+    token: String,
+    name: String,
+    coordinator: String,
+    pin: Option<String>,
+}
+
+/// The coordinator's refusal.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+/// Joins a campaign, keeps the invitation, and tells what was done.
+pub(crate) fn join(args: &JoinArgs) -> anyhow::Result<Membership> {
+    let dir = user_dir().context("there is no home directory to keep the invitation in: set HOME")?;
+    // First, so that no invitation is made that can't be kept.
+    let config = UserConfig::begin(dir, args.replace)?;
+    let wanted = args.name.as_ref().map_or(NOBODY, Name::as_str);
+    let trust = args.trust.trust()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let response = runtime.block_on(ask(&args.link, &trust, &json!({ "name": wanted }).to_string()))?;
+    let membership = membership(&response, trust)?;
+    let (path, token_path) = config.keep(&membership)?;
+    let given = membership.name.as_str();
+    let taken =
+        if args.name.is_some() && given != wanted { format!(": '{wanted}' is taken") } else { String::new() };
+    let urls: Vec<String> = membership.coordinators.iter().map(|one| one.uri().to_string()).collect();
+    let urls: Vec<&str> = urls.iter().map(|url| url.trim_end_matches('/')).collect();
+    print(&format!(
+        "you are '{given}'{taken}\n\
+         coordinator    {}\n\
+         kept           '{}' and '{}', which only you can read\n\
+         stop, go on    Ctrl-C; 'queens-worker' alone goes on\n\
+         leave          stop it, and remove both files; what you have counted stays\n\
+         more machines  copy the token there: 'queens-worker --coordinator {}{} --token-file FILE --name NAME', with \
+         another name",
+        urls.join(", "),
+        path.display(),
+        token_path.display(),
+        urls.join(","),
+        pin_option(&membership.credentials.trust),
+    ))?;
+    Ok(membership)
+}
+
+fn pin_option(trust: &Trust) -> String {
+    match trust {
+        Trust::Public => String::new(),
+        Trust::Authorities(path) => format!(" --ca {}", path.display()),
+        Trust::Pinned(pins) => {
+            let pins: Vec<String> = pins.iter().map(Pin::to_string).collect();
+            format!(" --pin {}", pins.join(","))
+        }
+    }
+}
+
+/// Asks for an invitation, and follows a standby's redirection to the leader.
+async fn ask(link: &Uri, trust: &Trust, body: &str) -> anyhow::Result<Response> {
+    let mut parts = link.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(format!("/api/v1{}", link.path()))?);
+    let mut uri = Uri::from_parts(parts)?;
+    for _ in 0..=MOST_REDIRECTIONS {
+        let host = uri.host().unwrap_or_default().to_owned();
+        let response = post(&uri, trust, body).await;
+        let response = response.with_context(|| format!("failed to ask '{host}' for an invitation"))?;
+        let Some(location) = response.location else { return Ok(response) };
+        let next: Uri = location.parse().ok().context("the coordinator sent nonsense")?;
+        ensure!(next.path() == uri.path(), "'{host}' leads elsewhere: it is no coordinator");
+        check_scheme(&next).map_err(anyhow::Error::msg)?;
+        uri = next;
+    }
+    bail!("one coordinator names the other as the leader: try again in a minute")
+}
+
+/// Checks the coordinator's answer.
+fn membership(response: &Response, trust: Trust) -> anyhow::Result<Membership> {
+    if !response.status.is_success() {
+        let refusal: Result<Refusal, _> = serde_json::from_slice(&response.body);
+        match refusal {
+            Ok(Refusal { error }) => bail!("{}", plain::line(&error)),
+            Err(_) if response.status == StatusCode::NOT_FOUND => {
+                bail!("what answers there is no coordinator")
+            }
+            Err(_) => bail!("the coordinator answered {}", response.status),
+        }
+    }
+    let nonsense = "the coordinator sent nonsense";
+    let answer: Answer = serde_json::from_slice(&response.body).context(nonsense)?;
+    let token: Token = answer.token.parse().context(nonsense)?;
+    let name: Name = answer.name.parse().context(nonsense)?;
+    let coordinators: Result<Vec<Endpoint>, _> = answer.coordinator.split(',').map(endpoint).collect();
+    let coordinators = coordinators.context(nonsense)?;
+    let trust = match answer.pin {
+        None => trust,
+        Some(pins) => {
+            let pins: Result<Vec<Pin>, _> = pins.split(',').map(str::parse).collect();
+            Trust::pinned(&pins.context(nonsense)?)?
+        }
+    };
+    let credentials = Credentials { trust, token: Some(token), certificate: None };
+    // A coordinator to which the token would be sent in the clear is refused before anything is kept.
+    Routes::new(coordinators.clone(), credentials.clone())?;
+    Ok(Membership { name, coordinators, credentials })
+}
+
+/// Parses the link to a campaign.
+fn link(text: &str) -> Result<Uri, String> {
+    const EXPECTED: &str = "expected the link to a campaign, such as https://HOST/join/CODE";
+    let text = text.strip_suffix('/').unwrap_or(text);
+    let uri: Uri = text.parse().map_err(|_| EXPECTED)?;
+    let code = uri.path().strip_prefix("/join/").unwrap_or_default();
+    let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    if !is_code || !is_host || uri.query().is_some() || text.contains('#') {
+        return Err(EXPECTED.to_owned());
+    }
+    check_scheme(&uri)?;
+    Ok(uri)
+}
+
+/// Checks that nobody can read the answer, which has a token.
+fn check_scheme(uri: &Uri) -> Result<(), String> {
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    match uri.scheme_str() {
+        Some("https") => Ok(()),
+        Some("http") if is_this_machine(host) => Ok(()),
+        _ => Err("a token is sent over https only, or on this machine itself".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, body: &str) -> Response {
+        let status = StatusCode::from_u16(status).expect("a status");
+        Response { status, location: None, body: body.to_owned().into() }
+    }
+
+    #[test]
+    fn a_link_is_encrypted_or_of_this_machine() {
+        for text in [
+            "https://queens.example.org/join/0abc",
+            "https://queens.example.org:8080/join/0abc/",
+            "https://[2001:db8::1]:8080/join/0abc",
+            "http://127.0.0.1:8080/join/0abc",
+            "http://[::1]:8080/join/0abc",
+            "http://localhost/join/0abc",
+        ] {
+            assert!(link(text).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "0abc",
+            "http://queens.example.org/join/0abc",
+            "http://127.0.0.1.example.org/join/0abc",
+            "ftp://queens.example.org/join/0abc",
+            "https://queens.example.org/join/",
+            "https://queens.example.org/join/0abc/x",
+            "https://queens.example.org/join/0abc?x",
+            "https://queens.example.org/join/0abc#x",
+            "https://queens.example.org/join/..%2f",
+            "https://user@queens.example.org/join/0abc",
+            "https://queens.example.org",
+            "queens.example.org/join/0abc",
+        ] {
+            assert!(link(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_believed_only_if_it_makes_sense() {
+        let token = Token::random(3).expect("random");
+        let pin = format!("sha256:{}", "0".repeat(64));
+        let answer = |token: &str, name: &str, coordinator: &str, pin: Option<&str>| {
+            let body = json!({ "token": token, "name": name, "coordinator": coordinator, "pin": pin });
+            membership(&response(201, &body.to_string()), Trust::Public)
+        };
+        let good = answer(token.secret(), "anna", "https://a:1,https://b:2", Some(&pin)).expect("an answer");
+        assert_eq!((good.name.as_str(), good.coordinators.len()), ("anna", 2));
+        assert_eq!(good.credentials.trust, Trust::Pinned(vec![pin.parse().expect("a pin")]));
+        let public = answer(token.secret(), "anna", "https://a:1", None).expect("an answer");
+        assert_eq!(public.credentials.trust, Trust::Public);
+        for (token, name, coordinator, pin) in [
+            ("queens_1_0", "anna", "https://a:1", None),
+            (token.secret(), "an\u{1b}na", "https://a:1", None),
+            (token.secret(), "an\u{202e}na", "https://a:1", None),
+            (token.secret(), "anna", "http://a:1", None),
+            (token.secret(), "anna", "", None),
+            (token.secret(), "anna", "https://a:1", Some("")),
+            (token.secret(), "anna", "https://a:1", Some("sha256:0")),
+        ] {
+            assert!(answer(token, name, coordinator, pin).is_err(), "{name:?} {coordinator} {pin:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_shown_without_control_characters() {
+        let check = |status, body: &str, expected: &str| {
+            let refused =
+                membership(&response(status, body), Trust::Public).expect_err("refused").to_string();
+            assert_eq!(refused, expected);
+        };
+        check(409, r#"{"error":"it is full"}"#, "it is full");
+        check(409, r#"{"error":"\u001b[2J"}"#, r"\u{1b}[2J");
+        check(404, "<html>", "what answers there is no coordinator");
+        check(502, "", "the coordinator answered 502 Bad Gateway");
+    }
+}

@@ -1,0 +1,83 @@
+//! One request by HTTP/1.1, over TLS for `https`.
+
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header::{CONTENT_TYPE, HOST, LOCATION};
+use axum::http::{Method, Request, StatusCode, Uri};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use queens_auth::Trust;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+/// How long the whole request may take. A coordinator answers within 15 s.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The largest accepted answer in bytes. An answer has at most 32 URLs and pins.
+const LARGEST: usize = 64 << 10;
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: StatusCode,
+    /// The URL to ask instead, if the answer is a redirection.
+    pub(crate) location: Option<String>,
+    pub(crate) body: Bytes,
+}
+
+/// Posts a JSON body to a URL.
+pub(crate) async fn post(uri: &Uri, trust: &Trust, body: &str) -> anyhow::Result<Response> {
+    match tokio::time::timeout(TIMEOUT, connect_and_post(uri, trust, body)).await {
+        Ok(response) => response,
+        Err(_) => bail!("no answer"),
+    }
+}
+
+async fn connect_and_post(uri: &Uri, trust: &Trust, body: &str) -> anyhow::Result<Response> {
+    let is_encrypted = uri.scheme_str() == Some("https");
+    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
+    let port = uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
+    let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(uri.path())
+        .header(HOST, authority)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Body::from(body.to_owned()))?;
+    let stream = TcpStream::connect((host.as_str(), port)).await?;
+    if !is_encrypted {
+        return send(stream, request).await;
+    }
+    let name = ServerName::try_from(host).context("no certificate can prove this name")?;
+    let connector = TlsConnector::from(trust.config(&[b"http/1.1"], None)?);
+    let shaken = connector.connect(name, stream).await;
+    let stream = shaken.context(
+        "it is not known to be the coordinator: take the --pin or --ca that you were told with the link",
+    )?;
+    send(stream, request).await
+}
+
+async fn send(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: Request<Body>,
+) -> anyhow::Result<Response> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let answer = async {
+        let (head, body) = sender.send_request(request).await?.into_parts();
+        let location = head.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+        let location = location.filter(|_| head.status.is_redirection()).map(str::to_owned);
+        let body =
+            to_bytes(Body::new(body), LARGEST).await.context("the answer is too long or broken off")?;
+        Ok(Response { status: head.status, location, body })
+    };
+    tokio::pin!(answer);
+    tokio::select! {
+        answer = &mut answer => answer,
+        // It ends first if the server closes the connection after its answer.
+        _ = connection => answer.await,
+    }
+}
