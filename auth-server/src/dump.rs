@@ -155,3 +155,32 @@ fn all(database: &dyn Database, table: &Table) -> Result<Vec<Vec<Value>>, Fault>
     })?;
     Ok(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use queens_auth::JoinCode;
+
+    use super::super::campaign::NewCampaign;
+    use super::super::invitation_store::InvitationStore;
+    use super::*;
+
+    #[test]
+    fn campaigns_are_copied_and_end_with_the_invitations() {
+        let dirs = [(); 3].map(|()| tempfile::tempdir().expect("a directory"));
+        let [one, other, ended] = dirs.each_ref().map(|dir| StoreLocation::Directory(dir.path().to_owned()));
+        let open = |location| InvitationStore::open(location).expect("a store");
+        let code = JoinCode::random().expect("random");
+        let wanted = NewCampaign { job: None, expires_ms: 1, most_people: 2, n_names: 3 };
+        open(&one).open_campaign(&wanted, &code, 0).expect("opened");
+        let mut dump = Dump::of(&one).expect("read");
+        dump.put_in_directory(&other).expect("written");
+        let campaigns = open(&other).campaigns().expect("read");
+        assert!(campaigns == open(&one).campaigns().expect("read") && campaigns[0].is_open(0));
+        assert!(matches!(dump.put_in_directory(&other), Err(InvitationStoreError::Occupied(_))));
+        assert_eq!(dump.end_all(), 0);
+        dump.put_in_directory(&ended).expect("written");
+        assert!(!open(&ended).campaigns().expect("read")[0].is_open(0));
+        assert_eq!(open(&other).revoke_all(0).expect("written"), []);
+        assert!(!open(&other).campaigns().expect("read")[0].is_open(0), "all ends at once");
+    }
+}

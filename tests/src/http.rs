@@ -89,7 +89,11 @@ pub fn try_request(
     headers: &[(&str, &str)],
     body: &str,
 ) -> Option<Answer> {
-    let mut stream = send(address, method, path, headers, body);
+    parse(send(address, method, path, headers, body))
+}
+
+/// Reads an answer up to the end of the connection; `None` if there is no whole head.
+pub(crate) fn parse(mut stream: impl Read) -> Option<Answer> {
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
@@ -110,6 +114,12 @@ pub fn try_request(
 fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a timeout");
+    stream.write_all(text(address, method, path, headers, body).as_bytes()).expect("sent");
+    stream
+}
+
+/// Returns the text of a request.
+pub(crate) fn text(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
     // An HTTP/1.0 answer is not chunked, and ends with the connection.
     let mut head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n", body.len());
     if headers.iter().all(|(name, _)| *name != "Host") {
@@ -118,6 +128,5 @@ fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)], body:
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("sent");
-    stream
+    format!("{head}\r\n{body}")
 }

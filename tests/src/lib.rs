@@ -11,6 +11,7 @@ pub mod files;
 pub mod guarded;
 pub mod help;
 pub mod http;
+pub mod https;
 pub mod liar;
 pub mod postgres;
 pub mod process;

@@ -88,7 +88,16 @@ fn requests() -> Vec<(String, String)> {
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))
     });
-    let pages = ["/", "/workers", "/board", "/audit", "/login", "/jobs/{job}", "/jobs/{job}/parts/{part}"];
+    let pages = [
+        "/",
+        "/workers",
+        "/board",
+        "/audit",
+        "/login",
+        "/join/{code}",
+        "/jobs/{job}",
+        "/jobs/{job}/parts/{part}",
+    ];
     described.chain(pages.map(|path| ("GET".to_owned(), path.to_owned()))).collect()
 }
 
@@ -101,7 +110,7 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
     let requests = requests();
     assert!(requests.len() >= 36, "{}", requests.len());
     for (method, template) in requests {
-        let path = template.replace("{job}", "0").replace("{part}", "0");
+        let path = template.replace("{job}", "0").replace("{part}", "0").replace("{code}", "0");
         let ask = |token: Option<&str>| {
             let bearer = token.map(|token| format!("Bearer {token}"));
             let mut headers = vec![("Content-Type", "application/json")];
@@ -109,7 +118,15 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
             // The request is nonsense: a caller with permission gets an error about that.
             http::status(&site.behind.coordinator().http(), &method, &path, &headers, "[]")
         };
-        let is_free = ["/healthz", "/readyz", "/login", "/api/v1/login", "/api/v1/logout"];
+        let is_free = [
+            "/healthz",
+            "/readyz",
+            "/login",
+            "/api/v1/login",
+            "/api/v1/logout",
+            "/join/{code}",
+            "/api/v1/join/{code}",
+        ];
         let is_free = is_free.contains(&template.as_str());
         let is_decision = method == "POST" || template == "/api/v1/audit";
         let mut found = vec![("nobody", ask(None), 401, is_free)];

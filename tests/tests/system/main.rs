@@ -36,6 +36,7 @@ mod idle_cluster;
 mod injection;
 mod interrupted_count;
 mod interrupted_tests;
+mod joining;
 mod killed_count;
 mod leaders;
 mod leaving;

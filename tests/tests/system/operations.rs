@@ -45,6 +45,7 @@ pages!(
     count "docs/guides/count.md",
     estimate "docs/guides/estimate.md",
     backup "docs/operations/backup.md",
+    campaign "docs/operations/campaign.md",
     database "docs/operations/database.md",
     engines "docs/operations/engines.md",
     install "docs/operations/install.md",

@@ -412,8 +412,11 @@ fn who_was_invited_is_moved_with_the_jobs() {
         outcome: "done".to_owned(),
     };
     book.note(&[(false, decision)]).expect("written");
-    book.note_place(&PublishedAddress { url: Some("https://here:1".to_owned()), pin: None })
-        .expect("written");
+    book.note_place(&PublishedAddress {
+        url: Some("https://here:1".to_owned()),
+        ..PublishedAddress::default()
+    })
+    .expect("written");
     let contents = |whereabouts: &StoreLocation| {
         let mut book = open(whereabouts);
         let audit_entries = book.audit_entries(None, true).expect("readable");

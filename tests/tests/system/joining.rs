@@ -1,0 +1,377 @@
+//! Strangers join a campaign by its link, through TLS, with the real worker, and count.
+
+use std::fs;
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use queens_auth::{Pin, Trust};
+use queens_tests::browser::{Browser, Viewport};
+use queens_tests::guarded::{Behind, Guarded, Invited};
+use queens_tests::http::Answer;
+use queens_tests::postgres::Postgres;
+use queens_tests::process::{Running, clean, queens_coordinator, run, wait_until};
+use queens_tests::{TempDir, binary, http, https, skipped};
+use serde_json::Value;
+
+/// A coordinator that encrypts, with a campaign.
+struct Site {
+    guarded: Guarded,
+    link: String,
+    /// The line for one person.
+    line: Vec<String>,
+    scratch: TempDir,
+}
+
+impl Site {
+    fn start(args: &[&str]) -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let guarded = Guarded::start(&scratch.path().join("data"));
+        let opened = guarded.manage([&["campaign", "open"], args].concat());
+        let lines: Vec<&str> = opened.stdout.lines().collect();
+        let [link, line] = lines[..] else { panic!("{opened:?}") };
+        assert!(line.starts_with(&format!(" queens-worker join {link} --pin sha256:")), "{line}");
+        let line = line.split_whitespace().map(str::to_owned).collect();
+        Self { link: link.to_owned(), line, guarded, scratch }
+    }
+
+    fn code(&self) -> &str {
+        self.link.rsplit('/').next().expect("a code")
+    }
+
+    /// Starts the worker as a person does whose home this is.
+    fn worker(&self, home: &str, args: &[&str]) -> Command {
+        worker(&self.scratch.path().join(home), args)
+    }
+
+    /// Returns the printed line with more arguments, for a person whose home this is.
+    fn join(&self, home: &str, more: &[&str]) -> Command {
+        let mut command = self.worker(home, &[]);
+        command.args(&self.line[1..]).args(more);
+        command
+    }
+
+    fn n_invitations(&self) -> usize {
+        let listed = self.guarded.manage(["invitations"]).stdout;
+        listed.lines().filter(|line| line.contains("  worker  ")).count()
+    }
+
+    fn ask(&self, from: &str, method: &str, path: &str, kind: &str, body: &str) -> Answer {
+        let from: IpAddr = from.parse().expect("an address");
+        let pin = Pin::of_file(&self.guarded.keys().join("server.pem")).expect("a pin");
+        let trust = Trust::pinned(&[pin]).expect("few");
+        let address = self.guarded.coordinator().http();
+        https::request(from, &address, &trust, (method, path), &[("Content-Type", kind)], body)
+    }
+
+    fn post(&self, from: &str, code: &str, body: &str) -> Answer {
+        self.ask(from, "POST", &format!("/api/v1/join/{code}"), "application/json", body)
+    }
+}
+
+/// Returns a worker of a person whose home this is, with the slowest kernel.
+fn worker(home: &Path, args: &[&str]) -> Command {
+    fs::create_dir_all(home).expect("created");
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(args).env("HOME", home).env_remove("XDG_CONFIG_HOME");
+    command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable");
+    command
+}
+
+/// Starts a command whose stdout goes to a file; returns the text of the file once it has all lines of 'join'.
+fn start(mut command: Command, file: &Path) -> (Running, String) {
+    command.stdin(Stdio::null()).stdout(fs::File::create(file).expect("created")).stderr(Stdio::null());
+    let mut running = Running::start_redirected(&mut command);
+    let said = wait_until("the end of joining", || {
+        assert!(running.is_running(), "it has ended");
+        fs::read_to_string(file).ok().filter(|text| text.contains("more machines"))
+    });
+    (running, said)
+}
+
+fn answer(guarded: &Guarded, operator: &Invited, args: &[&str]) -> Value {
+    guarded.queens(Some(operator), [args, &["--output", "json"]].concat()).answer()
+}
+
+#[test]
+fn two_strangers_join_and_check_each_other() {
+    let site = Site::start(&[]);
+    let operator = site.guarded.invite(["--role", "operator"]);
+    let files = ["one", "other"].map(|name| site.scratch.path().join(name));
+    let (mut one, said) = start(site.join("a", &["--name", "anna"]), &files[0]);
+    assert!(said.starts_with("you are 'anna'\n"), "{said}");
+    let (other, said) = start(site.join("b", &["--name", "anna"]), &files[1]);
+    assert!(said.starts_with("you are 'anna-2': 'anna' is taken\n"), "{said}");
+
+    // They are two parties: all is counted twice.
+    let submitted =
+        site.guarded.queens(Some(&operator), ["submit", "12", "--method", "search", "--recount", "100"]);
+    assert!(submitted.status.success(), "{submitted:?}");
+    let done = wait_until("the end", || {
+        Some(answer(&site.guarded, &operator, &["status", "1"])).filter(|status| status["state"] == "done")
+    });
+    assert_eq!(done["solutions"], "14200", "{done}");
+    assert!(done["spans_verified"].as_u64() > Some(0) || done["verified"].as_u64() > Some(0), "{done}");
+    let audit = site.guarded.queens(Some(&operator), ["audit"]).stdout;
+    for who in ["(anna)", "(anna-2)"] {
+        assert!(audit.lines().any(|line| line.contains(who) && line.contains("join campaign 1")), "{audit}");
+    }
+
+    // Only she can read the files, and the worker alone goes on under her name.
+    let dir = site.scratch.path().join("a/.config/queens");
+    for (path, expected) in
+        [(dir.clone(), 0o700), (dir.join("worker.toml"), 0o600), (dir.join("worker.token"), 0o600)]
+    {
+        let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, expected, "{}", path.display());
+    }
+    one.signal("TERM");
+    assert!(one.wait_for_end().success());
+    drop(other);
+    let mut alone = site.worker("a", &[]);
+    let _alone = Running::start_redirected(alone.stdout(Stdio::null()).stderr(Stdio::null()));
+    wait_until("anna", || {
+        let workers = answer(&site.guarded, &operator, &["workers"]);
+        let is_she = |worker: &Value| worker["name"] == "anna" && worker["connected"] == true;
+        workers.as_array().expect("an array").iter().any(is_she).then_some(())
+    });
+}
+
+#[test]
+fn the_users_file_is_for_one_coordinator_and_not_overwritten() {
+    let site = Site::start(&[]);
+    let (running, _) = start(site.join("a", &[]), &site.scratch.path().join("said"));
+    drop(running);
+    let n_before = site.n_invitations();
+    let refused = run(site.join("a", &[]));
+    assert!(refused.complaint(1).contains("--replace joins anew"), "{refused:?}");
+    let nobody = run({
+        let mut command = site.join("c", &[]);
+        command.env_remove("HOME");
+        command
+    });
+    assert!(nobody.complaint(1).contains("set HOME"), "{nobody:?}");
+    let file = site.scratch.path().join("file");
+    fs::write(&file, "").expect("written");
+    let full = run({
+        let mut command = site.join("c", &[]);
+        command.env("XDG_CONFIG_HOME", &file);
+        command
+    });
+    assert!(full.complaint(1).contains("failed to write into"), "{full:?}");
+    assert_eq!(site.n_invitations(), n_before, "nothing is created that can't be kept");
+
+    // With its token, the address without TLS would be refused.
+    let elsewhere = run(site.worker("a", &["--coordinator", "http://10.0.0.1:1", "--check-config"]));
+    assert!(elsewhere.status.success(), "{elsewhere:?}");
+    assert!(run(site.worker("a", &["--check-config"])).status.success());
+    // Otherwise it is read, and a mistake in it is told.
+    let toml = site.scratch.path().join("a/.config/queens/worker.toml");
+    let text = fs::read_to_string(&toml).expect("readable");
+    fs::write(&toml, format!("{text}threads = 0\n")).expect("written");
+    let wrong = run(site.worker("a", &["--check-config"]));
+    assert!(
+        wrong.complaint(2).contains("worker.toml") || wrong.complaint(2).contains("--threads"),
+        "{wrong:?}"
+    );
+    let (running, said) = start(site.join("a", &["--replace"]), &site.scratch.path().join("said"));
+    drop(running);
+    assert!(said.starts_with("you are 'volunteer-2'\n"), "{said}");
+    assert_ne!(fs::read_to_string(&toml).expect("readable"), text);
+}
+
+#[test]
+fn refusals_say_why_and_create_nothing() {
+    let site = Site::start(&["--most-people", "6"]);
+    let (here, there, yonder) = ("127.0.0.1", "127.0.0.2", "127.0.0.3");
+    let code = site.code().to_owned();
+    let other: String = code.chars().rev().collect();
+    let anna = r#"{"name":"anna"}"#;
+    let path = format!("/api/v1/join/{code}");
+    let check = |answer: Answer, status: u16, reason: &str| {
+        let error = answer.json()["error"].as_str().unwrap_or_default().to_owned();
+        assert!(answer.status == status && error.contains(reason), "{status} {reason}: {answer:?}");
+        assert!(!error.contains('\u{1b}'), "{answer:?}");
+        answer.body
+    };
+    let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(101));
+    let huge = format!(r#"{{"name":"{}"}}"#, "x".repeat(1 << 20));
+    for name in ["", " ", r"\u0000", r"a\u001b[2J", r"a\u200b", r"\u202eanna", r"a\nb"] {
+        let body = format!(r#"{{"name":"{name}"}}"#);
+        check(site.post(here, &code, &body), 400, "this can't be a name");
+    }
+    check(site.post(here, &code, &long), 400, "this can't be a name");
+    check(site.post(here, &code, &huge), 413, "the body is longer than");
+    for body in ["", "x", "[]", r#"["anna"]"#, "{}", r#"{"name":1}"#, r#"{"name":"a","role":"operator"}"#] {
+        check(site.post(here, &code, body), 400, "");
+    }
+    check(site.ask(here, "POST", &path, "text/plain", anna), 415, "");
+    let get = site.ask(here, "GET", &path, "application/json", "");
+    assert_eq!(get.status, 405, "{get:?}");
+    let mut unknown = vec![];
+    for code in [other.as_str(), "x", "%2e%2e", &"0".repeat(1000)] {
+        unknown.push(check(site.post(there, code, anna), 404, "this join link is wrong"));
+    }
+    assert_eq!(site.n_invitations(), 0);
+
+    // Markup is a name like any other, and the coordinator numbers names.
+    for (wanted, given) in [
+        ("anna", "anna"),
+        ("anna", "anna-2"),
+        ("<b>'\\\"", "<b>'\""),
+        ("東京", "東京"),
+        ("anna-2", "anna-2-2"),
+    ] {
+        let joined = site.post(here, &code, &format!(r#"{{"name":"{wanted}"}}"#));
+        assert_eq!((joined.status, joined.header("cache-control")), (201, Some("no-store")), "{joined:?}");
+        let told = joined.json();
+        assert_eq!(told["name"], given, "{told}");
+        assert_eq!(told["coordinator"].as_str(), Some(site.guarded.url().as_str()), "{told}");
+        assert!(told["token"].as_str().is_some_and(|token| token.starts_with("queens_")), "{told}");
+    }
+    let sixth = site.post(here, &code, anna);
+    assert_eq!(sixth.header("retry-after"), Some("3600"), "{sixth:?}");
+    check(sixth, 429, "5 people have joined from your address");
+    assert_eq!(site.post(there, &code, anna).status, 201);
+    check(site.post(yonder, &code, anna), 409, "6 people have joined this campaign");
+    assert_eq!(site.n_invitations(), 6);
+
+    let page = site.ask(here, "GET", &format!("/join/{code}"), "text/plain", "");
+    let policy = page.header("content-security-policy").unwrap_or_default();
+    assert!(page.status == 200 && policy.starts_with("default-src 'none'"), "{page:?}");
+    assert!(page.body.contains(&format!("queens-worker join {}", site.link)), "{}", page.body);
+    assert!(!page.body.contains("anna"), "{}", page.body);
+    let closed = site.guarded.manage(["campaign", "close", &code]).stdout;
+    assert!(closed.contains("the invitations of 6 people stay"), "{closed}");
+    unknown.push(check(site.post(yonder, &code, anna), 404, "this join link is wrong"));
+    assert!(unknown.windows(2).all(|two| two[0] == two[1]), "{unknown:?}");
+    let pages = [&code, &other].map(|code| {
+        let mut page = String::new();
+        wait_until("the end of the page", || {
+            let answer = site.ask(yonder, "GET", &format!("/join/{code}"), "text/plain", "");
+            page = answer.body;
+            (answer.status == 404).then_some(())
+        });
+        page
+    });
+    assert!(pages[0] == pages[1] && pages[0].contains("Nobody can join here"), "{}", pages[0]);
+    assert_eq!(site.n_invitations(), 6);
+    let mut refused = site.join("a", &["--name", "bert"]);
+    refused.stdout(Stdio::piped());
+    let refused = run(refused);
+    assert!(refused.complaint(1).contains("this join link is wrong"), "{refused:?}");
+    assert!(!site.scratch.path().join("a/.config/queens/worker.toml").exists());
+    let untrusted = run(site.worker("a", &["join", &site.link]));
+    assert!(untrusted.complaint(1).contains("it is not known to be the coordinator"), "{untrusted:?}");
+}
+
+/// A link of a standby leads to the leader, and all coordinators of a database know the campaign.
+#[test]
+fn a_stranger_joins_at_any_coordinator_of_a_database() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    let address = postgres.database("campaign");
+    let scratch = TempDir::new().expect("a temporary directory");
+    let start_in = |dir: &str| Guarded::start_with(&scratch.path().join(dir), &["--store", &address]);
+    let manage = |args: &[&str]| {
+        let ended = queens_coordinator(&[args, &["--store", &address]].concat());
+        assert!(ended.status.success(), "{ended:?}");
+        ended.stdout
+    };
+    let leader = start_in("first");
+    let standby = start_in("second");
+    let both = wait_until("both pins", || {
+        let line = manage(&["invite", "--role", "viewer"]);
+        let pins = line.split_whitespace().find(|word| word.starts_with("sha256:"))?.to_owned();
+        pins.contains(',').then_some(pins)
+    });
+    let opened = manage(&["campaign", "open", "--names-each", "2"]);
+    let code = opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link").to_owned();
+    let file = scratch.path().join("said");
+    let link = format!("https://{}/join/{code}", standby.coordinator().http());
+    let command = worker(&scratch.path().join("home"), &["join", &link, "--pin", &both, "--name", "anna"]);
+    let (_running, said) = start(command, &file);
+    assert!(said.starts_with("you are 'anna'\n") && said.contains(&leader.url()), "{said}");
+    let listed = || manage(&["campaign", "list"]);
+    assert!(listed().contains("1 of 1000 people  2 names each"), "{}", listed());
+    let closed = manage(&["campaign", "close", "--all"]);
+    assert!(closed.contains("the invitation of 1 person stays"), "{closed}");
+    let refused = run(worker(
+        &scratch.path().join("other"),
+        &["join", &format!("https://{}/join/{code}", leader.coordinator().http()), "--pin", &both],
+    ));
+    assert!(refused.complaint(1).contains("this join link is wrong"), "{refused:?}");
+    assert!(manage(&["campaign", "close", "--all"]).contains("no campaign is open"));
+}
+
+/// Returns the directory in which `.ci/axe` puts the rules.
+fn axe() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js")).to_owned()
+}
+
+const VIOLATIONS: &str = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations \
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`))";
+
+#[test]
+fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the page of a campaign in a browser, as {reason}"));
+    }
+    let scratch = TempDir::new().expect("a temporary directory");
+    let data_dir = scratch.path().join("data");
+    let behind = Behind::start(&data_dir, &["--url", "https://queens.example.org:443"]);
+    let site = format!("http://{}", behind.coordinator().http());
+    let operator = behind.token("operator");
+    let header =
+        [("Authorization", format!("Bearer {operator}")), ("Content-Type", "application/json".to_owned())];
+    let header = header.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let body = r#"{"n":22,"method":"halves"}"#;
+    let submitted = http::request(&behind.coordinator().http(), "POST", "/api/v1/jobs", &header, body);
+    assert_eq!(submitted.status, 201, "{submitted:?}");
+    let opened = behind.manage(["campaign", "open", "1", "--url", &site]).stdout;
+    let link = opened.lines().next().expect("a link").to_owned();
+    let path = link.strip_prefix(&site).expect("a path").to_owned();
+    let browser = Browser::open(&site);
+    let rules = fs::read_to_string(axe());
+    for (name, path, status) in
+        [("join", path.as_str(), "Lend your"), ("join-closed", "/join/0", "Nobody can join")]
+    {
+        for width in [360, 768, 1280] {
+            for dark in [false, true] {
+                browser.look(Viewport { width, dark });
+                browser.go(path);
+                browser.wait_for("h1", status);
+                browser.screenshot(&format!("{name}-{width}-{}", if dark { "dark" } else { "light" }));
+                if let Ok(rules) = &rules {
+                    browser.run(rules);
+                    assert_eq!(browser.eval(VIOLATIONS), Value::Array(vec![]), "{name} {width} {dark}");
+                }
+            }
+        }
+    }
+    if rules.is_err() {
+        skipped("whether the page of a campaign keeps nobody out, as there is no axe-core");
+    }
+    browser.go(&path);
+    let facts = browser.text("dl");
+    assert!(facts.contains("22 queens on 22×22 squares") && facts.contains("halves"), "{facts}");
+    // One click selects a whole line.
+    browser.click(".line");
+    let line = browser.text(".line");
+    assert_eq!(line, format!("queens-worker join {link}"));
+    assert_eq!(browser.eval("getComputedStyle(document.querySelector('.line')).userSelect"), "all");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// Without a URL of the coordinator, workers would not find it; without tokens, anybody may count.
+#[test]
+fn a_campaign_needs_a_coordinator_that_people_can_find() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let behind = Behind::start(&scratch.path().join("data"), &[]);
+    let data_dir = behind.data_dir().to_str().expect("UTF-8");
+    let refused = queens_coordinator(&["campaign", "open", "--data-dir", data_dir]);
+    assert!(refused.complaint(1).contains("start it with --url"), "{refused:?}");
+    let unknown = queens_coordinator(&["campaign", "close", "7", "--data-dir", data_dir]);
+    assert!(unknown.complaint(1).contains("there is no such campaign"), "{unknown:?}");
+    assert!(behind.manage(["campaign", "list"]).stdout.contains("there are no campaigns"));
+}
