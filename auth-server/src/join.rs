@@ -266,12 +266,22 @@ mod tests {
     }
 
     #[test]
-    fn names_run_out_and_are_found_soon() {
-        let mut test = Test::new(2000);
-        for number in 1..=MOST_NUMBERS {
-            let given = test.join("a", 0).expect("free");
-            assert!(number == 1 || given == format!("a-{number}"), "{given}");
-        }
-        assert_eq!(test.join("a", 0), Err(JoinRefusal::NameTaken("a".parse().expect("a name"))));
+    fn numbers_go_on_over_many_and_end() {
+        let mut test = Test::new(1000);
+        let wanted =
+            NewInvitation { role: Role::Worker, label: None, expires_ms: None, n_names: MOST_NUMBERS };
+        test.store.invite(&wanted, 0).expect("invited");
+        let party = test.store.invitations().expect("readable")[0].party;
+        let name: Name = "a".parse().expect("a name");
+        let bind = |test: &mut Test, numbers: std::ops::RangeInclusive<u32>| {
+            let names: Vec<_> =
+                numbers.filter_map(|number| Some((party, numbered(&name, number)?))).collect();
+            let bound = test.store.bind(&names).expect("written");
+            assert!(bound.iter().all(Result::is_ok), "{bound:?}");
+        };
+        bind(&mut test, 1..=PORTION + 50);
+        assert_eq!(test.join("a", 0), Ok(format!("a-{}", PORTION + 51)));
+        bind(&mut test, PORTION + 52..=MOST_NUMBERS);
+        assert_eq!(test.join("a", 0), Err(JoinRefusal::NameTaken(name)));
     }
 }

@@ -24,7 +24,7 @@ pub struct InvalidRole;
 /// The permission that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// None: the request reveals nothing about jobs.
+    /// None: the request reveals nothing about jobs, unless it has the code of a join link.
     Public,
     /// Reading.
     Read,

@@ -1,6 +1,7 @@
 //! The files in the user's configuration directory: the options of a worker that has joined a campaign, and its token.
 
-use std::io::Write;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -38,17 +39,15 @@ pub(crate) fn user_file() -> Option<PathBuf> {
     Some(user_dir()?.join(FILE))
 }
 
-/// Files under construction, with temporary names. They are deleted unless they are [kept](Self::keep).
+/// The place of a new configuration, which can be written.
 #[derive(Debug)]
 pub(crate) struct UserConfig {
     dir: PathBuf,
-    options: NamedTempFile,
-    token: NamedTempFile,
     replaces: bool,
 }
 
 impl UserConfig {
-    /// Creates the directory and temporary files, which only the user can read.
+    /// Creates the directory, which only the user can enter, and checks that a file can be written there.
     ///
     /// # Errors
     /// If there is a configuration that must not be replaced, or nothing can be written there.
@@ -60,36 +59,42 @@ impl UserConfig {
                 path.display()
             );
         }
-        let made = make_private_directory(&dir)
-            .and_then(|()| Ok([NamedTempFile::new_in(&dir)?, NamedTempFile::new_in(&dir)?]));
-        let [options, token] = made.with_context(|| format!("failed to write into '{}'", dir.display()))?;
-        Ok(Self { dir, options, token, replaces })
+        let made = make_private_directory(&dir).and_then(|()| NamedTempFile::new_in(&dir));
+        made.with_context(|| failure(&dir))?;
+        Ok(Self { dir, replaces })
     }
 
-    /// Writes the files and renames them to their paths, which it returns. After a crash between the two there is no
-    /// file with options.
+    /// Writes both files, which only the user can read, and returns their paths. After a crash between the two there is
+    /// no file with options.
     ///
     /// # Errors
     /// If they can't be written, or another process was faster.
-    pub(crate) fn keep(self, membership: &Membership) -> anyhow::Result<(PathBuf, PathBuf)> {
-        let Self { dir, mut options, mut token, replaces } = self;
-        let [path, token_path] = [FILE, TOKEN_FILE].map(|name| dir.join(name));
-        let failed = || format!("failed to write into '{}'", dir.display());
+    pub(crate) fn keep(&self, membership: &Membership) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let [path, token_path] = [FILE, TOKEN_FILE].map(|name| self.dir.join(name));
         let secret = membership.credentials.token.as_ref().map_or("", |token| token.secret());
-        writeln!(token, "{secret}").with_context(failed)?;
-        options.write_all(text(membership, &token_path).as_bytes()).with_context(failed)?;
-        for file in [&options, &token] {
-            file.as_file().sync_all().with_context(failed)?;
-        }
-        // Without its options, a token is nobody's: it is left of a crash.
-        if replaces && path.symlink_metadata().is_ok() {
-            std::fs::remove_file(&path).with_context(failed)?;
-        }
-        token.persist(&token_path).map_err(|error| error.error).with_context(failed)?;
-        options.persist_noclobber(&path).map_err(|error| error.error).with_context(failed)?;
-        sync_directory(&dir).with_context(failed)?;
+        self.write(&path, &token_path, secret, &text(membership, &token_path))
+            .with_context(|| failure(&self.dir))?;
         Ok((path, token_path))
     }
+
+    fn write(&self, path: &Path, token_path: &Path, secret: &str, text: &str) -> io::Result<()> {
+        let [mut options, mut token] = [NamedTempFile::new_in(&self.dir)?, NamedTempFile::new_in(&self.dir)?];
+        writeln!(token, "{secret}")?;
+        options.write_all(text.as_bytes())?;
+        options.as_file().sync_all()?;
+        token.as_file().sync_all()?;
+        if self.replaces && path.symlink_metadata().is_ok() {
+            fs::remove_file(path)?;
+        }
+        // A token without options is nobody's: it is left of a crash.
+        token.persist(token_path)?;
+        options.persist_noclobber(path)?;
+        sync_directory(&self.dir)
+    }
+}
+
+fn failure(dir: &Path) -> String {
+    format!("failed to write into '{}'", dir.display())
 }
 
 /// Returns the configuration file of a worker.
@@ -117,8 +122,6 @@ fn text(membership: &Membership, token_path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use queens_auth::Token;
     use queens_proto::client::endpoint;
 
