@@ -113,6 +113,7 @@ fn count_chunks(
         // The coordinator sizes leases by elapsed time, which includes the pause.
         let duration = taken + pause;
         counters.counted(lease.method, count, duration);
+        counters.tally.add(span.n_subproblems(), taken);
         if is_unchecked {
             queue.finish_unchecked(lease.id, count, duration);
         } else {

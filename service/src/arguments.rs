@@ -18,7 +18,8 @@ use crate::config;
 pub fn arguments_of_service<A: Program>() -> Result<A, ExitCode> {
     arguments_with(|command, given, is_given| {
         let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
-        let path = if given.iter().any(is_subcommand) { None } else { config_file(given) };
+        // Only the first argument: it conflicts with options, and one of their values may be called like it.
+        let path = if given.first().is_some_and(is_subcommand) { None } else { config_file(given) };
         let Some(path) = path else { return Ok((Vec::new(), String::new())) };
         let of_file = config::arguments_of(&path, command, is_given)?;
         Ok((of_file, format!(" (with configuration file '{}')", path.display())))

@@ -1,6 +1,6 @@
 //! The command line of `queens-worker`.
 
-use clap::Parser;
+use clap::{Parser, Subcommand, ValueEnum};
 use queens_counting::Duty;
 use queens_gpu::ChosenCards;
 use queens_model::{ListenAddress, Name};
@@ -13,14 +13,19 @@ use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
+use crate::manners::MannersArgs;
+
 /// Counts for a coordinator until told to stop.
 ///
 /// On Ctrl-C or SIGTERM it reports its counts and leaves; a second signal ends it at once. Without a connection, it
 /// goes on counting its leases, and retries until it succeeds. Logs go to stderr; the environment variable QUEENS_LOG
 /// sets their level (warn, info, debug).
 #[derive(Debug, Parser)]
-#[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100)]
+#[command(name = "queens-worker", version = VERSION, long_version = version_in_full(&Kernel::list()), max_term_width = 100, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
     /// URL of the coordinator; for several coordinators of one database, the URLs of all, repeated or separated by
     /// commas: the worker finds the leader
     #[arg(long, help_heading = CONNECTION, env = "QUEENS_COORDINATOR", value_name = "URL", value_parser = endpoint, value_delimiter = ',',
@@ -57,10 +62,50 @@ pub(crate) struct Args {
     pub(crate) http: Option<ListenAddress>,
 
     #[command(flatten)]
+    pub(crate) manners: MannersArgs,
+
+    #[command(flatten)]
     pub(crate) log: LogArgs,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// Talks to a running worker of the same user on this machine.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make your worker give its leases back and count nothing until 'resume'
+    Pause(WorkerToControl),
+    /// Let your worker count again
+    Resume(WorkerToControl),
+    /// Show what your worker does, or why it does not count
+    Status {
+        #[command(flatten)]
+        worker: WorkerToControl,
+
+        /// Format of the answer
+        #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
+        output: Output,
+    },
+    /// Make your worker report its counts and end, as Ctrl-C does
+    Stop(WorkerToControl),
+}
+
+/// Which of this user's running workers to control.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkerToControl {
+    /// Name of the worker [default: the only one of yours that runs]
+    #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
+    pub(crate) name: Option<Name>,
+}
+
+/// The format of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people
+    Text,
+    /// One JSON object; counts are strings, because they exceed doubles
+    Json,
 }
 
 impl Program for Args {
@@ -68,7 +113,14 @@ impl Program for Args {
 queens-worker  # for the coordinator on this machine
 queens-worker --coordinator https://host:50051 --ca ca.pem  # for another
 queens-worker --threads 4 --cpu 50  # on four processors, half of the time
-queens-worker --gpu all  # on the graphics cards and the processor";
+queens-worker --gpu all  # on the graphics cards and the processor
+queens-worker --nice --schedule 'Mon-Fri 19:00-07:00, Sat-Sun'  # at night
+
+queens-worker pause  # give the machine back to its user
+queens-worker resume  # count again
+queens-worker status  # what it does, or why it does not count
+queens-worker status --name rack2 --output json  # of one of several
+queens-worker stop  # report its counts and end";
 }
 
 /// Parses a percentage, with or without its sign.

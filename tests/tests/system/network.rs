@@ -17,7 +17,7 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_auth::Credentials;
 use queens_coordinator::grpc;
-use queens_counting::{Config, Device, Duty, Metrics, Worker};
+use queens_counting::{Config, Device, Duty, LeaveRequests, Metrics, Worker};
 use queens_event_loop::{Handle, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
@@ -169,6 +169,7 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
         device: Device::Processor(NonZeroUsize::MIN),
         board: None,
         duty: Duty::FULL,
+        is_nice: false,
     };
     let mut worker = Worker::start(config, &Metrics::new())?;
     let endpoint = endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
@@ -178,7 +179,7 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
     });
     let routes = Routes::new(vec![endpoint], Credentials::default())?;
     let connect = async |endpoint: &Endpoint| endpoint.connect_with_connector(connector).await;
-    remote::serve_through(&mut worker, routes, connect, &stop).await?;
+    remote::serve_through(&mut worker, routes, connect, &LeaveRequests::without_pauses(stop)).await?;
     worker.stop();
     Ok(())
 }
