@@ -45,7 +45,7 @@ impl PauseFlag {
 
     async fn becomes(&self, wanted: bool) {
         if self.0.clone().wait_for(|value| *value == wanted).await.is_err() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }

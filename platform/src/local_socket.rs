@@ -19,14 +19,6 @@ pub type LocalStream = tokio::net::UnixStream;
 #[cfg(windows)]
 pub type LocalStream = tokio::io::DuplexStream;
 
-/// The end of the names of sockets.
-#[cfg(unix)]
-const ENDING: &str = "socket";
-
-/// The longest part of a name in the name of its file: the path of a socket has 107 bytes at most.
-#[cfg(unix)]
-const LONGEST_NAME: usize = 24;
-
 /// A socket to which programs of the same user can connect by its name. There is none on Windows.
 #[cfg(windows)]
 #[derive(Debug)]
@@ -91,8 +83,10 @@ pub fn sockets_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
             entries => entries?,
         };
         let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-        let mut found: Vec<PathBuf> =
-            paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == ENDING)).collect();
+        let mut found: Vec<PathBuf> = paths
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|end| end == unix::ENDING))
+            .collect();
         found.sort();
         Ok(found)
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The directory of the sockets is called like the program.
-pub const PROGRAM: &str = "queens-worker";
+pub(crate) const PROGRAM: &str = "queens-worker";
 
 /// The timeout for a request and its answer, on both sides.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -32,8 +32,7 @@ pub fn amount(counted: &Counted) -> String {
 }
 
 /// Converts a time to hours.
-#[must_use]
-pub fn hours(time: Duration) -> f64 {
+pub(crate) fn hours(time: Duration) -> f64 {
     time.as_secs_f64() / 3600.0
 }
 
