@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Counted {
     /// Subproblems of all jobs, by both methods.
     pub n_subproblems: u64,
-    /// The time that threads of the processor counted, without the pauses of a [`Duty`](crate::Duty).
+    /// The processor time of counting.
     pub core_time: Duration,
     /// The time that threads of cards counted. A card has several threads, which take turns.
     pub card_thread_time: Duration,

@@ -129,9 +129,7 @@ async fn serve_by(
                     () = requests.pause.cleared() => {}
                     () = drain.cancelled() => return Ok(departure_of_paused(worker)),
                 }
-                (pauses, since) = (Backoff::new(are_several), Instant::now());
-                in_vain.clear();
-                search.begin();
+                since = Instant::now();
                 continue;
             }
         } else {
@@ -154,6 +152,10 @@ async fn serve_by(
             Ok(Some(departure)) => return Ok(departure),
             Ok(None) => {
                 info!("paused; everything it counted is recorded");
+                // Its next session, however soon, begins like the first.
+                (pauses, since) = (Backoff::new(are_several), Instant::now());
+                in_vain.clear();
+                search.begin();
                 continue;
             }
             Err(lost) => lost,

@@ -147,6 +147,8 @@ fn pauses_in_quick_turn_lose_no_count() {
     });
     let solutions = published(BoardSize::new(SHORT).expect("a board size")).expect("published").solutions;
     assert_eq!(status["solutions"], solutions.to_string());
+    let log = worker.log();
+    assert!(!log.contains("reasons=") && !log.contains("drawing another"), "{log}");
     worker.stop();
 }
 

@@ -38,7 +38,7 @@ pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatu
                 name.map_or_else(|| "no worker".to_owned(), |name| format!("no worker named '{name}'"));
             let mut told = format!("{which} of yours answers on this machine");
             if n_silent > 0 {
-                told += &format!("; {n_silent} did not answer in {} s", PATIENCE.as_secs());
+                told += &format!("; {n_silent} did not answer");
             }
             if !names.is_empty() {
                 told += &format!("; there is {}", names.join(", "));
