@@ -178,7 +178,9 @@ fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
     proxy.swallow(false);
     proxy.cut();
     wait_for_log(&worker, "paused; everything it counted is recorded");
-    assert_eq!(recorded(&coordinator, &job), n_counted, "all of it, and nothing twice");
+    // The status may be a moment old.
+    let all = format!("the {n_counted} subproblems, all and none twice");
+    wait_at_most(Duration::from_secs(10), &all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
     worker.stop();
 }
 

@@ -246,6 +246,7 @@ mod tests {
         }
         let began = tokio::time::Instant::now();
         assert_eq!(served.state("status\n").await, (Doing::NoConnection, vec![]));
+        assert_eq!(silent[0].read(&mut [0]).await.unwrap_or(0), 0, "its place was taken");
         assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
         for mut stream in silent {
             assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0, "it is closed without an answer");
