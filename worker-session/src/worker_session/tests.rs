@@ -409,6 +409,7 @@ fn a_worker_that_is_drained_while_it_is_paused_leaves_for_good() {
     session.connect(Duration::ZERO, &queue);
     session.pause(&mut queue);
     session.hear(Duration::ZERO, ToWorker::Drain, &mut queue);
+    assert!(!session.is_paused() && session.begins_nothing());
     session.resume();
     assert_eq!(session.step(Duration::ZERO, &mut queue).messages, [ToCoordinator::Goodbye]);
     assert!(!session.is_paused() && session.is_leaving());

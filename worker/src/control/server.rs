@@ -251,6 +251,7 @@ mod tests {
         for mut stream in silent {
             assert_eq!(stream.read(&mut [0]).await.unwrap_or(0), 0, "it is closed without an answer");
         }
+        assert!(began.elapsed() < PATIENCE * 2, "{:?}", began.elapsed());
         served.end().await;
     }
 }
