@@ -81,7 +81,8 @@ async fn converse(
             }
             AfterStep::Reconnect => return None,
         };
-        // A coordinator whose store is full reads nothing for a long time. So the worker does not wait for capacity alone.
+        // A coordinator whose store is full reads nothing for a long time. So the worker does not wait for capacity
+        // alone.
         tokio::select! {
             capacity = sender.reserve(), if !unsent.is_empty() => {
                 let capacity = capacity.ok()?;

@@ -1,5 +1,5 @@
-//! All that differs between operating systems: files, secrets, signals, local sockets, the terminal, power and priorities,
-//! and what a machine is called.
+//! All that differs between operating systems: files, secrets, signals, local sockets, the terminal, power and
+//! priorities, and what a machine is called.
 //!
 //! Each function says what it does on Linux, macOS and Windows. Only this crate and the kernels have code for one
 //! system.

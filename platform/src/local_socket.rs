@@ -70,8 +70,8 @@ pub fn socket_directory(program: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the paths of all sockets in a directory, in the order of their names; none if it does not exist. Some may have
-/// lost their process.
+/// Returns the paths of all sockets in a directory, in the order of their names; none if it does not exist. Some may
+/// have lost their process.
 ///
 /// # Errors
 /// If the directory can't be read.

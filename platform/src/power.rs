@@ -8,8 +8,8 @@ pub const POWER_SUPPLIES: &str = "/sys/class/power_supply";
 
 /// Returns whether the machine runs on battery; `false` where the system does not tell.
 ///
-/// On Linux, `supplies` is [`POWER_SUPPLIES`]: no mains supply is connected, and a battery discharges. Batteries of devices,
-/// such as mice, do not count. On macOS `pmset` tells it, on Windows the system.
+/// On Linux, `supplies` is [`POWER_SUPPLIES`]: no mains supply is connected, and a battery discharges. Batteries of
+/// devices, such as mice, do not count. On macOS `pmset` tells it, on Windows the system.
 #[must_use]
 pub fn is_on_battery(supplies: &Path) -> bool {
     #[cfg(target_os = "macos")]
@@ -53,8 +53,8 @@ pub fn is_on_battery(supplies: &Path) -> bool {
     }
 }
 
-/// Gives this process the lowest priority for processors: on Unix a nice value of 19, on Windows the class `IDLE`. Threads
-/// that start later have it, too.
+/// Gives this process the lowest priority for processors: on Unix a nice value of 19, on Windows the class `IDLE`.
+/// Threads that start later have it, too.
 ///
 /// # Errors
 /// If the system refuses it.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 /// Returns for how long nobody has used this machine; zero while somebody does.
 ///
-/// On Linux, systemd-logind tells it (its `IdleHint`): desktops tell logind some minutes after the last input, and logind
-/// itself looks at text terminals. It takes some milliseconds, or three seconds if logind does not answer.
+/// On Linux, systemd-logind tells it (its `IdleHint`): desktops tell logind some minutes after the last input, and
+/// logind itself looks at text terminals. It takes some milliseconds, or three seconds if logind does not answer.
 ///
 /// # Errors
 /// If logind is missing or does not answer; on macOS and Windows always.

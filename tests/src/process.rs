@@ -41,9 +41,9 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// Removes the variables that our programs read, sets a usual terminal type, and makes panics show their origin. Workers
-/// have no local socket, unless a test gives them a directory for it. Adds
-/// the directories of `.ci/tools` and of servers to the path, as not every user has them.
+/// Removes the variables that our programs read, sets a usual terminal type, and makes panics show their origin.
+/// Workers have no local socket, unless a test gives them a directory for it. Adds the directories of `.ci/tools` and
+/// of servers to the path, as not every user has them.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
     command.env("PATH", path()).env("TERM", "xterm").env("XDG_RUNTIME_DIR", "/dev/null");

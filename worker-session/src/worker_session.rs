@@ -183,8 +183,8 @@ impl WorkerSession {
         self.leaving.get_or_insert(Leaving::Reports { until: now + USUAL_FAREWELL, is_usual: true });
     }
 
-    /// Stops counting for a while. The worker gives its leases back, stays until all its counts are acknowledged, and then
-    /// says goodbye. Sessions that begin before [`resume`](Self::resume) do only that.
+    /// Stops counting for a while. The worker gives its leases back, stays until all its counts are acknowledged, and
+    /// then says goodbye. Sessions that begin before [`resume`](Self::resume) do only that.
     pub fn pause(&mut self, queue: &mut LeaseQueue) {
         self.is_paused = true;
         queue.cancel_all();
@@ -245,8 +245,8 @@ impl WorkerSession {
             messages = self.report(now, queue, LeaseQueue::collect_ended);
         }
         let is_done = !self.has_something(queue);
-        // A drained worker stays until all its counts are recorded, so that no coordinator can make it lose them. So does a
-        // paused one, as others should count its leases at once.
+        // A drained worker stays until all its counts are recorded, so that no coordinator can make it lose them. So
+        // does a paused one, as others should count its leases at once.
         if self.begins_nothing() && is_done {
             self.wait_for_reports(now, queue);
         }

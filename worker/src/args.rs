@@ -35,7 +35,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) credentials: CredentialsArgs,
 
-    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card needs]
+    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card
+    /// needs]
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
           allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,

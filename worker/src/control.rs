@@ -1,4 +1,5 @@
-//! How programs of one user talk to a running worker on the same machine: by its local socket, one request a connection.
+//! How programs of one user talk to a running worker on the same machine: by its local socket, one request a
+//! connection.
 //!
 //! A request is a line with its name, the answer a line of JSON: a [`WorkerStatus`].
 

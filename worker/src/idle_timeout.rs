@@ -16,8 +16,8 @@ struct IdleTimer {
 }
 
 impl IdleTimer {
-    /// Returns for how long the worker has been idle at this moment. Chunks that were counted since the last look show that
-    /// it was not.
+    /// Returns for how long the worker has been idle at this moment. Chunks that were counted since the last look show
+    /// that it was not.
     fn idle_for(&mut self, now: Instant, activity: &Activity, is_paused: bool) -> Duration {
         let n_subproblems = activity.counted.n_subproblems;
         if is_paused || activity.n_leases > 0 || n_subproblems != self.n_subproblems {

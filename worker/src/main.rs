@@ -1,5 +1,5 @@
-//! `queens-worker`: reads its configuration, starts its parts, counts until it is told to stop, and drains. Its commands
-//! talk to a worker that runs.
+//! `queens-worker`: reads its configuration, starts its parts, counts until it is told to stop, and drains. Its
+//! commands talk to a worker that runs.
 
 mod args;
 mod commands;

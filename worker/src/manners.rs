@@ -17,8 +17,8 @@ use queens_worker::schedule::Schedule;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "When to count")]
 pub(crate) struct MannersArgs {
-    /// Count only in these hours, in local time, such as 'Mon-Fri 19:00-07:00, Sat-Sun'. Hours over midnight belong to the
-    /// day on which they begin [default: always]
+    /// Count only in these hours, in local time, such as 'Mon-Fri 19:00-07:00, Sat-Sun'. Hours over midnight belong to
+    /// the day on which they begin [default: always]
     #[arg(long, env = "QUEENS_SCHEDULE", value_name = "HOURS")]
     pub(crate) schedule: Option<Schedule>,
 

@@ -50,8 +50,8 @@ pub struct Refused {
 }
 
 /// Runs sessions of a worker with the leading coordinator until it is requested to leave for good or the coordinator
-/// dismisses it. Without a connection, it goes on counting and retries without limit. A refused worker also retries while
-/// it has counts that are not acknowledged, and so does a paused one.
+/// dismisses it. Without a connection, it goes on counting and retries without limit. A refused worker also retries
+/// while it has counts that are not acknowledged, and so does a paused one.
 ///
 /// # Errors
 /// If a coordinator can't use this worker.
@@ -63,8 +63,8 @@ pub async fn serve(
     serve_by(worker, routes, async |route| route.open().await, requests).await
 }
 
-/// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the least
-/// fortunate departure. If one is refused, the others go on.
+/// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the
+/// least fortunate departure. If one is refused, the others go on.
 ///
 /// # Errors
 /// If a coordinator can't use any of the workers.
@@ -324,8 +324,8 @@ impl Lost {
     }
 }
 
-/// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left; `None` if it has left
-/// for a while.
+/// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left; `None` if it has
+/// left for a while.
 async fn session(
     worker: &mut Worker,
     attempt: &Attempt,

@@ -13,8 +13,8 @@ const WEEK: usize = 7 * DAY;
 
 /// Hours of the week, in local time, such as `Mon-Fri 19:00-07:00, Sat-Sun`.
 ///
-/// A range over midnight belongs to the day on which it begins. When clocks change, their times decide: an hour that comes
-/// twice is in the schedule twice or never, and one that is left out is missing.
+/// A range over midnight belongs to the day on which it begins. When clocks change, their times decide: an hour that
+/// comes twice is in the schedule twice or never, and one that is left out is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Whether each minute of the week is in it, from Monday 00:00. At least one is.
@@ -38,7 +38,8 @@ impl Schedule {
     /// Returns when the schedule next begins or ends after `now`; `None` if it does neither within eight days.
     #[must_use]
     pub fn next_change(&self, now: &Zoned) -> Option<Zoned> {
-        // A look at each minute is right on days with clock changes, too. A week of them takes some milliseconds at most.
+        // A look at each minute is right on days with clock changes, too. A week of them takes some milliseconds at
+        // most.
         let minute = now.timestamp().as_second() - i64::from(now.second());
         let is_open = self.contains(now.datetime());
         (1..).take(WEEK + DAY).find_map(|after: i64| {

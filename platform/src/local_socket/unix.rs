@@ -26,8 +26,8 @@ pub struct LocalSocket {
 }
 
 impl LocalSocket {
-    /// Opens a socket in a directory, which is created if it does not exist. Replaces that of a process that was killed.
-    /// `None` if a running process has a socket of this name. Must be called in a Tokio runtime.
+    /// Opens a socket in a directory, which is created if it does not exist. Replaces that of a process that was
+    /// killed. `None` if a running process has a socket of this name. Must be called in a Tokio runtime.
     ///
     /// # Errors
     /// If other users can enter the directory, or the system fails.
@@ -97,8 +97,8 @@ fn check_private(directory: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
 }
 
-/// Returns the name of a socket's file without its ending: the name itself if it is short and plain. Otherwise its start
-/// and a hash, the same in all versions.
+/// Returns the name of a socket's file without its ending: the name itself if it is short and plain. Otherwise its
+/// start and a hash, the same in all versions.
 fn file_name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let start: String = name.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '.' }).collect();

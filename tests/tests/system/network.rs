@@ -1,5 +1,5 @@
-//! Services and sessions on a simulated network: partitions, half-open connections and delays, and users who pause their
-//! workers meanwhile.
+//! Services and sessions on a simulated network: partitions, half-open connections and delays, and users who pause
+//! their workers meanwhile.
 //!
 //! Coordinator and workers run as simulated machines, in simulated time; only their counting threads are real. Each
 //! history has a fixed number of faults while the job is unfinished, and must end with the right total.

@@ -42,7 +42,8 @@ pub struct ControlledWorker {
     pub drain: CancellationToken,
 }
 
-/// Opens the worker's socket and answers requests until it is dropped. Without a socket, the worker counts all the same.
+/// Opens the worker's socket and answers requests until it is dropped. Without a socket, the worker counts all the
+/// same.
 pub async fn serve(worker: ControlledWorker) {
     let opened = socket_directory(PROGRAM).and_then(|directory| LocalSocket::bind(&directory, &worker.name));
     match opened {
