@@ -21,6 +21,8 @@ pub struct Config {
     pub device: Device,
     /// The share of its time that each thread counts.
     pub duty: Duty,
+    /// Whether its threads run only when processors have nothing else to do, where the system can do that.
+    pub is_nice: bool,
     /// The board that a card is opened for at once; others are opened for when the first lease comes.
     pub board: Option<BoardSize>,
 }
@@ -57,6 +59,7 @@ impl Config {
             kernel,
             device: Device::Processor(n_threads),
             duty,
+            is_nice: false,
             board: None,
         });
         let start: String = name.as_str().chars().take(LONGEST_MACHINE).collect();
@@ -65,6 +68,7 @@ impl Config {
             kernel,
             device: Device::Card(*card),
             duty,
+            is_nice: false,
             board,
         });
         processor.into_iter().chain(cards).collect()

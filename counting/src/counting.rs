@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use queens_model::LeasedSpan;
+use queens_platform::thread_time;
 use queens_solver::{Part, Subproblems};
 use queens_worker_session::LeaseToCount;
 use tracing::{debug_span, error};
@@ -97,7 +98,7 @@ fn count_chunks(
                 (*part, part.subproblems(image))
             }
         };
-        let began = Instant::now();
+        let (began, used_before) = (Instant::now(), thread_time());
         let numbers = span.from()..span.to();
         let Counted { count, is_unchecked } =
             match counter.count(&part, &mut subproblems, numbers, &lease.stop) {
@@ -113,6 +114,9 @@ fn count_chunks(
         // The coordinator sizes leases by elapsed time, which includes the pause.
         let duration = taken + pause;
         counters.counted(lease.method, count, duration);
+        // A thread waits while its card counts, and while other programs have its processor.
+        let used = if is_unchecked { taken } else { thread_time().saturating_sub(used_before) };
+        counters.tally.add(span.n_subproblems(), used);
         if is_unchecked {
             queue.finish_unchecked(lease.id, count, duration);
         } else {

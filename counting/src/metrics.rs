@@ -19,6 +19,7 @@ use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use crate::config::{Config, Device};
 use crate::shared_queue::SharedQueue;
+use crate::tally::{Counted, Tally};
 
 /// A worker's counters, which each kernel call updates at the cost of a few additions.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct ChunkCounters {
     work: BTreeMap<Method, Counter<f64, AtomicU64>>,
     solutions: Counter<f64, AtomicU64>,
     chunk: Histogram,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// The metrics of a process with its workers, encoded on request.
@@ -38,6 +40,21 @@ pub struct Metrics {
     solutions: Family<OfDevice, Counter<f64, AtomicU64>>,
     chunk: Family<OfDevice, Histogram, fn() -> Histogram>,
     workers: Arc<Mutex<Vec<WorkerToWatch>>>,
+    /// Of the processor, and of all cards.
+    tallies: [Arc<Tally>; 2],
+}
+
+/// What the workers of a process do now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Activity {
+    /// Workers: the processor, and each card.
+    pub n_workers: usize,
+    /// Workers with a session.
+    pub n_connected: usize,
+    /// Leases that are counted or wait to be.
+    pub n_leases: usize,
+    /// What all of them have counted since the process started, recorded or not.
+    pub counted: Counted,
 }
 
 /// A worker whose state is read when the metrics are encoded.
@@ -97,7 +114,7 @@ impl Metrics {
         registry.register_with_unit("chunk", "Time of a kernel call", Unit::Seconds, Clone::clone(&chunk));
         let workers = Arc::new(Mutex::new(Vec::new()));
         registry.register_collector(Box::new(Gauges(workers.clone())));
-        Self { registry, build, work, solutions, chunk, workers }
+        Self { registry, build, work, solutions, chunk, workers, tallies: Default::default() }
     }
 
     /// Adds a worker; returns the flag that says whether it has a session with a coordinator.
@@ -126,6 +143,33 @@ impl Metrics {
             work: Method::ALL.into_iter().map(of_method).collect(),
             solutions: self.solutions.get_or_create_owned(&of_device),
             chunk: self.chunk.get_or_create_owned(&of_device),
+            tally: self.tally(device).clone(),
+        }
+    }
+
+    fn tally(&self, device: Device) -> &Arc<Tally> {
+        let [of_processor, of_cards] = &self.tallies;
+        match device {
+            Device::Processor(_) => of_processor,
+            Device::Card(_) => of_cards,
+        }
+    }
+
+    /// Returns what the workers do now, and what they have counted.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_connected = |worker: &&WorkerToWatch| worker.is_connected.load(Ordering::Relaxed);
+        let [of_processor, of_cards] = &self.tallies;
+        Activity {
+            n_workers: workers.len(),
+            n_connected: workers.iter().filter(is_connected).count(),
+            n_leases: workers.iter().map(|worker| worker.queue.n_held()).sum(),
+            counted: Counted {
+                n_subproblems: of_processor.n_subproblems().saturating_add(of_cards.n_subproblems()),
+                core_time: of_processor.thread_time(),
+                card_thread_time: of_cards.thread_time(),
+            },
         }
     }
 

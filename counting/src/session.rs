@@ -6,9 +6,9 @@ use queens_model::{ToCoordinator, ToWorker};
 use queens_proto::Link;
 use queens_worker_session::{AfterStep, Remark, WorkerSession};
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use crate::leave_requests::LeaveRequests;
 use crate::shared_queue::SharedQueue;
 
 /// Why a session ended.
@@ -16,6 +16,8 @@ use crate::shared_queue::SharedQueue;
 pub enum End {
     /// The worker has left, as requested.
     Left(Departure),
+    /// The worker has left for a while, as requested; it can start another session. All its counts are recorded.
+    Paused,
     /// The link broke; the worker can start another session.
     LinkLost,
 }
@@ -36,10 +38,12 @@ pub(crate) async fn run(
     session: &mut WorkerSession,
     queue: &SharedQueue,
     mut link: Link<ToCoordinator, ToWorker>,
-    drain: &CancellationToken,
+    requests: &LeaveRequests,
 ) -> End {
-    let is_linked = converse(session, queue, &mut link, drain).await.is_some();
-    if session.is_answered() {
+    let is_linked = converse(session, queue, &mut link, requests).await.is_some();
+    if session.is_paused() && session.is_leaving() {
+        End::Paused
+    } else if session.is_answered() {
         End::Left(Departure::Recorded)
     } else if !is_linked && !session.is_leaving() {
         End::LinkLost
@@ -55,7 +59,7 @@ async fn converse(
     session: &mut WorkerSession,
     queue: &SharedQueue,
     link: &mut Link<ToCoordinator, ToWorker>,
-    drain: &CancellationToken,
+    LeaveRequests { drain, pause }: &LeaveRequests,
 ) -> Option<()> {
     let Link { sender, receiver } = link;
     let began = Instant::now();
@@ -77,7 +81,8 @@ async fn converse(
             }
             AfterStep::Reconnect => return None,
         };
-        // A coordinator whose store is full reads nothing for a long time. So the worker does not wait for capacity alone.
+        // A coordinator whose store is full reads nothing for a long time. So the worker does not wait for capacity
+        // alone.
         tokio::select! {
             capacity = sender.reserve(), if !unsent.is_empty() => {
                 let capacity = capacity.ok()?;
@@ -87,6 +92,9 @@ async fn converse(
             }
             () = drain.cancelled(), if !session.is_leaving() => {
                 queue.at(|queue| session.leave(began.elapsed(), queue));
+            }
+            () = pause.set(), if !session.begins_nothing() => {
+                queue.at(|queue| session.pause(queue));
             }
             message = receiver.recv() => hear(session, queue, began, message?),
             () = queue.lease_ended() => {}
@@ -133,6 +141,7 @@ mod tests {
     use queens_proto::link;
     use queens_worker_session::{ChunkAim, Identity};
     use tokio::time::{sleep, timeout};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
 
@@ -160,11 +169,12 @@ mod tests {
         let (worker, _coordinator) = link();
         let (queue, drain) = (SharedQueue::new(ChunkAim::PROCESSOR), CancellationToken::new());
         let mut session = session();
+        let requests = LeaveRequests::without_pauses(drain.clone());
         let drained = async {
             sleep(Duration::from_secs(600)).await;
             drain.cancel();
         };
-        let both = async { tokio::join!(run(&mut session, &queue, worker, &drain), drained).0 };
+        let both = async { tokio::join!(run(&mut session, &queue, worker, &requests), drained).0 };
         let end = timeout(Duration::from_secs(660), both).await.expect("it does not wait for ever");
         assert_eq!(end, End::Left(Departure::Unanswered));
     }

@@ -9,17 +9,18 @@ use std::thread::{self, JoinHandle};
 
 use queens_gpu::CardId;
 use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
+use queens_platform::lower_thread_priority;
 use queens_proto::Link;
 use queens_runtime::VERSION;
 use queens_solver::Method;
 use queens_worker_session::{ChunkAim, Identity, WorkerSession};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
-use tracing::error;
+use tracing::{error, warn};
 
 use crate::config::{Config, Device};
 use crate::counter::Counter;
 use crate::counting;
+use crate::leave_requests::LeaveRequests;
 use crate::machine;
 use crate::metrics::Metrics;
 use crate::session::{self, End};
@@ -67,6 +68,11 @@ impl Worker {
             let (queue, counters, is_ready) = (queue.clone(), counters.clone(), is_ready.clone());
             let (duty, board, mut counter) = (config.duty, config.board, counter);
             let count = move || {
+                if config.is_nice
+                    && let Err(error) = lower_thread_priority()
+                {
+                    warn!(%error, "failed to lower the priority of a counting thread further");
+                }
                 if let Some(n) = board {
                     _ = counter.opens_card(n, Method::Halves, &AtomicBool::new(false));
                 }
@@ -105,10 +111,26 @@ impl Worker {
         drop(self.is_ready.acquire_many(n_threads).await);
     }
 
-    /// Runs one session over a link. When `drain` is cancelled, the worker stops counting, reports its counts and says
-    /// goodbye.
-    pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, drain: &CancellationToken) -> End {
-        session::run(&mut self.session, &self.queue, link, drain).await
+    /// Runs one session over a link, until the link breaks or a request makes the worker leave. Then it stops counting,
+    /// reports its counts and says goodbye.
+    pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, requests: &LeaveRequests) -> End {
+        session::run(&mut self.session, &self.queue, link, requests).await
+    }
+
+    /// Stops counting. Until [`resume`](Self::resume), sessions only report counts and give leases back.
+    pub fn pause(&mut self) {
+        self.queue.at(|queue| self.session.pause(queue));
+    }
+
+    /// Returns whether the worker begins no new chunk, because it is paused or leaves.
+    #[must_use]
+    pub fn begins_nothing(&self) -> bool {
+        self.session.begins_nothing()
+    }
+
+    /// Lets the next session count again.
+    pub fn resume(&mut self) {
+        self.session.resume();
     }
 
     /// Draws a new number for the next session, because another worker has this one's. Leases and counts are kept.

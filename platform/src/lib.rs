@@ -1,26 +1,35 @@
-//! All that differs between operating systems: files, secrets, signals, the terminal, and what a machine is called.
+//! All that differs between operating systems: files, secrets, signals, local sockets, the terminal, power and
+//! priorities, and what a machine is called.
 //!
 //! Each function says what it does on Linux, macOS and Windows. Only this crate and the kernels have code for one
 //! system.
 
 mod files;
+#[cfg(feature = "local-sockets")]
+mod local_socket;
 mod machine;
 mod output;
+mod power;
 mod secrets;
 #[cfg(feature = "signals")]
 mod signals;
 mod user_files;
+mod user_idle;
 
 pub use files::{
     allow_many_files, check_regular_file, is_same_file, lock_database, open_regular_file, read_exact_at,
     shared_temporary_file, sync_directory,
 };
+#[cfg(feature = "local-sockets")]
+pub use local_socket::{LocalSocket, LocalStream, connect_to_socket, socket_directory, sockets_in};
 pub use machine::{
     CAN_LOAD_LIBRARIES, available_memory, host_name, machine_identity, n_processors, processor_name,
     thread_time, with_instructions,
 };
 pub use output::{is_screen, was_stdout_closed};
+pub use power::{POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority};
 pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};
 #[cfg(feature = "signals")]
 pub use signals::{Hangups, StopSignals, notify_ready};
 pub use user_files::{make_private_directory, user_config_dir};
+pub use user_idle::user_idle_time;

@@ -23,7 +23,8 @@ pub fn arguments_of_service<A: Program>(user_file: Option<PathBuf>) -> Result<A,
     arguments_with(|command, given, is_given| {
         let is_subcommand = |arg: &OsString| command.find_subcommand(arg).is_some();
         let is_elsewhere = || has_connection(command, is_given) || env::var_os("QUEENS_TOKEN").is_some();
-        let path = if given.iter().any(is_subcommand) {
+        // Only the first argument: it conflicts with options, and one of their values may be called like it.
+        let path = if given.first().is_some_and(is_subcommand) {
             None
         } else {
             config_file(given)

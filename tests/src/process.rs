@@ -41,11 +41,12 @@ pub fn queens<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> Command {
     command
 }
 
-/// Removes the variables that our programs read, sets a usual terminal type, and makes panics show their origin. Adds
-/// the directories of `.ci/tools` and of servers to the path, as not every user has them.
+/// Removes the variables that our programs read, sets a usual terminal type, and makes panics show their origin.
+/// Workers have no local socket, unless a test gives them a directory for it. Adds the directories of `.ci/tools` and
+/// of servers to the path, as not every user has them.
 #[must_use]
 pub fn clean(mut command: Command) -> Command {
-    command.env("PATH", path()).env("TERM", "xterm");
+    command.env("PATH", path()).env("TERM", "xterm").env("XDG_RUNTIME_DIR", "/dev/null");
     for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("QUEENS_")) {
         command.env_remove(name);
     }

@@ -44,8 +44,10 @@ const GOODBYE_PATIENCE: Duration = Duration::from_secs(10);
 pub struct WorkerSession {
     identity: Identity,
     unacknowledged: Unacknowledged,
-    /// Whether it is leaving, and begins no new chunk.
+    /// Whether it leaves for good, and begins no new chunk.
     is_sent_home: bool,
+    /// Whether it leaves for a while, and begins no new chunk.
+    is_paused: bool,
     /// The condition that a leaving worker waits for, once it does nothing else.
     leaving: Option<Leaving>,
     /// When it reports counts. It reports ended leases at once.
@@ -119,6 +121,7 @@ impl WorkerSession {
             identity,
             unacknowledged: Unacknowledged::default(),
             is_sent_home: false,
+            is_paused: false,
             leaving: None,
             sent: Duration::ZERO,
             answered: Duration::ZERO,
@@ -147,7 +150,7 @@ impl WorkerSession {
         self.answered = now;
         match message {
             // The goodbye returns the lease.
-            ToWorker::Lease(_) if self.is_sent_home => {}
+            ToWorker::Lease(_) if self.begins_nothing() => {}
             ToWorker::Lease(lease) => queue.add(lease),
             ToWorker::Shorten { lease, spans } => queue.shorten(lease, &spans),
             ToWorker::Cancel(lease) => queue.cancel(lease),
@@ -172,8 +175,36 @@ impl WorkerSession {
     /// Stops counting. From now on, the worker only waits for acknowledgements of its counts.
     pub fn leave(&mut self, now: Duration, queue: &mut LeaseQueue) {
         self.is_sent_home = true;
+        self.wait_for_reports(now, queue);
+    }
+
+    fn wait_for_reports(&mut self, now: Duration, queue: &mut LeaseQueue) {
         queue.cancel_all();
         self.leaving.get_or_insert(Leaving::Reports { until: now + USUAL_FAREWELL, is_usual: true });
+    }
+
+    /// Stops counting for a while. The worker gives its leases back, stays until all its counts are acknowledged, and
+    /// then says goodbye. Sessions that begin before [`resume`](Self::resume) do only that.
+    pub fn pause(&mut self, queue: &mut LeaseQueue) {
+        self.is_paused = true;
+        queue.cancel_all();
+    }
+
+    /// Lets the next session count again. Only between sessions: a paused one has ignored leases.
+    pub fn resume(&mut self) {
+        self.is_paused = false;
+    }
+
+    /// Returns whether the worker leaves for a while only.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.is_paused && !self.is_sent_home
+    }
+
+    /// Returns whether the worker leaves, for good or for a while, and begins no new chunk.
+    #[must_use]
+    pub fn begins_nothing(&self) -> bool {
+        self.is_sent_home || self.is_paused
     }
 
     /// Returns whether it waits only for its last acknowledgements or the answer to its goodbye.
@@ -214,9 +245,10 @@ impl WorkerSession {
             messages = self.report(now, queue, LeaseQueue::collect_ended);
         }
         let is_done = !self.has_something(queue);
-        // A drained worker stays until all its counts are recorded, so that no coordinator can make it lose them.
-        if self.is_sent_home && is_done {
-            self.leave(now, queue);
+        // A drained worker stays until all its counts are recorded, so that no coordinator can make it lose them. So
+        // does a paused one, as others should count its leases at once.
+        if self.begins_nothing() && is_done {
+            self.wait_for_reports(now, queue);
         }
         let (remark, next) = match self.leaving {
             None => {

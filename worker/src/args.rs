@@ -14,6 +14,7 @@ use queens_solver::{Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
 use crate::commands::Command;
+use crate::manners::MannersArgs;
 
 /// Counts for a coordinator until told to stop.
 ///
@@ -39,7 +40,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) credentials: CredentialsArgs,
 
-    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card needs]
+    /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card
+    /// needs]
     #[arg(long, env = "QUEENS_THREADS", value_name = "T", value_parser = threads_beside_cards,
           allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
@@ -66,6 +68,9 @@ pub(crate) struct Args {
     pub(crate) http: Option<ListenAddress>,
 
     #[command(flatten)]
+    pub(crate) manners: MannersArgs,
+
+    #[command(flatten)]
     pub(crate) log: LogArgs,
 
     #[command(flatten)]
@@ -78,9 +83,16 @@ queens-worker  # for the coordinator on this machine
 queens-worker --coordinator https://host:50051 --ca ca.pem  # for another
 queens-worker --threads 4 --cpu 50  # on four processors, half of the time
 queens-worker --gpu all  # on the graphics cards and the processor
+queens-worker --nice --schedule 'Mon-Fri 19:00-07:00, Sat-Sun'  # at night
 
 queens-worker join https://host/join/0123456789abcdefghjkmnpqrs  # once
-queens-worker join https://host/join/0123 --name anna  # by a name";
+queens-worker join https://host/join/0123 --name anna  # by a name
+
+queens-worker pause  # give the machine back to its user
+queens-worker resume  # count again
+queens-worker status  # what it does, or why it does not count
+queens-worker status --name rack2 --output json  # of one of several
+queens-worker stop  # report its counts and end";
 }
 
 /// Parses a percentage, with or without its sign.

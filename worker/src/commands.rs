@@ -1,6 +1,10 @@
-//! The commands of `queens-worker`.
+//! The commands of `queens-worker`: to join a campaign, and to talk to a worker that runs.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand, ValueEnum};
+use queens_model::Name;
+use queens_runtime::print;
+use queens_worker::control::{Request, client};
+use tokio::runtime::Builder;
 
 use crate::join::JoinArgs;
 
@@ -12,4 +16,64 @@ pub(crate) enum Command {
     /// key in your configuration directory, where only you can read it. From then on 'queens-worker' alone counts. The
     /// invitation is yours: use it on all of your machines, each with a name of its own.
     Join(JoinArgs),
+    #[command(flatten)]
+    Control(Control),
+}
+
+/// Talks to a running worker of the same user on this machine.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Control {
+    /// Make your worker give its leases back and count nothing until 'resume'
+    Pause(WorkerToControl),
+    /// Let your worker count again
+    Resume(WorkerToControl),
+    /// Show what your worker does, or why it does not count
+    Status {
+        #[command(flatten)]
+        worker: WorkerToControl,
+
+        /// Format of the answer
+        #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
+        output: Output,
+    },
+    /// Make your worker report its counts and end, as Ctrl-C does
+    Stop(WorkerToControl),
+}
+
+/// Which of this user's running workers to control.
+#[derive(Debug, Args)]
+pub(crate) struct WorkerToControl {
+    /// Name of the worker [default: the only one of yours that runs]
+    #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
+    pub(crate) name: Option<Name>,
+}
+
+/// The format of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people
+    Text,
+    /// One JSON object; counts are strings, because they exceed doubles
+    Json,
+}
+
+/// Sends a request to the running worker, and prints its answer.
+///
+/// # Errors
+/// If no worker answers, or the answer can't be printed.
+pub(crate) fn control(command: Control) -> anyhow::Result<()> {
+    let (request, worker, output) = match command {
+        Control::Pause(worker) => (Request::Pause, worker, None),
+        Control::Resume(worker) => (Request::Resume, worker, None),
+        Control::Status { worker, output } => (Request::Status, worker, Some(output)),
+        Control::Stop(worker) => (Request::Stop, worker, None),
+    };
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let name = worker.name.map(|name| name.to_string());
+    let status = runtime.block_on(client::request(request, name.as_deref()))?;
+    match output {
+        None => print(&format!("{}: {}", status.name, status.doing())),
+        Some(Output::Text) => print(&status.lines()),
+        Some(Output::Json) => print(&serde_json::to_string(&status)?),
+    }
 }

@@ -75,6 +75,7 @@ pub(crate) fn join(args: &JoinArgs) -> anyhow::Result<Membership> {
         "you are '{given}'{taken}\n\
          coordinator    {}\n\
          kept           '{}' and '{}', which only you can read\n\
+         gives way      it has the lowest priority and pauses on battery; 'queens-worker pause', 'resume' and 'status'\n\
          stop, go on    Ctrl-C; 'queens-worker' alone goes on\n\
          leave          stop it, and remove both files; what you have counted stays\n\
          more machines  copy the token there: 'queens-worker --coordinator {}{} --token-file FILE --name NAME', with \

@@ -1,42 +1,54 @@
-//! `queens-worker`: reads its configuration, starts its parts, counts until it is told to stop, and drains.
+//! `queens-worker`: reads its configuration, starts its parts, counts until it is told to stop, and drains. Its
+//! commands talk to a worker that runs.
 
 mod args;
 mod commands;
 mod join;
 mod join_request;
+mod manners;
 mod user_config;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context;
-use queens_counting::{Config, Departure, Metrics, Worker};
+use queens_counting::{Config, Departure, LeaveRequests, Metrics, Worker};
 use queens_gpu::ChosenCards;
+use queens_platform::lower_process_priority;
 use queens_proto::client::Routes;
 use queens_runtime::{cancel_on_signal, complain, print, wrong_usage};
 use queens_service::{CONFIG_OK, arguments_of_service};
-use queens_worker::{http, remote};
+use queens_worker::control::server::{self, ControlledWorker};
+use queens_worker::idle_timeout::has_been_idle;
+use queens_worker::pause_monitor::PauseControl;
+use queens_worker::{http, progress, remote};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::args::{Args, machine_name};
-use crate::commands::Command;
-use crate::join::join;
+use crate::commands::{Command, control};
+use crate::join::{JoinArgs, join};
+use crate::manners::MannersArgs;
 use crate::user_config::{Membership, user_file};
 
 const NOTHING_COUNTS: &str = "--threads 0 leaves nothing that counts: --gpu names no card";
 
 fn main() -> ExitCode {
-    let args = match arguments_of_service::<Args>(user_file()) {
+    let mut args = match arguments_of_service::<Args>(user_file()) {
         Ok(args) => args,
         Err(code) => return code,
     };
-    if args.threads == Some(0) && args.gpu.clone().unwrap_or_default() == ChosenCards::default() {
-        return wrong_usage::<Args>(NOTHING_COUNTS);
-    }
-    match run(args) {
+    let counts = args.threads != Some(0) || args.gpu.clone().unwrap_or_default() != ChosenCards::default();
+    let done = match args.command.take() {
+        Some(Command::Control(command)) => control(command),
+        _ if !counts => return wrong_usage::<Args>(NOTHING_COUNTS),
+        Some(Command::Join(join_args)) => run(args, Some(join_args)),
+        None => run(args, None),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
@@ -45,19 +57,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(mut args: Args) -> anyhow::Result<()> {
+/// Counts, after joining a campaign if `join_args` has its link.
+fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
-    let credentials = match &args.command {
+    let credentials = match join_args {
         None => args.credentials.credentials()?,
-        Some(Command::Join(join_args)) => {
-            let Membership { name, coordinators, credentials } = join(join_args)?;
+        Some(join_args) => {
+            let Membership { name, coordinators, credentials } = join(&join_args)?;
             (args.name, args.coordinator) = (Some(name), coordinators);
+            args.manners.of_a_guest();
             credentials
         }
     };
     let routes = Routes::new(args.coordinator.clone(), credentials)?;
+    args.manners.check()?;
     if args.config.check_config {
         return print(CONFIG_OK);
+    }
+    if args.manners.nice {
+        lower_process_priority().context("failed to lower the priority, which --nice asks for")?;
     }
     // One thread suffices beside the counting threads.
     let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -83,6 +101,7 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     let metrics = Arc::new(Metrics::new());
     let mut workers = Vec::new();
     for config in Config::of_machine(&name, kernel, args.threads, &cards, args.cpu, None) {
+        let config = Config { is_nice: args.manners.nice, ..config };
         let (name, threads) = (config.name.to_string(), config.n_threads());
         let coordinator = coordinators.join(",");
         info!(%name, kernel = config.counter_name(), threads, coordinator, "starting");
@@ -93,12 +112,47 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     if let Some(listener) = listener {
         info!(address = %listener.local_addr()?, "serving metrics");
         // It serves until the process ends, so that a leaving worker still answers.
-        tokio::spawn(http::serve(listener, metrics));
+        tokio::spawn(http::serve(listener, metrics.clone()));
     }
+    let pauses = PauseControl::default();
+    watch(args.manners, &metrics, &pauses, &drain).await;
+    tokio::spawn(server::serve(ControlledWorker {
+        name: name.to_string(),
+        coordinators,
+        started: Instant::now(),
+        metrics,
+        pauses: pauses.clone(),
+        drain: drain.clone(),
+    }));
     // Draining is part of a session: after a signal, it ends when the last report is acknowledged.
-    let departure = remote::serve_all(&mut workers, &routes, &drain).await;
+    let requests = LeaveRequests { drain, pause: pauses.flag() };
+    let departure = remote::serve_all(&mut workers, &routes, &requests).await;
     workers.into_iter().for_each(|(_, worker)| worker.stop());
     Ok(departure?)
+}
+
+/// Starts what watches the worker until the process ends: its pauses, its idle time, its progress. Whether it may count
+/// now is known before this returns.
+async fn watch(
+    manners: MannersArgs,
+    metrics: &Arc<Metrics>,
+    pauses: &PauseControl,
+    drain: &CancellationToken,
+) {
+    let (policy, sensors) = (manners.policy(), manners.sensors());
+    pauses.check(&policy, &sensors).await;
+    if let Some(limit) = manners.idle_timeout {
+        let (metrics, pause, drain) = (metrics.clone(), pauses.flag(), drain.clone());
+        tokio::spawn(async move {
+            has_been_idle(limit, &metrics, &pause).await;
+            info!("there was nothing to count for {limit:?}, the limit of --idle-timeout: leaving");
+            drain.cancel();
+        });
+    }
+    let pauses = pauses.clone();
+    tokio::spawn(async move { pauses.monitor(&policy, &sensors).await });
+    let metrics = metrics.clone();
+    tokio::spawn(async move { progress::log(&metrics).await });
 }
 
 fn tell(departure: Departure) {

@@ -14,12 +14,11 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_util::sync::CancellationToken;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 use tracing::{Instrument, Span, error, info, info_span, warn};
 
-use queens_counting::{Departure, End, Worker};
+use queens_counting::{Departure, End, LeaveRequests, Worker};
 
 pub use crate::backoff::Backoff;
 
@@ -50,33 +49,33 @@ pub struct Refused {
     reason: Problem,
 }
 
-/// Runs sessions of a worker with the leading coordinator until `drain` is cancelled or the coordinator dismisses it.
-/// Without a connection, it goes on counting and retries without limit. A refused worker also retries while it has
-/// counts that are not acknowledged.
+/// Runs sessions of a worker with the leading coordinator until it is requested to leave for good or the coordinator
+/// dismisses it. Without a connection, it goes on counting and retries without limit. A refused worker also retries
+/// while it has counts that are not acknowledged, and so does a paused one.
 ///
 /// # Errors
 /// If a coordinator can't use this worker.
 pub async fn serve(
     worker: &mut Worker,
     routes: Routes,
-    drain: &CancellationToken,
+    requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
-    serve_by(worker, routes, async |route| route.open().await, drain).await
+    serve_by(worker, routes, async |route| route.open().await, requests).await
 }
 
-/// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the least
-/// fortunate departure. If one is refused, the others go on.
+/// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the
+/// least fortunate departure. If one is refused, the others go on.
 ///
 /// # Errors
 /// If a coordinator can't use any of the workers.
 pub async fn serve_all(
     workers: &mut [(String, Worker)],
     routes: &Routes,
-    drain: &CancellationToken,
+    requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
     let are_several = workers.len() > 1;
     let serve_one = async |worker: &mut Worker| {
-        let served = serve(worker, routes.clone(), drain).await;
+        let served = serve(worker, routes.clone(), requests).await;
         match &served {
             Ok(departure) if are_several => info!(?departure, "left"),
             Err(reason) if are_several => error!(%reason, "the other workers of this process go on"),
@@ -103,17 +102,18 @@ pub async fn serve_through(
     worker: &mut Worker,
     routes: Routes,
     connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
-    drain: &CancellationToken,
+    requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
-    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), drain).await
+    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), requests).await
 }
 
 async fn serve_by(
     worker: &mut Worker,
     routes: Routes,
     connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
-    drain: &CancellationToken,
+    requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
+    let drain = &requests.drain;
     let are_several = routes.are_several();
     let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
     let mut search = Search::new(routes);
@@ -122,10 +122,23 @@ async fn serve_by(
     // The failed attempts of this round.
     let mut in_vain: Vec<(Route, Lost)> = Vec::new();
     loop {
+        if requests.pause.is_set() {
+            worker.pause();
+            if !worker.has_counted() {
+                tokio::select! {
+                    () = requests.pause.cleared() => {}
+                    () = drain.cancelled() => return Ok(departure_of_paused(worker)),
+                }
+                since = Instant::now();
+                continue;
+            }
+        } else {
+            worker.resume();
+        }
         let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
             let pause = pauses.next(since.elapsed());
             tell(&in_vain, pause);
-            rest(pause, drain).await;
+            rest(worker, pause, requests).await;
             in_vain.clear();
             search.begin();
             continue;
@@ -135,8 +148,16 @@ async fn serve_by(
             search.leads(&attempt.route);
             was_open = true;
         };
-        let lost = match session(worker, &attempt, &connect, &mut open, drain).await {
-            Ok(departure) => return Ok(departure),
+        let lost = match session(worker, &attempt, &connect, &mut open, requests).await {
+            Ok(Some(departure)) => return Ok(departure),
+            Ok(None) => {
+                info!("paused; everything it counted is recorded");
+                // Its next session, however soon, begins like the first.
+                (pauses, since) = (Backoff::new(are_several), Instant::now());
+                in_vain.clear();
+                search.begin();
+                continue;
+            }
             Err(lost) => lost,
         };
         let route = attempt.route;
@@ -167,7 +188,7 @@ async fn serve_by(
                 refusals = Refusals::default();
                 in_vain.clear();
                 // Thousands of workers may have lost it at this moment.
-                rest(pauses.next(since.elapsed()), drain).await;
+                rest(worker, pauses.next(since.elapsed()), requests).await;
                 // The lost coordinator may still lead.
                 search.begin();
                 continue;
@@ -177,11 +198,17 @@ async fn serve_by(
     }
 }
 
-/// Waits for the pause to end, or for `drain`.
-async fn rest(pause: Duration, drain: &CancellationToken) {
+/// Returns how a paused worker leaves that has no session.
+fn departure_of_paused(worker: &Worker) -> Departure {
+    if worker.has_counted() { Departure::Unreported } else { Departure::Recorded }
+}
+
+/// Waits for this time, or for a request to leave. A request to pause stops the counting.
+async fn rest(worker: &mut Worker, time: Duration, LeaveRequests { drain, pause }: &LeaveRequests) {
     tokio::select! {
-        () = tokio::time::sleep(pause) => {}
+        () = tokio::time::sleep(time) => {}
         () = drain.cancelled() => {}
+        () = pause.set(), if !worker.begins_nothing() => worker.pause(),
     }
 }
 
@@ -297,25 +324,31 @@ impl Lost {
     }
 }
 
-/// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left.
+/// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left; `None` if it has
+/// left for a while.
 async fn session(
     worker: &mut Worker,
     attempt: &Attempt,
     connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
     opened: &mut impl FnMut(),
-    drain: &CancellationToken,
-) -> Result<Departure, Lost> {
+    requests: &LeaveRequests,
+) -> Result<Option<Departure>, Lost> {
+    let LeaveRequests { drain, pause } = requests;
     let mut too_late = pin!(too_late(attempt.patience));
-    let connection = tokio::select! {
-        connection = connect(&attempt.route) => connection?,
-        () = &mut too_late => return Err(Problem::Silent.into()),
-        () = drain.cancelled() => return Err(Lost::ToldToLeave),
+    let mut connecting = pin!(connect(&attempt.route));
+    let connection = loop {
+        tokio::select! {
+            connection = &mut connecting => break connection?,
+            () = &mut too_late => return Err(Problem::Silent.into()),
+            () = drain.cancelled() => return Err(Lost::ToldToLeave),
+            () = pause.set(), if !worker.begins_nothing() => worker.pause(),
+        }
     };
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let is_connected = worker.is_connected();
-    let mut serving = pin!(worker.serve(worker_end, drain));
+    let mut serving = pin!(worker.serve(worker_end, requests));
     // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes, and
     // none follow before the Hello.
     let mut opening = pin!(client.session(outgoing));
@@ -355,7 +388,8 @@ async fn session(
     };
     is_connected.store(false, Ordering::Relaxed);
     match end {
-        End::Left(departure) => Ok(departure),
+        End::Left(departure) => Ok(Some(departure)),
+        End::Paused => Ok(None),
         End::LinkLost => Err(match received {
             Some(lost) => lost,
             None => tokio::time::timeout(DRAIN_TIMEOUT, receiving).await.unwrap_or(Lost::NoFarewell),

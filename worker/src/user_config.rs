@@ -117,6 +117,9 @@ fn text(membership: &Membership, token_path: &Path) -> String {
     }
     table.insert("token-file".to_owned(), shown(token_path));
     table.insert("name".to_owned(), Value::String(membership.name.to_string()));
+    // As `MannersArgs::of_a_guest` has them.
+    table.insert("nice".to_owned(), Value::Boolean(true));
+    table.insert("on-battery".to_owned(), Value::String("pause".to_owned()));
     format!("{HEAD}{table}")
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use futures_util::TryFutureExt;
 use futures_util::future::try_join_all;
-use queens_counting::{Config, Duty, End, Metrics, Worker};
+use queens_counting::{Config, Duty, End, LeaveRequests, Metrics, Worker};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_gpu::CardId;
 use queens_ledger::store::memory::MemoryStore;
@@ -249,10 +249,11 @@ async fn count_until_drained(
         () = worker.is_ready() => {}
         () = drain.cancelled() => return Ok(()),
     }
+    let requests = LeaveRequests::without_pauses(drain.clone());
     loop {
         let (worker_end, coordinator_end) = link();
         let serve = coordinator.serve(coordinator_end, None);
-        let count = worker.serve(worker_end, drain);
+        let count = worker.serve(worker_end, &requests);
         tokio::pin!(serve, count);
         // A coordinator that can't write does not answer, so nothing waits for it after the worker has left.
         let end = tokio::select! {

@@ -55,6 +55,7 @@ mod operators;
 mod output;
 mod pages;
 mod part_ranges;
+mod pausing;
 mod pictures;
 mod postgres;
 mod quotas;

@@ -1,4 +1,5 @@
-//! Services and sessions on a simulated network: partitions, half-open connections and delays.
+//! Services and sessions on a simulated network: partitions, half-open connections and delays, and users who pause
+//! their workers meanwhile.
 //!
 //! Coordinator and workers run as simulated machines, in simulated time; only their counting threads are real. Each
 //! history has a fixed number of faults while the job is unfinished, and must end with the right total.
@@ -17,7 +18,7 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use queens_auth::Credentials;
 use queens_coordinator::grpc;
-use queens_counting::{Config, Device, Duty, Metrics, Worker};
+use queens_counting::{Config, Device, Duty, LeaveRequests, Metrics, Worker};
 use queens_event_loop::{Handle, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
@@ -31,6 +32,7 @@ use queens_tests::chance::Chance;
 use queens_tests::say;
 use queens_worker::remote;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 use tonic::transport::server::Connected;
@@ -162,13 +164,24 @@ async fn coordinate(disk: Disk, reporting: Reporting, current: Shared<Handle>) -
     Ok(())
 }
 
-async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
+/// Pauses a worker now and then, for a moment or until it is given up, as its user does.
+async fn pause_now_and_then(paused: watch::Sender<bool>, mut chance: Chance) {
+    loop {
+        for (is_paused, longest) in [(false, 20_000), (true, 30_000)] {
+            paused.send_replace(is_paused);
+            tokio::time::sleep(Duration::from_millis(chance.within(1..=longest))).await;
+        }
+    }
+}
+
+async fn work(name: &'static str, stop: CancellationToken, user: Option<Chance>) -> turmoil::Result {
     let config = Config {
         name: name.parse()?,
         kernel: Kernel::Portable,
         device: Device::Processor(NonZeroUsize::MIN),
         board: None,
         duty: Duty::FULL,
+        is_nice: false,
     };
     let mut worker = Worker::start(config, &Metrics::new())?;
     let endpoint = endpoint(&format!("http://{COORDINATOR}:{PORT}"))?;
@@ -178,7 +191,12 @@ async fn work(name: &'static str, stop: CancellationToken) -> turmoil::Result {
     });
     let routes = Routes::new(vec![endpoint], Credentials::default())?;
     let connect = async |endpoint: &Endpoint| endpoint.connect_with_connector(connector).await;
-    remote::serve_through(&mut worker, routes, connect, &stop).await?;
+    let (paused, pause) = watch::channel(false);
+    if let Some(chance) = user {
+        tokio::spawn(pause_now_and_then(paused, chance));
+    }
+    let requests = LeaveRequests { drain: stop, pause: pause.into() };
+    remote::serve_through(&mut worker, routes, connect, &requests).await?;
     worker.stop();
     Ok(())
 }
@@ -276,8 +294,10 @@ fn play(seed: u64) -> Vec<Fault> {
     let reporting = Reporting { per_second, ..Reporting::default() };
     sim.host(COORDINATOR, move || coordinate(kept.clone(), reporting, shared.clone()));
     let stop = CancellationToken::new();
-    for name in WORKERS {
-        sim.client(name, work(name, stop.clone()));
+    for (number, name) in (0..).zip(WORKERS) {
+        // The first is never paused.
+        let user = (number > 0).then(|| Chance::new(1000 * seed + number));
+        sim.client(name, work(name, stop.clone(), user));
     }
     let mut history = History { sim, current, chance: Chance::new(seed), seed };
     let mut faults = Vec::new();

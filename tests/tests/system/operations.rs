@@ -238,6 +238,7 @@ fn follow(name: &str, page: &str) -> Result<(), String> {
             .arg(&path)
             .current_dir(&home)
             .env("HOME", &home)
+            .env_remove("XDG_RUNTIME_DIR")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log).expect("a file")),

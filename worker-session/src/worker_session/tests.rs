@@ -345,3 +345,72 @@ fn a_worker_that_reports_seldom_gives_up_a_stuck_connection_as_soon_as_any() {
     assert_eq!(waits, AfterStep::Wait { until: SECOND * 60 });
     assert_eq!(session.step(SECOND * 60, &mut queue).next, AfterStep::Reconnect);
 }
+
+#[test]
+fn a_paused_worker_gives_all_back_and_says_goodbye_and_counts_in_a_session_after_that() {
+    let (mut session, mut queue) = (session(), LeaseQueue::default());
+    session.connect(Duration::ZERO, &queue);
+    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
+    let stop = queue.next_lease().expect("was heard").stop;
+    count(&mut queue);
+    session.pause(&mut queue);
+    assert!(stop.load(std::sync::atomic::Ordering::Relaxed), "the current chunk is dropped");
+    assert!(queue.begin(LEASE).is_none() && session.is_paused() && !session.is_leaving());
+    queue.end(LEASE);
+    let said = session.step(SECOND / 10, &mut queue).messages;
+    assert_eq!((report(&said[0]).deltas.len(), &report(&said[0]).finished[..]), (1, &[LEASE][..]));
+    // A lease that was granted meanwhile is not counted.
+    session.hear(SECOND, lease(&[span(9, 12)]), &mut queue);
+    assert!(queue.next_lease().is_none());
+    // It stays until its counts are recorded, however long that takes.
+    let alive = session.step(SECOND * 30, &mut queue);
+    assert!(report(&alive.messages[0]).is_empty() && alive.messages.len() == 1, "{alive:?}");
+    session.hear(SECOND * 31, ToWorker::Acknowledge { sequence: 1 }, &mut queue);
+    assert_eq!(session.step(SECOND * 31, &mut queue).messages, [ToCoordinator::Goodbye]);
+    session.hear(SECOND * 31, ToWorker::Farewell, &mut queue);
+    assert_eq!(session.step(SECOND * 31, &mut queue).next, AfterStep::Left);
+    assert!(session.is_paused(), "it left for a while only");
+    session.resume();
+    assert_eq!(named(&session.connect(Duration::ZERO, &queue)), []);
+    session.hear(SECOND, lease(&[span(9, 12)]), &mut queue);
+    queue.next_lease().expect("was heard");
+    count(&mut queue);
+    assert_eq!(report(&session.step(SECOND * 2, &mut queue).messages[0]).deltas[0].span, span(9, 10));
+}
+
+#[test]
+fn what_a_paused_worker_counted_before_it_lost_its_coordinator_is_offered_later() {
+    let (mut session, mut queue) = (session(), LeaseQueue::default());
+    session.connect(Duration::ZERO, &queue);
+    session.hear(Duration::ZERO, lease(&[span(0, 9)]), &mut queue);
+    queue.next_lease().expect("was heard");
+    count(&mut queue);
+    let first = session.step(SECOND * 2, &mut queue).messages;
+    count(&mut queue);
+    // The link breaks, and then the worker is paused.
+    session.pause(&mut queue);
+    queue.end(LEASE);
+    assert!(session.has_counted(&queue));
+    let again = session.connect(Duration::ZERO, &queue);
+    assert_eq!((named(&again), &again[1..]), (vec![span(0, 1), span(1, 2)], &first[..]));
+    let second = session.step(Duration::ZERO, &mut queue).messages;
+    assert_eq!(
+        (report(&second[0]).deltas[0].span, &report(&second[0]).finished[..]),
+        (span(1, 2), &[LEASE][..])
+    );
+    session.hear(SECOND, ToWorker::Acknowledge { sequence: 2 }, &mut queue);
+    assert_eq!(session.step(SECOND, &mut queue).messages, [ToCoordinator::Goodbye]);
+    assert!(!session.has_counted(&queue));
+}
+
+#[test]
+fn a_worker_that_is_drained_while_it_is_paused_leaves_for_good() {
+    let (mut session, mut queue) = (session(), LeaseQueue::default());
+    session.connect(Duration::ZERO, &queue);
+    session.pause(&mut queue);
+    session.hear(Duration::ZERO, ToWorker::Drain, &mut queue);
+    assert!(!session.is_paused() && session.begins_nothing());
+    session.resume();
+    assert_eq!(session.step(Duration::ZERO, &mut queue).messages, [ToCoordinator::Goodbye]);
+    assert!(!session.is_paused() && session.is_leaving());
+}

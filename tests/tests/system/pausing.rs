@@ -1,0 +1,369 @@
+//! Workers on machines that people lend: they pause, resume and end as their users want, and no count is lost.
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use queens_solver::{BoardSize, Kernel, published};
+use queens_tests::cluster::{Coordinator, SLOWLY, worker_command};
+use queens_tests::process::{Ended, clean, run, wait_at_most, wait_until};
+use queens_tests::proxy::Proxy;
+use queens_tests::service::Service;
+use queens_tests::{TempDir, binary};
+use serde_json::Value;
+
+/// A board that takes any machine here some hours, and one that takes some seconds.
+const LONG: u8 = 22;
+const SHORT: u8 = 15;
+
+/// A user who lends a machine: workers whose sockets are in a directory of their own.
+struct Guest {
+    scratch: TempDir,
+}
+
+impl Guest {
+    fn new() -> Self {
+        Self { scratch: TempDir::new().expect("a temporary directory") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    fn with_sockets(&self, mut command: Command) -> Command {
+        command.env("XDG_RUNTIME_DIR", self.path("run"));
+        command
+    }
+
+    fn worker(&self, url: &str, name: &str, options: &[&str]) -> Service {
+        self.worker_by(worker_command(url, name, Kernel::Portable), name, options)
+    }
+
+    fn worker_by(&self, mut command: Command, name: &str, options: &[&str]) -> Service {
+        command.args(options);
+        Service::start(self.with_sockets(command), &self.path(&format!("{name}.log")))
+    }
+
+    /// Runs a command of `queens-worker` that talks to a worker.
+    fn run(&self, args: &[&str]) -> Ended {
+        let mut command = self.with_sockets(clean(Command::new(binary("queens-worker"))));
+        command.args(args);
+        run(command)
+    }
+
+    /// Returns what a command prints.
+    #[track_caller]
+    fn told(&self, args: &[&str]) -> String {
+        let ended = self.run(args);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        ended.stdout.trim_end().to_owned()
+    }
+
+    #[track_caller]
+    fn status(&self, name: &str) -> Value {
+        self.run(&["status", "--name", name, "--output", "json"]).answer()
+    }
+
+    /// Waits until the worker answers and is in this state.
+    #[track_caller]
+    fn wait_for(&self, name: &str, state: &str) -> Value {
+        wait_until(state, || {
+            let ended = self.run(&["status", "--name", name, "--output", "json"]);
+            (ended.status.success()).then(|| ended.answer()).filter(|status| status["state"] == state)
+        })
+    }
+
+    fn sockets(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("run/queens-worker")).into_iter().flatten();
+        let names = entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+fn recorded(coordinator: &Coordinator, job: &str) -> u128 {
+    coordinator.status(job)["recorded"].as_str().expect("a number").parse().expect("a number")
+}
+
+fn wait_for_log(worker: &Service, text: &str) {
+    wait_until(text, || worker.log().contains(text).then_some(()));
+}
+
+#[test]
+fn a_user_pauses_a_worker_and_lets_it_count_again() {
+    let guest = Guest::new();
+    let coordinator = Coordinator::start(&guest.path("data"));
+    let job = coordinator.submit(LONG);
+    let worker = guest.worker(&coordinator.url(), "anna", &SLOWLY);
+    let status = guest.wait_for("anna", "counting");
+    assert_eq!(
+        (&status["connected"], &status["reasons"]),
+        (&Value::from(true), &Value::from([""; 0].to_vec()))
+    );
+    assert_eq!(status["coordinators"][0], format!("{}/", coordinator.url()));
+    wait_until("a record", || (recorded(&coordinator, &job) > 0).then_some(()));
+    assert_eq!(guest.told(&["pause"]), "anna: not counting: paused by you");
+    wait_for_log(&worker, "paused; everything it counted is recorded");
+    coordinator.wait_for_workers(0);
+    let status = guest.status("anna");
+    assert_eq!((&status["state"], &status["connected"]), (&Value::from("paused"), &Value::from(false)));
+    let told = guest.told(&["status", "--name", "anna"]);
+    assert!(told.contains("state        not counting: paused by you"), "{told}");
+    assert!(told.contains(" core-hours in 0 minutes"), "{told}");
+    // Its leases are free for others at once.
+    assert_eq!(coordinator.status(&job)["workers"], 0, "{:?}", coordinator.status(&job));
+    let before = recorded(&coordinator, &job);
+    guest.told(&["resume", "--name", "anna"]);
+    guest.wait_for("anna", "counting");
+    wait_until("more records", || (recorded(&coordinator, &job) > before).then_some(()));
+    assert_eq!(guest.told(&["stop"]), "anna: leaving");
+    let mut worker = worker;
+    assert!(worker.wait().success());
+    assert!(worker.log().contains("left; everything it counted is recorded"), "{}", worker.log());
+    assert_eq!(guest.sockets(), [""; 0]);
+    let log = coordinator.log();
+    assert!(!log.contains("nothing was heard") && !log.contains("connection to worker lost"), "{log}");
+}
+
+#[test]
+fn pauses_in_quick_turn_lose_no_count() {
+    let guest = Guest::new();
+    let coordinator = Coordinator::start(&guest.path("data"));
+    let job = coordinator.submit(SHORT);
+    let worker = guest.worker(&coordinator.url(), "anna", &[]);
+    guest.wait_for("anna", "counting");
+    let began = Instant::now();
+    while coordinator.status(&job)["state"] != "done" && began.elapsed() < Duration::from_secs(5) {
+        guest.told(&["pause"]);
+        guest.told(&["resume"]);
+    }
+    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
+        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+    });
+    let solutions = published(BoardSize::new(SHORT).expect("a board size")).expect("published").solutions;
+    assert_eq!(status["solutions"], solutions.to_string());
+    let log = worker.log();
+    assert!(!log.contains("reasons=") && !log.contains("drawing another"), "{log}");
+    worker.stop();
+}
+
+#[test]
+fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
+    let guest = Guest::new();
+    let coordinator = Coordinator::start(&guest.path("data"));
+    let proxy = Proxy::start(coordinator.address());
+    let job = coordinator.submit(LONG);
+    let worker = guest.worker(&proxy.url(), "anna", &SLOWLY);
+    wait_until("a record", || (recorded(&coordinator, &job) > 0).then_some(()));
+    let subproblems =
+        || guest.status("anna")["subproblems"].as_str().expect("a number").parse::<u128>().expect("one");
+    // Nothing is acknowledged from here on, and some more is counted.
+    proxy.swallow(true);
+    thread::sleep(Duration::from_millis(100));
+    let (before, n_recorded) = (subproblems(), recorded(&coordinator, &job));
+    wait_until("counts", || (subproblems() > before).then_some(()));
+    guest.told(&["pause"]);
+    let n_counted = wait_until("the threads", || {
+        let counted = subproblems();
+        thread::sleep(Duration::from_millis(300));
+        (subproblems() == counted).then_some(counted)
+    });
+    assert!(!worker.log().contains("paused; everything"), "{}", worker.log());
+    assert_eq!(recorded(&coordinator, &job), n_recorded);
+    proxy.swallow(false);
+    proxy.cut();
+    wait_for_log(&worker, "paused; everything it counted is recorded");
+    // The status may be a moment old.
+    let all = format!("the {n_counted} subproblems, all and none twice");
+    wait_at_most(Duration::from_secs(10), &all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
+    worker.stop();
+}
+
+#[test]
+fn a_paused_worker_ends_at_once() {
+    let guest = Guest::new();
+    // Nobody listens there.
+    let worker = guest.worker("http://127.0.0.1:9", "anna", &[]);
+    guest.wait_for("anna", "no_connection");
+    guest.told(&["pause"]);
+    guest.wait_for("anna", "paused");
+    // A worker that nobody pauses waits for half a minute between attempts; a paused one makes none.
+    let log = worker.log();
+    worker.stop();
+    assert!(log.contains("not counting: paused by you"), "{log}");
+    // Pause and stop at once.
+    let mut worker = guest.worker("http://127.0.0.1:9", "anna", &[]);
+    guest.wait_for("anna", "no_connection");
+    thread::scope(|scope| {
+        scope.spawn(|| guest.run(&["pause"]));
+        scope.spawn(|| guest.run(&["stop"]));
+    });
+    assert!(worker.wait().success());
+}
+
+#[test]
+fn several_workers_are_told_apart_and_a_killed_one_is_replaced() {
+    let guest = Guest::new();
+    let mut nobody = guest.run(&["status"]);
+    assert_eq!(nobody.complaint(1), "error: no worker of yours answers on this machine");
+    let url = "http://127.0.0.1:9";
+    let [anna, berta] = ["anna", "berta b."].map(|name| guest.worker(url, name, &[]));
+    ["anna", "berta b."].iter().for_each(|name| drop(guest.wait_for(name, "no_connection")));
+    assert_eq!(
+        guest.run(&["pause"]).complaint(1),
+        "error: 2 of your workers run on this machine: name one by --name (anna, berta b.)"
+    );
+    assert_eq!(guest.told(&["pause", "--name", "berta b."]), "berta b.: not counting: paused by you");
+    assert_eq!(guest.status("anna")["state"], "no_connection");
+    nobody = guest.run(&["stop", "--name", "carla"]);
+    let told = "error: no worker named 'carla' of yours answers on this machine; there is anna, berta b.";
+    assert_eq!(nobody.complaint(1), told);
+    // Garbage does no harm.
+    let socket = guest.path("run/queens-worker/anna.socket");
+    for garbage in [&b"\xff\0\n"[..], &[b'x'; 1 << 16]] {
+        let mut stream = UnixStream::connect(&socket).expect("connected");
+        _ = stream.write_all(garbage);
+    }
+    assert_eq!(guest.status("anna")["state"], "no_connection");
+    // A killed worker leaves its socket.
+    anna.kill();
+    assert!(guest.sockets().contains(&"anna.socket".to_owned()));
+    assert_eq!(guest.told(&["resume"]), "berta b.: not counting: no connection to a coordinator");
+    let anna = guest.worker(url, "anna", &[]);
+    guest.wait_for("anna", "no_connection");
+    // One with the same name counts all the same.
+    let mut command = worker_command(url, "anna", Kernel::Portable);
+    command.env("QUEENS_THREADS", "1");
+    let second = Service::start(guest.with_sockets(command), &guest.path("second.log"));
+    wait_for_log(&second, "another worker of yours has the name 'anna'");
+    second.stop();
+    assert_eq!(guest.status("anna")["state"], "no_connection");
+    [anna, berta].into_iter().for_each(Service::stop);
+    assert_eq!(guest.sockets(), [""; 0]);
+}
+
+/// Returns a rule for TZ by which it is this time of day now.
+fn zone_in_which_it_is([hour, minute, second]: [i64; 3]) -> String {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    let now = i64::try_from(now % 86_400).expect("fits");
+    // Times in TZ count westwards, and are below 24 hours.
+    let west = (now - (hour * 3600 + minute * 60 + second)).rem_euclid(86_400);
+    format!("<TST>{:02}:{:02}:{:02}", west / 3600, west / 60 % 60, west % 60)
+}
+
+#[test]
+fn a_worker_counts_in_its_hours() {
+    let guest = Guest::new();
+    let coordinator = Coordinator::start(&guest.path("data"));
+    _ = coordinator.submit(LONG);
+    let worker = |name: &str, time| {
+        let mut command = worker_command(&coordinator.url(), name, Kernel::Portable);
+        command.env("TZ", zone_in_which_it_is(time)).args(SLOWLY);
+        guest.worker_by(command, name, &["--schedule", "12:00-13:00"])
+    };
+    let closed = worker("closed", [3, 0, 0]);
+    let status = guest.wait_for("closed", "paused");
+    let reason = status["reasons"][0].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("outside of its schedule, next at ") && reason.ends_with(" 12:00"),
+        "{status}"
+    );
+    assert!(status["next"].as_str().is_some_and(|next| next.contains("T12:00:00")), "{status}");
+    // Their user's wish does not outweigh the hours.
+    guest.told(&["resume", "--name", "closed"]);
+    assert_eq!(guest.status("closed")["state"], "paused");
+    let opens = worker("opens", [11, 59, 50]);
+    let open = worker("open", [12, 0, 10]);
+    for name in ["open", "opens"] {
+        guest.wait_for(name, "counting");
+    }
+    assert!(opens.log().contains("not counting: outside of its schedule"), "{}", opens.log());
+    assert!(!closed.log().contains(" connected "), "{}", closed.log());
+    [closed, opens, open].into_iter().for_each(Service::stop);
+}
+
+#[test]
+fn a_wrong_schedule_or_zone_is_said_at_the_start() {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--check-config", "--schedule", "Mon-Fri 19:00"]);
+    let told = run(command).complaint(2).to_owned();
+    let hint =
+        "'Mon-Fri 19:00': '19:00' has no end; expected days and hours such as 'Mon-Fri 19:00-07:00, Sat-Sun'";
+    assert!(told.contains(hint), "{told}");
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--check-config", "--schedule", "Mon-Fri"]).env("TZ", "No/Where");
+    assert!(
+        run(command)
+            .complaint(1)
+            .starts_with("error: the local time zone, which --schedule needs, is not known")
+    );
+}
+
+#[test]
+fn a_worker_with_nothing_to_count_ends_after_its_limit() {
+    let guest = Guest::new();
+    let sentence = "there was nothing to count for 2s, the limit of --idle-timeout: leaving";
+    let coordinator = Coordinator::start(&guest.path("data"));
+    for (name, url) in [("away", "http://127.0.0.1:9".to_owned()), ("idle", coordinator.url())] {
+        let mut worker = guest.worker(&url, name, &["--idle-timeout", "2s"]);
+        assert!(worker.wait().success(), "{}", worker.log());
+        assert!(worker.log().contains(sentence), "{}", worker.log());
+    }
+    // It counts a job for longer than that, and then ends.
+    let job = coordinator.submit(SHORT);
+    let mut worker = guest.worker(&coordinator.url(), "busy", &["--idle-timeout", "2s"]);
+    assert!(worker.wait().success(), "{}", worker.log());
+    assert_eq!(coordinator.status(&job)["state"], "done");
+}
+
+#[test]
+fn a_nice_worker_has_the_lowest_priority() {
+    let guest = Guest::new();
+    let worker = guest.worker("http://127.0.0.1:9", "anna", &["--nice"]);
+    guest.wait_for("anna", "no_connection");
+    let tasks = Path::new("/proc").join(worker.id().to_string()).join("task");
+    let mut found = Vec::new();
+    for task in fs::read_dir(tasks).expect("it runs") {
+        let stat = fs::read_to_string(task.expect("readable").path().join("stat")).expect("it runs");
+        let (name, fields) = stat.rsplit_once(") ").expect("a name and fields");
+        let fields: Vec<&str> = fields.split(' ').collect();
+        // Its nice value and policy, by proc(5).
+        let is_counting = name.contains("(count-");
+        assert_eq!((fields[16], fields[38]), ("19", if is_counting { "5" } else { "0" }), "{name}");
+        found.push(is_counting);
+    }
+    assert!(found.contains(&true) && found.contains(&false), "{found:?}");
+    worker.stop();
+}
+
+#[test]
+fn a_worker_counts_while_nobody_uses_the_machine() {
+    let guest = Guest::new();
+    // What logind would answer.
+    let [bin, answer] = ["bin", "answer"].map(|name| guest.path(name));
+    fs::create_dir(&bin).expect("created");
+    let script = format!("#!/bin/sh\ncat {}\n", answer.display());
+    fs::write(bin.join("busctl"), script).expect("written");
+    fs::set_permissions(bin.join("busctl"), fs::Permissions::from_mode(0o700)).expect("ours");
+    let command = || {
+        let mut command = worker_command("http://127.0.0.1:9", "anna", Kernel::Portable);
+        command.args(["--when-idle", "5m"]).env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+        command
+    };
+    let refused = run(command()).complaint(1).to_owned();
+    assert!(
+        refused
+            .starts_with("error: whether somebody uses this machine, which --when-idle needs, is not known")
+    );
+    fs::write(&answer, "b false\nt 0\n").expect("written");
+    let worker = guest.worker_by(command(), "anna", &[]);
+    assert_eq!(guest.wait_for("anna", "paused")["reasons"][0], "somebody uses this machine");
+    fs::write(&answer, "b true\nt 0\n").expect("written");
+    guest.wait_for("anna", "no_connection");
+    worker.stop();
+}

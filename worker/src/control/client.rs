@@ -1,0 +1,95 @@
+//! Sends a request to a running worker of this user.
+
+use std::io;
+use std::path::Path;
+
+use queens_platform::{connect_to_socket, socket_directory, sockets_in};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::{ControlError, Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
+
+/// Sends a request to the worker of this name; without a name, to the only one. Returns its status after that.
+///
+/// # Errors
+/// If there is no such worker, if there are several, or if it does not answer.
+pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatus, ControlError> {
+    let failed = |error: io::Error| ControlError::Failed(error.to_string());
+    let directory = socket_directory(PROGRAM).map_err(failed)?;
+    let (mut found, mut n_silent) = (Vec::new(), 0);
+    for path in sockets_in(&directory).map_err(failed)? {
+        match ask(&path, Request::Status).await {
+            Ok(status) => found.push((status, path)),
+            // It is of a worker that was killed.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {}
+            Err(_) => n_silent += 1,
+        }
+    }
+    let mut names: Vec<String> = found.iter().map(|(status, _)| status.name.clone()).collect();
+    found.retain(|(status, _)| name.is_none_or(|name| status.name == name));
+    match &found[..] {
+        [(status, _)] if request == Request::Status => Ok(status.clone()),
+        [(status, path)] => ask(path, request).await.map_err(|error| {
+            ControlError::Failed(format!("the worker '{}' did not answer: {error}", status.name))
+        }),
+        [] => {
+            let which =
+                name.map_or_else(|| "no worker".to_owned(), |name| format!("no worker named '{name}'"));
+            let mut told = format!("{which} of yours answers on this machine");
+            if n_silent > 0 {
+                told += &format!("; {n_silent} did not answer");
+            }
+            if !names.is_empty() {
+                told += &format!("; there is {}", names.join(", "));
+            }
+            Err(ControlError::NotFound(told))
+        }
+        _ => {
+            names.sort();
+            Err(ControlError::Several(names))
+        }
+    }
+}
+
+async fn ask(path: &Path, request: Request) -> io::Result<WorkerStatus> {
+    let asking = async {
+        let mut stream = connect_to_socket(path).await?;
+        stream.write_all(format!("{}\n", request.name()).as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream.take(LONGEST_ANSWER).read_to_end(&mut answer).await?;
+        if answer.is_empty() {
+            return Err(io::Error::other("it closed the connection"));
+        }
+        Ok(serde_json::from_slice(&answer)?)
+    };
+    timeout(PATIENCE, asking).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+}
+
+impl WorkerStatus {
+    /// Describes what the worker does, and why it does not count.
+    #[must_use]
+    pub fn doing(&self) -> String {
+        match self.state {
+            Doing::Counting => "counting".to_owned(),
+            Doing::NoJob => "not counting: no job".to_owned(),
+            Doing::NoConnection => "not counting: no connection to a coordinator".to_owned(),
+            Doing::Paused => format!("not counting: {}", self.reasons.join("; ")),
+            Doing::Leaving => "leaving".to_owned(),
+        }
+    }
+
+    /// Describes all of it in lines.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        let connected = if self.connected { "yes" } else { "no" };
+        let minutes = self.seconds / 60;
+        format!(
+            "name         {}\ncoordinator  {}\nconnected    {connected}\nstate        {}\ncounted      {} in {minutes} minutes",
+            self.name,
+            self.coordinators.join(","),
+            self.doing(),
+            self.counted
+        )
+    }
+}
