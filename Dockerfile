@@ -2,7 +2,7 @@
 # data and keys: no shell, no root.
 #
 #   docker build --tag queens --build-arg QUEENS_COMMIT=$(git rev-parse --short=12 HEAD) .
-#                                                 compiles in a Rust image, or
+#                                                 compiles in a Rust image, on x86-64, or
 #   cargo static                                  compiles here, for
 #   docker build --tag queens --target ready .    which pulls nothing
 #

@@ -106,7 +106,7 @@ pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<O
 fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
     // The system, the administrators and the owner, by their short names and by their numbers.
     const RULERS: [&str; 6] = ["SY", "BA", "OW", "S-1-5-18", "S-1-5-32-544", "S-1-3-4"];
-    const EVERYBODY: [(&str, &str); 26] = [
+    const EVERYBODY: [(&str, &str); 33] = [
         ("WD", "everybody"),
         ("S-1-1-0", "everybody"),
         ("AU", "all users"),
@@ -133,6 +133,13 @@ fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
         ("AC", "all apps"),
         ("S-1-15-2-1", "all apps"),
         ("S-1-15-2-2", "all apps"),
+        ("AS", "all users of the domain"),
+        ("S-1-18-1", "all users of the domain"),
+        ("RU", "all users"),
+        ("S-1-5-32-554", "all users"),
+        ("S-1-5-64-10", "users of the network"),
+        ("S-1-5-13", "all users from afar"),
+        ("S-1-5-1000", "all users of other organisations"),
     ];
     // The groups of all users and guests of a domain, and a machine's own group of all users; and its guest.
     const EVERYBODY_OF: [&str; 3] = ["501", "513", "514"];

@@ -1,5 +1,8 @@
 // Counts a board in a thread of its own, by queens-browser (WebAssembly), and tells the page how far it is.
 
+/** The largest board that the program plans. */
+const LARGEST = 16;
+
 /** The milliseconds between two messages. */
 const PAUSE = 50;
 
@@ -10,6 +13,7 @@ const loaded = WebAssembly.instantiateStreaming(program()).catch(async () =>
 
 addEventListener("message", async ({ data: n }) => {
   try {
+    if (!Number.isInteger(n) || n < 1 || n > LARGEST) throw new RangeError(`n is 1 to ${LARGEST}`);
     const { plan, count_part: countPart } = (await loaded).instance.exports;
     const began = performance.now();
     const parts = plan(n);

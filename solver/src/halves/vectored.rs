@@ -100,8 +100,10 @@ fn joiner(kernel: Kernel, middle: Middle) -> Box<dyn Joiner> {
 mod tests {
     use super::*;
     use crate::halves::columns::members;
+    use crate::halves::lines::Line;
     use crate::halves::parts::{Given, HalvesPart, parts_in_lexicographic_order};
     use crate::halves::spread::Spread;
+    use crate::halves::vectors::{LINES, Tables};
     use crate::split_mix::SplitMix;
 
     /// Returns a subproblem with many placements: its columns have the largest spread of some thousands of sets.
@@ -215,6 +217,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Checks that counters of some bits do not overflow where every placement fits.
+    fn check_full_lines<V: Vectors>(vectors: V) {
+        let full = [Line::ALL; LINES];
+        for n_lines in 1..=LINES {
+            let tables = Tables { pairs: [&full; 4] };
+            let counted = vectors.steps(tables, &[0], &[0; 1000], &full, n_lines);
+            assert_eq!(counted, 1000 * 512 * n_lines as u64, "{n_lines} lines");
+        }
+    }
+
+    #[test]
+    fn no_counter_overflows_where_every_placement_fits() {
+        #[cfg(target_arch = "x86_64")]
+        {
+            Avx512::detect().into_iter().for_each(check_full_lines);
+            Avx2::detect().into_iter().for_each(check_full_lines);
+        }
+        check_full_lines(Plain);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Blocked depth-first search, shared by both vector kernels.
+//! Blocked depth-first search, shared by all vector kernels.
 //!
 //! Each row below the prefix has a small array of states, kept as arrays of words. Expanding a row takes its states,
 //! makes their children, and appends those that the pruning rule lets through to the next row's array. A nearly full
