@@ -15,7 +15,6 @@ use std::sync::atomic::AtomicBool;
 
 #[cfg(target_arch = "x86_64")]
 use self::{avx2::Avx2, avx512::Avx512};
-use crate::method::Method;
 use crate::prefix::Prefixes;
 use crate::span::Count;
 use crate::v128::V128;
@@ -50,13 +49,6 @@ impl Kernel {
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx2 | Self::Avx512 => false,
         }
-    }
-
-    /// Returns whether this kernel counts by the same code as another. By halves, `v128` and `portable` do.
-    #[must_use]
-    pub fn counts_like(self, other: Self, method: Method) -> bool {
-        let is_plain = |kernel| matches!(kernel, Self::V128 | Self::Portable);
-        self == other || method == Method::Halves && is_plain(self) && is_plain(other)
     }
 
     /// Lists all kernels and those that run here, for people: "avx2, v128, portable; here v128, portable".

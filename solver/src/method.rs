@@ -42,6 +42,13 @@ impl Method {
         }
     }
 
+    /// Returns whether two kernels count by the same code. By halves, `v128` and `portable` do.
+    #[must_use]
+    pub fn is_same_code(self, one: Kernel, other: Kernel) -> bool {
+        let is_plain = |kernel| matches!(kernel, Kernel::V128 | Kernel::Portable);
+        one == other || self == Self::Halves && is_plain(one) && is_plain(other)
+    }
+
     /// Returns the most memory of a thread's lists, in bytes: 0 if it keeps none. Absent without a bound: for half
     /// boards from n = 30 on.
     #[must_use]
