@@ -238,10 +238,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_thousand_connections_that_say_nothing_keep_nobody_out_and_are_closed() {
+    async fn many_connections_that_say_nothing_keep_nobody_out_and_are_closed() {
         let served = served();
         let mut silent = Vec::new();
-        for _ in 0..1000 {
+        for _ in 0..200 {
             silent.push(connect_to_socket(&served.path).await.expect("connected"));
             yield_now().await;
         }
