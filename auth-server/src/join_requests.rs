@@ -13,7 +13,7 @@ use super::campaign::Campaign;
 use super::join::{Application, JoinRefusal, Joined};
 
 impl Authenticator {
-    /// Returns the pin of this coordinator's key, as of its start; `None` without TLS.
+    /// Returns the pin of the key that this coordinator had at its start; `None` without TLS.
     #[must_use]
     pub fn pin(&self) -> Option<&str> {
         self.pin.as_deref()

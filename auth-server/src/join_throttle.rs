@@ -10,11 +10,11 @@ use tokio::time::Instant;
 
 use super::join::JoinRefusal;
 
-/// People who may join from one address (of IPv6: from one /64) within an hour.
+/// The most people who may join from one IPv4 address, or one IPv6 network (/64), within an hour.
 const MOST_OF_ADDRESS: u32 = 5;
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// People who may join within a minute. It also bounds the memory: 18,000 entries of an hour.
+/// The most people who may join within a minute. So at most 18,000 joins of an hour are in memory.
 const MOST_IN_MINUTE: usize = 300;
 const MINUTE: Duration = Duration::from_secs(60);
 

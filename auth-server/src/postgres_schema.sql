@@ -1,7 +1,7 @@
 -- The tables of the invitation store that only a server has.
 
 CREATE TABLE place (
-    -- The address of each coordinator, the pin of its key and the URL of its pages, as of its last start. Operators
+    -- Each coordinator writes its address, the pin of its key and the URL of its pages when it starts. Operators
     -- remove old rows by hand. The address is empty if a coordinator does not know its own, as behind a proxy.
     url   TEXT COLLATE "C" PRIMARY KEY,
     pin   TEXT,

@@ -12,7 +12,7 @@ pub(super) const TABLES: &str = include_str!("schema.sql");
 /// SQL that creates the table of SQLite alone.
 const PLACE: &str = "
 CREATE TABLE place (
-    -- The coordinator's address, the pin of its key and the URL of its pages, as of its last start.
+    -- The coordinator's address, key pin and URL of pages. Each start of a coordinator writes them.
     only  INTEGER PRIMARY KEY CHECK (only = 1),
     url   TEXT,
     pin   TEXT,

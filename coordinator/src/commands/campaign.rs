@@ -21,8 +21,8 @@ const MOST_PEOPLE: u32 = 100_000;
 pub(crate) enum CampaignCommand {
     /// Open a campaign, and print the link by which people join it; its code is shown only once
     ///
-    /// Everybody who has the link can make an invitation of a worker for themselves, within the limits below. The link
-    /// leads to a page that says what is counted and how to join. Running coordinators know it at once.
+    /// Everybody who has the link can make one worker's invitation, within the limits below. The page at the link shows
+    /// what is counted and how to join. Running coordinators accept the link at once.
     Open(Box<OpenArgs>),
 
     /// Close one or all campaigns: nobody can join any more

@@ -164,20 +164,15 @@ fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
         || guest.status("anna")["subproblems"].as_str().expect("a number").parse::<u128>().expect("one");
     // Nothing is acknowledged from here on, and some more is counted.
     proxy.swallow(true);
-    thread::sleep(Duration::from_millis(100));
-    let (before, n_recorded) = (subproblems(), recorded(&coordinator, &job));
+    let before = subproblems();
     wait_until("counts", || (subproblems() > before).then_some(()));
     guest.told(&["pause"]);
-    let n_counted = wait_until("the threads", || {
-        let counted = subproblems();
-        thread::sleep(Duration::from_millis(300));
-        (subproblems() == counted).then_some(counted)
-    });
     assert!(!worker.log().contains("paused; everything"), "{}", worker.log());
-    assert_eq!(recorded(&coordinator, &job), n_recorded);
+    assert!(recorded(&coordinator, &job) < subproblems());
     proxy.swallow(false);
     proxy.cut();
     wait_for_log(&worker, "paused; everything it counted is recorded");
+    let n_counted = subproblems();
     // The status may be a moment old.
     let all = format!("the {n_counted} subproblems, all and none twice");
     wait_at_most(Duration::from_secs(10), &all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
