@@ -72,7 +72,7 @@ def part(lines):
         if kind == "cross":
             close()
             cross, found = [int(field) for field in fields[:7]], [0, 0, 0]
-            identity = head["pass" + fields[0]][5:6]  # of the job; format 1 has none
+            identity = head["pass" + fields[0]][5:6]  # of the job
             assert fields[7:] == identity, f"cross {cross[1]} is of job {fields[7:]}, its pass of {identity}"
         elif kind == "record":
             number, first, until, solutions, nodes = (int(field) for field in fields[1:6])
@@ -103,8 +103,7 @@ def part(lines):
 def main(path):
     with gzip.open(path) as lines:
         magic, version, n_parts = next(lines).decode().rstrip("\n").split("\t")
-        # Format 2 has a party for each counter and an identity for each job; format 1 has names and numbers alone.
-        assert magic == "queens certificate" and version in ("1", "2"), "no certificate of a format that is known here"
+        assert magic == "queens certificate" and version == "2", "no certificate of a format that is known here"
         solutions, until = 0, None
         for _ in range(int(n_parts)):
             head, totals = part(lines)
@@ -113,10 +112,9 @@ def main(path):
             start, until = first if until is None else start, end
             solutions += totals[1][1]
             for number, (n_records, weighted, nodes) in totals.items():
-                method, version, _, _, _, *identity = head[f"pass{number}"]
+                method, version, _, _, _, identity, _ = head[f"pass{number}"]
                 print(f"pass {number} by {method} {version}: {n_records} records, {weighted} solutions, {nodes} nodes")
-                if identity:
-                    print(f"pass {number} is job {identity[0]}")
+                print(f"pass {number} is job {identity}")
             print(f"signed by {head['signer'][0]}")
         assert not lines.read(1), "something follows the last part"
     if (start, until) == (0, n_crosses):

@@ -12,9 +12,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use queens_certificate::{
-    Counted, Counter, CrossSum, Entry, Header, Key, Options, Pass, Total, Writer, check,
+    Counted, Counter, CrossSum, Entry, Header, Key, Options, PartyDigest, Pass, Total, Writer, check,
 };
-use queens_model::Name;
+use queens_model::{JobIdentity, Name, Party};
 use queens_solver::{BoardSize, Count, Kernel, Method, Plan, Span, SplitMix, published};
 
 const N: u8 = 27;
@@ -53,13 +53,12 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
         method: Method::Search,
         decomposition: 2,
         job: 1,
-        identity: None,
+        identity: JobIdentity(1),
         recount_ppm: 0,
         seed: 1,
         recount_by: None,
     };
     let header = Header {
-        has_parties: false,
         n: plan.n(),
         crosses: 0..n_crosses,
         n_crosses,
@@ -75,7 +74,8 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
     let mut writer = Writer::begin(BufWriter::new(file), header).expect("written");
     for number in 0..COUNTERS {
         let (worker, build) = (name(format!("worker {number}")), name("0.1.0".to_owned()));
-        let counter = Counter { worker, build, kernel: name("avx512".to_owned()), party: None };
+        let party = PartyDigest::of(Party::from_bytes(u128::from(number).to_be_bytes()), 1);
+        let counter = Counter { worker, build, kernel: name("avx512".to_owned()), party };
         writer.entry(&Entry::Counter { number, counter }).expect("written");
     }
     let (mut random, mut total) = (SplitMix::new(1), Total::default());
@@ -110,8 +110,16 @@ fn write(plan: &Plan, file: &mut File) -> u64 {
         let work = spans.iter().map(|(_, count)| u128::from(count.work)).sum();
         left -= weight * solutions;
         let (image, n_subproblems, weight) = (choice.image.index(), choice.n_subproblems, planned.weight());
-        let cross =
-            CrossSum { pass: 1, number, image, n_subproblems, weight, solutions, work, identity: None };
+        let cross = CrossSum {
+            pass: 1,
+            number,
+            image,
+            n_subproblems,
+            weight,
+            solutions,
+            work,
+            identity: JobIdentity(1),
+        };
         writer.entry(&Entry::Cross(cross)).expect("written");
         for (span, count) in spans {
             let duration_us = random.next() % 100_000_000;

@@ -116,7 +116,7 @@ impl Jobs {
     /// Adds the jobs of a part. All plan parts of a job are adjacent and in one part of the file, so two of these have
     /// different jobs.
     pub(crate) fn add(&mut self, header: &Header) -> Result<(), String> {
-        for identity in header.passes.iter().filter_map(|pass| pass.identity) {
+        for identity in header.passes.iter().map(|pass| pass.identity) {
             if !self.0.insert(identity) {
                 return Err(format!("it is of job {identity}, as another part is"));
             }

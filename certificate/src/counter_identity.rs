@@ -41,27 +41,16 @@ impl Display for PartyDigest {
     }
 }
 
-/// A worker's name with its party. Workers of one party are equal, whatever their names. Format 1 has no parties:
-/// there, workers with the same name are equal.
+/// A worker's name with its party. Workers of one party are equal, whatever their names.
 #[derive(Clone, Debug)]
 pub(crate) struct Who {
     pub(crate) name: Name,
-    pub(crate) party: Option<PartyDigest>,
-}
-
-impl Who {
-    /// Returns the word for what distinguishes workers here.
-    pub(crate) const fn noun(&self) -> &'static str {
-        if self.party.is_some() { "party" } else { "name" }
-    }
+    pub(crate) party: PartyDigest,
 }
 
 impl Ord for Who {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (&self.party, &other.party) {
-            (Some(one), Some(another)) => one.cmp(another),
-            (one, another) => (one, &self.name).cmp(&(another, &other.name)),
-        }
+        self.party.cmp(&other.party)
     }
 }
 
@@ -100,14 +89,11 @@ mod tests {
 
     #[test]
     fn names_of_one_party_are_one() {
-        let who = |name: &str, party: Option<u8>| Who {
+        let who = |name: &str, party: u8| Who {
             name: name.parse().expect("a name"),
-            party: party.map(|byte| PartyDigest::from_bytes([byte; 8])),
+            party: PartyDigest::from_bytes([party; 8]),
         };
-        assert_eq!(who("anna", Some(1)), who("bert", Some(1)));
-        assert_ne!(who("anna", Some(1)), who("anna", Some(2)));
-        assert_eq!(who("anna", None), who("anna", None));
-        assert_ne!(who("anna", None), who("bert", None));
-        assert_ne!(who("anna", None), who("anna", Some(1)));
+        assert_eq!(who("anna", 1), who("bert", 1));
+        assert_ne!(who("anna", 1), who("anna", 2));
     }
 }

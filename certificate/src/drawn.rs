@@ -22,6 +22,7 @@ pub(crate) fn is_drawn(pass: &Pass, span: Span) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use queens_model::JobIdentity;
     use queens_solver::Method;
 
     use super::*;
@@ -30,7 +31,7 @@ mod tests {
     #[test]
     fn what_is_drawn_is_what_coordinators_draw() {
         let seed = 0x0123_4567_89ab_cdef;
-        let (method, identity, recount_by) = (Method::Search, None, None);
+        let (method, identity, recount_by) = (Method::Search, JobIdentity(1), None);
         let pass = Pass { method, decomposition: 2, job: 1, identity, recount_ppm: 1000, seed, recount_by };
         let is_drawn = |&first: &u64| is_drawn(&pass, Span::new(3, first, first + 1).expect("not empty"));
         let drawn: Vec<u64> = (0..10_000).filter(is_drawn).collect();

@@ -21,8 +21,8 @@ pub struct Counter {
     pub build: Name,
     /// Its kernel.
     pub kernel: Name,
-    /// The party that runs it; `None` in certificates of format 1.
-    pub party: Option<PartyDigest>,
+    /// The party that runs it.
+    pub party: PartyDigest,
 }
 
 /// A line of the body.
@@ -67,8 +67,8 @@ pub struct CrossSum {
     pub solutions: u128,
     /// Their work, unweighted.
     pub work: u128,
-    /// The identity of their job; `None` in certificates of format 1.
-    pub identity: Option<JobIdentity>,
+    /// The identity of their job.
+    pub identity: JobIdentity,
 }
 
 /// A count of a span.
@@ -112,8 +112,7 @@ impl Display for Entry {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Counter { number, counter: Counter { worker, build, kernel, party } } => {
-                write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}")?;
-                party.map_or(Ok(()), |party| write!(f, "\t{party}"))
+                write!(f, "counter\t{number}\t{worker}\t{build}\t{kernel}\t{party}")
             }
             Self::Cross(CrossSum {
                 pass,
@@ -125,11 +124,8 @@ impl Display for Entry {
                 work,
                 identity,
             }) => {
-                write!(
-                    f,
-                    "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}\t{solutions}\t{work}"
-                )?;
-                identity.map_or(Ok(()), |identity| write!(f, "\t{identity}"))
+                write!(f, "cross\t{pass}\t{number}\t{image}\t{n_subproblems}\t{weight}")?;
+                write!(f, "\t{solutions}\t{work}\t{identity}")
             }
             Self::Record(counted) => write!(f, "record\t{counted}"),
             Self::Again { counted, at_ms } => write!(f, "again\t{counted}\t{at_ms}"),
@@ -170,7 +166,7 @@ impl Entry {
                 weight: fields.number("the weight")?,
                 solutions: fields.number("solutions")?,
                 work: fields.number("nodes")?,
-                identity: fields.more().then(|| identity(&mut fields)).transpose()?,
+                identity: identity(&mut fields)?,
             }),
             "counter" => Self::Counter {
                 number: fields.number("the number of a counter")?,
@@ -178,11 +174,7 @@ impl Entry {
                     worker: fields.name("the worker")?,
                     build: fields.name("the build")?,
                     kernel: fields.name("the kernel")?,
-                    party: fields
-                        .more()
-                        .then(|| fields.hex("the party"))
-                        .transpose()?
-                        .map(PartyDigest::from_bytes),
+                    party: PartyDigest::from_bytes(fields.hex("the party")?),
                 },
             },
             "verdict" => Self::Verdict(Verdict {

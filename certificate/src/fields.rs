@@ -50,11 +50,6 @@ impl<'a> Fields<'a> {
         from_hex(text).ok_or_else(|| format!("{what} '{}' is not {} hexadecimal digits", shown(text), 2 * N))
     }
 
-    /// Returns whether another field follows.
-    pub(crate) fn more(&self) -> bool {
-        self.0.clone().next().is_some()
-    }
-
     /// Checks that no field follows.
     pub(crate) fn end(&mut self) -> Result<(), String> {
         match self.0.next() {

@@ -14,17 +14,14 @@ use crate::tree::Hash;
 /// The first field of a file, before the format and the number of parts.
 pub(crate) const MAGIC: &str = "queens certificate";
 
-/// The format version that is written.
+/// The version of the format.
 pub(crate) const FORMAT: u32 = 2;
 
-/// The version whose counters have names but no parties, and whose jobs have only numbers.
-pub(crate) const NAMES_ONLY: u32 = 1;
-
 /// Reads a format version, which must be known.
-pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<u32, String> {
+pub(crate) fn read_format(fields: &mut Fields<'_>) -> Result<(), String> {
     match fields.number("the version of the format")? {
-        known @ (NAMES_ONLY | FORMAT) => Ok(known),
-        other => Err(format!("it has format {other}, this program knows {NAMES_ONLY} and {FORMAT}")),
+        FORMAT => Ok(()),
+        other => Err(format!("it has format {other}, this program knows {FORMAT}")),
     }
 }
 
@@ -43,8 +40,6 @@ pub(crate) const MOST_PASSES: usize = 2;
 /// The description of a job, or of the part of it that a site has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whether counters have parties, and passes the identities of their jobs. Format 1 has neither.
-    pub has_parties: bool,
     /// The size of the board.
     pub n: BoardSize,
     /// The range of parts of the first pass's plan that were counted.
@@ -78,14 +73,14 @@ pub struct Pass {
     pub decomposition: u32,
     /// The number of its job at its coordinator.
     pub job: u64,
-    /// The identity of its job, because that number is not unique; `None` in certificates of format 1.
-    pub identity: Option<JobIdentity>,
+    /// The identity of its job, because that number is not unique.
+    pub identity: JobIdentity,
     /// The share of its work to recount, in parts per million.
     pub recount_ppm: u32,
     /// The seed that drew the records.
     pub seed: u128,
-    /// The party that was named to recount them and must be one of any two that agree. `None`, as in certificates of
-    /// format 1, means any party that had not counted them.
+    /// The party that was named to recount them and must be one of any two that agree. `None` means any party that had
+    /// not counted them.
     pub recount_by: Option<PartyDigest>,
 }
 
@@ -112,18 +107,15 @@ impl Display for Header {
     /// Writes the lines, each with its end.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.crosses;
-        writeln!(f, "{PART}\t{}", if self.has_parties { FORMAT } else { NAMES_ONLY })?;
+        writeln!(f, "{PART}\t{FORMAT}")?;
         writeln!(f, "board\t{}", self.n)?;
         writeln!(f, "crosses\t{start}\t{end}\t{}", self.n_crosses)?;
         writeln!(f, "job\t{}\t{}", self.created_ms, self.finished_ms)?;
         for (number, pass) in (1..).zip(&self.passes) {
             let Pass { method, decomposition, job, identity, recount_ppm, seed, recount_by } = pass;
+            let by = recount_by.map_or_else(|| ANYBODY.to_owned(), |party| party.to_string());
             write!(f, "pass\t{number}\t{method}\t{decomposition}\t{job}\t{recount_ppm}\t{seed:032x}")?;
-            if let Some(identity) = identity {
-                let by = recount_by.map_or_else(|| ANYBODY.to_owned(), |party| party.to_string());
-                write!(f, "\t{identity}\t{by}")?;
-            }
-            writeln!(f)?;
+            writeln!(f, "\t{identity}\t{by}")?;
         }
         writeln!(f, "symmetric\t{}\t{}", self.half_turn, self.quarter_turn)?;
         writeln!(f, "made\t{}\t{}", self.made_ms, self.program)?;
@@ -160,7 +152,7 @@ pub(crate) trait Source {
 impl Header {
     /// Reads the lines of a header.
     pub(crate) fn read<S: Source>(lines: &mut S) -> Result<Self, S::Error> {
-        let has_parties = lines.line(PART, read_format)? != NAMES_ONLY;
+        lines.line(PART, read_format)?;
         let n = lines.line("board", |fields| {
             let n: u8 = fields.number("n")?;
             BoardSize::new(n).map_err(|error| error.to_string())
@@ -180,13 +172,13 @@ impl Header {
         let mut passes = vec![];
         while passes.len() < MOST_PASSES && (passes.is_empty() || lines.peek()? == "pass") {
             let number = passes.len() + 1;
-            let before = passes.first().and_then(|first: &Pass| first.identity);
+            let before = passes.first().map(|first: &Pass| first.identity);
             passes.push(lines.line("pass", |fields| {
-                let pass = Pass::read(fields, number, has_parties)?;
-                match pass.identity.filter(|identity| before == Some(*identity)) {
-                    Some(identity) => Err(format!("it is of job {identity}, as pass 1 is")),
-                    None => Ok(pass),
+                let pass = Pass::read(fields, number)?;
+                if before == Some(pass.identity) {
+                    return Err(format!("it is of job {}, as pass 1 is", pass.identity));
                 }
+                Ok(pass)
             })?);
         }
         let (half_turn, quarter_turn) = lines
@@ -198,7 +190,6 @@ impl Header {
             PublicKey::from_bytes(&bytes).map_err(|_| "the signer is no public key".to_owned())
         })?;
         Ok(Self {
-            has_parties,
             n,
             crosses,
             n_crosses,
@@ -215,7 +206,7 @@ impl Header {
 }
 
 impl Pass {
-    fn read(fields: &mut Fields<'_>, expected: usize, has_identity: bool) -> Result<Self, String> {
+    fn read(fields: &mut Fields<'_>, expected: usize) -> Result<Self, String> {
         let number: usize = fields.number("the number of the pass")?;
         if number != expected {
             return Err(format!("it is pass {number}, where pass {expected} belongs"));
@@ -229,8 +220,7 @@ impl Pass {
             return Err(format!("the share counted again is {recount_ppm} of a million"));
         }
         let seed = u128::from_be_bytes(fields.hex("the seed")?);
-        let identity = has_identity.then(|| identity(fields)).transpose()?;
-        let recount_by = if has_identity { recount_by(fields)? } else { None };
+        let (identity, recount_by) = (identity(fields)?, recount_by(fields)?);
         Ok(Self { method, decomposition, job, identity, recount_ppm, seed, recount_by })
     }
 }

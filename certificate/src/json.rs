@@ -1,7 +1,9 @@
 //! The JSON form of a report and of a proof.
 
-use crate::{Agreement, LoserReport, PartReport, PassReport, Proved, Report, SampleReport};
+use queens_model::Name;
 use serde::Serialize;
+
+use crate::{Agreement, LoserReport, PartReport, PassReport, Proved, Report, SampleReport};
 
 /// The report of a valid certificate.
 #[derive(Clone, Debug, Serialize)]
@@ -39,13 +41,14 @@ struct Part {
     created_ms: u64,
     finished_ms: u64,
     made_ms: u64,
+    /// Placements that a half turn and a quarter turn leave unchanged.
+    half_turn: u64,
+    quarter_turn: u64,
     passes: Vec<Pass>,
     /// "one pass", "each cross" or "whole": the equal totals of both passes.
     agreement: &'static str,
     /// The number of parts in which one party has unconfirmed records in both passes.
     crosses_by_one_party: Option<u32>,
-    /// Whether it has parties. If not, as in format 1, one person may have two names.
-    tells_parties: bool,
     losers: Vec<OverruledCounter>,
 }
 
@@ -54,8 +57,8 @@ struct Pass {
     method: &'static str,
     decomposition: u32,
     job: String,
-    /// The identity of the job, because its number is not unique: 32 hexadecimal digits; null in format 1.
-    identity: Option<String>,
+    /// The identity of the job, because its number is not unique: 32 hexadecimal digits.
+    identity: String,
     recount_ppm: u32,
     /// The digest of the party that had to be one of any two that agree on a drawn record; null if none was named.
     recount_by: Option<String>,
@@ -63,6 +66,10 @@ struct Pass {
     records: u64,
     solutions: String,
     work: String,
+    /// Time of the records' threads, as their workers reported it.
+    core_seconds: f64,
+    /// Kernels of the records, as their workers reported them.
+    kernels: Vec<String>,
     further_counts: u64,
     confirmed_records: u64,
     confirmed_work: String,
@@ -122,13 +129,15 @@ impl Part {
             method: said.method.name(),
             decomposition: said.decomposition,
             job: said.job.to_string(),
-            identity: said.identity.map(|identity| identity.to_string()),
+            identity: said.identity.to_string(),
             recount_ppm: said.recount_ppm,
             recount_by: said.recount_by.map(|party| party.to_string()),
             seed: format!("{:032x}", said.seed),
             records: found.total.n_records,
             solutions: found.total.solutions.to_string(),
             work: found.total.work.to_string(),
+            core_seconds: found.time_us as f64 / 1e6,
+            kernels: found.kernels.iter().map(Name::to_string).collect(),
             further_counts: found.n_again,
             confirmed_records: found.n_confirmed,
             confirmed_work: found.confirmed_work.to_string(),
@@ -149,10 +158,11 @@ impl Part {
             created_ms: header.created_ms,
             finished_ms: header.finished_ms,
             made_ms: header.made_ms,
+            half_turn: header.half_turn,
+            quarter_turn: header.quarter_turn,
             passes: header.passes.iter().zip(&part.passes).map(pass).collect(),
             agreement,
             crosses_by_one_party,
-            tells_parties: header.has_parties,
             losers: part.losers.iter().map(loser).collect(),
         }
     }
@@ -177,8 +187,8 @@ impl Sample {
 pub struct Proof {
     /// The size of the board.
     n: u8,
-    /// The identity of the record's job; null in format 1.
-    identity: Option<String>,
+    /// The identity of the record's job.
+    identity: String,
     /// The key that signed the certificate.
     signer: String,
     /// Whether the signer is one of the given keys.
@@ -202,7 +212,7 @@ impl Proof {
         let Proved { header, counted, cross, counter, is_known } = proved;
         Self {
             n: header.n.get(),
-            identity: cross.identity.map(|identity| identity.to_string()),
+            identity: cross.identity.to_string(),
             signer: header.signer.to_string(),
             is_known: *is_known,
             pass: counted.pass,

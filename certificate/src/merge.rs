@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, Write};
 
 use crate::check::{Jobs, begin, check, follows};
-use crate::header::{FORMAT, Header, NAMES_ONLY};
+use crate::header::Header;
 use crate::lines::Lines;
 use crate::options::{Options, Stage};
 use crate::refusal::Refusal;
@@ -50,10 +50,7 @@ pub fn merge<R: Read + Seek>(
         }
     }
     let n_parts = checked.iter().map(|(report, _)| report.parts.len()).sum();
-    // A file has the format of its newest part, so that older programs can read older parts.
-    let mut parts = checked.iter().flat_map(|(report, _)| &report.parts);
-    let format = if parts.any(|part| part.header.has_parties) { FORMAT } else { NAMES_ONLY };
-    let mut out = compressed(out, format, n_parts)?;
+    let mut out = compressed(out, n_parts)?;
     let mut reports = Vec::new();
     for (report, mut part) in checked {
         let copied =

@@ -48,7 +48,7 @@ impl PartCheck<'_> {
             passes.push(PassCheck::of(number, said, plan, crosses));
         }
         let mut tree = Tree::default();
-        self.body(lines, header.has_parties, &mut passes, &mut tree, |counted, pass| {
+        self.body(lines, &mut passes, &mut tree, |counted, pass| {
             draw.as_mut().map_or(Ok(()), |draw| draw.see(counted, kinds[usize::from(pass) - 1]))
         })?;
         let footer = Footer::read(lines, passes.len())?;
@@ -105,7 +105,6 @@ impl PartCheck<'_> {
     fn body<R: Read>(
         &self,
         lines: &mut Lines<R>,
-        has_parties: bool,
         passes: &mut [PassCheck<'_>],
         tree: &mut Tree,
         mut see: impl FnMut(&crate::entry::Counted, u8) -> Result<(), String>,
@@ -129,7 +128,7 @@ impl PartCheck<'_> {
                     return if current > 0 {
                         Err("a counter stands behind the first cross".to_owned())
                     } else {
-                        add_counter(&mut names, number, counter, has_parties)
+                        add_counter(&mut names, number, counter)
                     };
                 }
                 enter(passes, &mut current, pass)?;
@@ -222,20 +221,14 @@ fn enter(passes: &mut [PassCheck<'_>], current: &mut u8, pass: u8) -> Result<(),
     Ok(())
 }
 
-fn add_counter(names: &mut Names, number: u32, counter: Counter, has_parties: bool) -> Result<(), String> {
+fn add_counter(names: &mut Names, number: u32, counter: Counter) -> Result<(), String> {
     if usize::try_from(number) != Ok(names.len()) {
         return Err(format!("counter {number} stands where counter {} belongs", names.len()));
     }
     if names.len() >= MOST_COUNTERS {
         return Err(format!("there are more than {MOST_COUNTERS} counters"));
     }
-    match (has_parties, counter.party) {
-        (true, None) => return Err(format!("counter {number} has no party")),
-        (false, Some(_)) => {
-            return Err(format!("counter {number} has a party, which format 1 does not know"));
-        }
-        _ => names.push(Who { name: counter.worker, party: counter.party }),
-    }
+    names.push(Who { name: counter.worker, party: counter.party }, counter.kernel);
     Ok(())
 }
 
@@ -311,6 +304,8 @@ fn report(pass: &PassCheck<'_>, kind: Kind, alone: Unconfirmed) -> PassReport {
     PassReport {
         method: kind.method,
         total: pass.total,
+        time_us: pass.time_us,
+        kernels: pass.kernels.iter().cloned().collect(),
         n_again: evidence.n_again,
         n_confirmed: evidence.n_confirmed,
         confirmed_work: evidence.confirmed_work,

@@ -1,8 +1,9 @@
 //! Checks the body of one pass: each subproblem is counted once, and the sums are right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use queens_model::Name;
 use queens_solver::{Count, Plan};
 
 use crate::counter_identity::Who;
@@ -11,13 +12,13 @@ use crate::entry::{Counted, CrossSum, Verdict};
 use crate::header::{Pass, Total};
 use crate::record_evidence::{RecordEvidence, Rule, Unconfirmed};
 
-/// The workers, by the numbers of their counters.
+/// The workers with their kernels, by the numbers of their counters.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Vec<Who>);
+pub(crate) struct Names(Vec<(Who, Name)>);
 
 impl Names {
-    pub(crate) fn push(&mut self, name: Who) {
-        self.0.push(name);
+    pub(crate) fn push(&mut self, name: Who, kernel: Name) {
+        self.0.push((name, kernel));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -25,8 +26,12 @@ impl Names {
     }
 
     pub(crate) fn get(&self, counter: u32) -> Result<&Who, String> {
-        let name = usize::try_from(counter).ok().and_then(|counter| self.0.get(counter));
-        name.ok_or_else(|| format!("there is no counter {counter}"))
+        Ok(&self.named(counter)?.0)
+    }
+
+    fn named(&self, counter: u32) -> Result<&(Who, Name), String> {
+        let named = usize::try_from(counter).ok().and_then(|counter| self.0.get(counter));
+        named.ok_or_else(|| format!("there is no counter {counter}"))
     }
 }
 
@@ -42,6 +47,10 @@ pub(crate) struct PassCheck<'a> {
     evidence: RecordEvidence,
     next: u32,
     pub(crate) total: Total,
+    /// The microseconds of all records.
+    pub(crate) time_us: u128,
+    /// The kernels of all records.
+    pub(crate) kernels: BTreeSet<Name>,
     /// The solutions and nodes of each part, unweighted, from the first of `crosses` on.
     pub(crate) sums: Vec<(u128, u128)>,
     /// For each of them, the workers with unconfirmed records.
@@ -71,6 +80,8 @@ impl<'a> PassCheck<'a> {
             evidence: RecordEvidence::default(),
             next,
             total: Total::default(),
+            time_us: 0,
+            kernels: BTreeSet::new(),
             sums: Vec::new(),
             counted_by: Vec::new(),
         }
@@ -106,7 +117,7 @@ impl<'a> PassCheck<'a> {
     /// Adds a record of the open part.
     pub(crate) fn record(&mut self, found: &Counted, names: &Names) -> Result<(), String> {
         self.close_record()?;
-        let Counted { span, count: Count { solutions, work }, counter, .. } = *found;
+        let Counted { span, count: Count { solutions, work }, duration_us, counter, .. } = *found;
         let open = self.open.as_mut().filter(|(cross, _)| cross.number == span.part());
         let Some((cross, sum)) = open else {
             return Err(format!("{span} stands where cross {} has not begun, or is over", span.part()));
@@ -120,7 +131,11 @@ impl<'a> PassCheck<'a> {
         if span.to() > cross.n_subproblems {
             return Err(format!("{span} goes past the {} subproblems of its part", cross.n_subproblems));
         }
-        let name = names.get(counter)?;
+        let (name, kernel) = names.named(counter)?;
+        if !self.kernels.contains(kernel) {
+            self.kernels.insert(kernel.clone());
+        }
+        self.time_us += u128::from(duration_us);
         // A sum of fewer than 2^64 numbers below 2^63.
         sum.until = span.to();
         sum.solutions += u128::from(solutions);
@@ -200,12 +215,11 @@ impl<'a> PassCheck<'a> {
 /// Checks that a part belongs to the job of its pass.
 pub(crate) fn is_of_job(found: &CrossSum, said: &Pass) -> Result<(), String> {
     let cross = found.number;
-    match (found.identity, said.identity) {
-        (one, other) if one == other => Ok(()),
-        (None, _) => Err(format!("cross {cross} does not say which job it is of")),
-        (_, None) => Err(format!("cross {cross} names a job's identity, which format 1 does not know")),
-        (Some(one), Some(other)) => Err(format!("cross {cross} is of job {one}, its pass is of job {other}")),
+    let (one, other) = (found.identity, said.identity);
+    if one == other {
+        return Ok(());
     }
+    Err(format!("cross {cross} is of job {one}, its pass is of job {other}"))
 }
 
 fn missing(cross: u32, Range { start, end }: Range<u64>) -> String {

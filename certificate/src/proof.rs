@@ -148,7 +148,7 @@ pub fn check_proof(input: impl Read, keys: &[PublicKey]) -> Result<Proved, Refus
         return Err(Refusal::at("the proof", "it is longer than any proof"));
     }
     let mut lines = ProofLines { lines: text.lines(), ahead: None, number: 0 };
-    lines.line(PROOF, |fields| read_format(fields).map(drop))?;
+    lines.line(PROOF, read_format)?;
     let header = Header::read(&mut lines)?;
     let footer = Footer::read(&mut lines, header.passes.len())?;
     let signature = lines.line("signature", |fields| fields.hex("the signature"))?;

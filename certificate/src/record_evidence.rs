@@ -111,11 +111,8 @@ impl RecordEvidence {
             return Err(format!("{} was counted again by {name}, who had counted it{as_who}", found.span));
         }
         if record.again.last().is_some_and(|(last, _)| last >= name) {
-            return Err(format!(
-                "{} was counted again by {name} twice, or {} are not in order",
-                found.span,
-                if name.party.is_some() { "parties" } else { "names" }
-            ));
+            let span = found.span;
+            return Err(format!("{span} was counted again by {name} twice, or parties are not in order"));
         }
         record.again.push((name.clone(), found.count));
         self.n_again += 1;
@@ -176,14 +173,13 @@ impl RecordEvidence {
                 return Err(format!("verdict {i} about {span} is for another count than that of the record"));
             }
             if !is_confirmed {
-                let noun = record.name.noun();
-                return Err(format!("verdict {i} about {span} is for a count that one {noun} alone has"));
+                return Err(format!("verdict {i} about {span} is for a count that one party alone has"));
             }
             self.losers.insert(verdict.loser);
         }
         let is_by_whom_it_should = record.rule.recount_by.is_none_or(|by| {
             let agreeing = record.again.iter().filter(|(_, other)| *other == count).map(|(name, _)| name);
-            agreeing.chain([&record.name]).any(|name| name.party == Some(by))
+            agreeing.chain([&record.name]).any(|name| name.party == by)
         });
         if is_confirmed && is_by_whom_it_should {
             self.n_confirmed += 1;
@@ -197,9 +193,8 @@ impl RecordEvidence {
             return if record.rule.is_drawn { Err(what) } else { Ok(None) };
         }
         if record.rule.is_drawn {
-            let noun = record.name.noun();
             return Err(format!(
-                "{span} was drawn to be counted again, and no second {noun} has confirmed it"
+                "{span} was drawn to be counted again, and no second party has confirmed it"
             ));
         }
         self.unconfirmed.entry(record.name.clone()).or_default().add(count.work);

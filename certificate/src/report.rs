@@ -60,13 +60,17 @@ pub struct PassReport {
     pub method: Method,
     /// The sums of its records.
     pub total: Total,
+    /// The microseconds of its records' threads, as the workers reported them.
+    pub time_us: u128,
+    /// The kernels that counted its records, as the workers reported them, in alphabetical order.
+    pub kernels: Vec<Name>,
     /// The number of recounts of its records.
     pub n_again: u64,
-    /// The number of records that another party has confirmed; another name in format 1.
+    /// The number of records that another party has confirmed.
     pub n_confirmed: u64,
     /// The nodes of those records.
     pub confirmed_work: u128,
-    /// The number of records that rest on one party (one name in format 1). No other party has confirmed them. If there
+    /// The number of records that rest on one party. No other party has confirmed them. If there
     /// is another pass, that party has unconfirmed records there, too, in the same part if the method is the same. It
     /// may have falsified both alike.
     pub n_by_one: u64,
@@ -84,7 +88,7 @@ pub enum Agreement {
     /// Every part has equal solutions in both passes.
     EachCross {
         /// The number of parts in which one party has unconfirmed records in both passes. One party may make the same
-        /// error twice. In format 1, names stand for parties.
+        /// error twice.
         n_by_one: u32,
     },
     /// The whole board has equal solutions by two methods, which have only the board in common.

@@ -27,7 +27,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If it can't be written.
     pub fn begin(out: W, header: Header) -> io::Result<Self> {
-        let mut out = compressed(out, FORMAT, 1)?;
+        let mut out = compressed(out, 1)?;
         write!(out, "{header}")?;
         Ok(Self { out, header, tree: Tree::default(), line: String::new() })
     }
@@ -61,8 +61,8 @@ impl<W: Write> Writer<W> {
 }
 
 /// Begins a file of this format and this number of parts.
-pub(crate) fn compressed<W: Write>(out: W, format: u32, n_parts: usize) -> io::Result<GzEncoder<W>> {
+pub(crate) fn compressed<W: Write>(out: W, n_parts: usize) -> io::Result<GzEncoder<W>> {
     let mut out = GzEncoder::new(out, Compression::default());
-    writeln!(out, "{MAGIC}\t{format}\t{n_parts}")?;
+    writeln!(out, "{MAGIC}\t{FORMAT}\t{n_parts}")?;
     Ok(out)
 }

@@ -247,7 +247,7 @@ fn who_alone_counts_again_is_in_the_certificate() {
     let ([said], [pass]) = (&report.parts[0].header.passes[..], &report.parts[0].passes[..]) else {
         panic!("one pass")
     };
-    assert_eq!((said.identity, pass.n_confirmed), (Some(identity), pass.total.n_records));
+    assert_eq!((said.identity, pass.n_confirmed), (identity, pass.total.n_records));
     let bert = PartyDigest::of(source("bert").party, said.seed);
     assert_eq!((said.recount_by, pass.n_by_one), (Some(bert), 0));
     // Others confirm Anna's own counts.

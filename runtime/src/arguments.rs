@@ -144,6 +144,9 @@ fn usage<A: Program>(error: &clap::Error, of_which: &str) -> ExitCode {
         kind => {
             let first: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
             let first = first.join(" ");
+            if let Some(unexpected) = no_subcommand(&command::<A>(), error) {
+                return wrong_usage::<A>(&format!("unexpected argument '{unexpected}'{of_which}"));
+            }
             let what = first.strip_prefix("error: ").unwrap_or(&first);
             let (_, command) = chosen(command::<A>(), &given());
             let hint = match kind {
@@ -156,6 +159,13 @@ fn usage<A: Program>(error: &clap::Error, of_which: &str) -> ExitCode {
             wrong_usage::<A>(&format!("{what}{hint}{of_which}"))
         }
     }
+}
+
+/// Returns an argument that clap takes for a subcommand, although there is none of that name: `--nice 19`.
+fn no_subcommand(command: &Command, error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let is_conflict = error.kind() == ErrorKind::ArgumentConflict;
+    (is_conflict && command.find_subcommand(name).is_none()).then(|| name.clone())
 }
 
 /// Returns a hint with the most similar valid input.

@@ -277,12 +277,14 @@ function troubles({ store_error: error, refuses }) {
 export function follow(show) {
   const line = $("connection");
   const isThere = isAwaited ? () => {} : reveal("summary");
-  let source, timer, version;
+  let source, timer, version, latest;
   const lost = () => {
     source?.close();
     clearTimeout(timer);
     line.classList.add("lost");
-    say(line, "connection lost, reconnecting");
+    // What is shown may have changed since.
+    document.querySelector("main").classList.toggle("old", latest !== undefined);
+    say(line, `connection lost, reconnecting${latest ? `; as of ${latest.toLocaleTimeString()}` : ""}`);
     timer = setTimeout(connect, RETRY_MS);
   };
   const watch = () => {
@@ -295,11 +297,13 @@ export function follow(show) {
     source.addEventListener("error", lost);
     source.addEventListener("summary", (event) => {
       watch();
+      latest = new Date();
       const summary = JSON.parse(event.data);
       // The coordinator has another version than this page.
       if (version && version !== summary.version) return location.reload();
       version = summary.version;
       line.classList.remove("lost");
+      document.querySelector("main").classList.remove("old");
       say(line, "live");
       const alert = $("store-error");
       alert.hidden = !troubles(summary.coordinator);

@@ -194,13 +194,6 @@ impl Part {
         }
     }
 
-    /// Converts it to format 1, whose counters have only names, and whose passes have no identities.
-    pub(crate) fn without_parties(&mut self) {
-        self.set(0, 1, 1);
-        ["counter", "pass", "pass", "cross"].into_iter().for_each(|kind| self.cut_last(kind));
-        self.seal();
-    }
-
     /// Removes the last field of all lines of a kind.
     pub(crate) fn cut_last(&mut self, kind: &str) {
         for line in self.places(kind) {

@@ -219,7 +219,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("the last cross left out", Images, Sum, "of pass 2 are missing", |p| { let l = p.place("cross", -1); p.lines.drain(l..p.place("total", 0)); }),
     forged("a cross doubled", Images, Sign, "comes again, or out of order", |p| { let l = p.place("cross", 3); let next = p.place("cross", 4); let cross = p.lines[l].clone(); p.lines.insert(next, cross); }),
     forged("two crosses out of order", Images, Sign, "crosses 3..4 of pass 1 are missing", |p| { let l = p.place("cross", 3); let both: Vec<String> = p.lines.drain(l..p.place("cross", 4)).collect(); let next = p.place("cross", 5); p.lines.splice(next..next, both); }),
-    forged("a cross past the last", Images, Sign, "is none of the crosses", |p| { let l = p.place("total", 0); p.lines.insert(l, format!("cross\t2\t{}\t0\t1\t8\t0\t0", plan_len(11))); }),
+    forged("a cross past the last", Images, Sign, "is none of the crosses", |p| { let l = p.place("total", 0); p.lines.insert(l, format!("cross\t2\t{}\t0\t1\t8\t0\t0\t{}", plan_len(11), "1".repeat(32))); }),
     forged("the weight of a cross", Methods, Sum, "and must have", |p| { let l = p.place("cross", 2); p.set(l, 5, 8); }),
     forged("the image of a cross", Images, Sign, "by its plan it is on", |p| { let l = p.place("cross", 2); let i = (p.number(l, 3) + 2) % 8; p.set(l, 3, i); }),
     forged("the mirror of an image", Images, Sign, "by its plan it is on", |p| { let l = p.place("cross", 2); let i = p.number(l, 3) + 1; p.set(l, 3, i); }),
@@ -258,7 +258,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("the identity of another job in the header", Methods, Sign, "its pass is of job", |p| { let l = p.place("pass", 0); p.set(l, 7, "5".repeat(32)); }),
     forged("a cross of another job", Methods, Sign, "its pass is of job", |p| { let l = p.place("cross", 1); p.set(l, 8, "5".repeat(32)); }),
     forged("a pass without an identity", Methods, Sign, "the job's identity is missing", |p| { p.cut_last("pass"); p.cut_last("pass"); }),
-    forged("a cross without an identity", Methods, Sign, "does not say which job it is of", |p| p.cut_last("cross")),
+    forged("a cross without an identity", Methods, Sign, "the job's identity is missing", |p| p.cut_last("cross")),
     forged("an identity of all zeros", Methods, Sign, "is all zeros", |p| {
         let lines = [("pass", 0, 7), ("cross", 0, 8)].map(|(kind, number, field)| (p.place(kind, number), field));
         lines.into_iter().for_each(|(line, field)| p.set(line, field, "0".repeat(32)));
@@ -274,7 +274,6 @@ pub(crate) const FORGERIES: &[Forgery] = &[
         p.set(again, 8, 2);
     }),
     forged("who alone counted again", Images, Leave, "has not signed this", |p| { let l = p.place("pass", 0); p.set(l, 8, "000000000000000b"); }),
-    forged("identities in a format that has none", Methods, Sign, "cross 0 names a job's identity, which format 1", |p| { p.set(0, 1, 1); p.cut_last("counter"); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("another format", Methods, Sign, "it has format 3", |p| { let l = p.place("part", 0); p.set(l, 1, 3); }),
 
     // Signed again: counters, recounts and verdicts.
@@ -285,9 +284,8 @@ pub(crate) const FORGERIES: &[Forgery] = &[
     forged("a record counted again by its own name", Methods, Sign, "who had counted it", |p| { let l = p.place("again", 0); p.set(l, 8, 4); }),
     forged("a record counted again by its own party under another name", Methods, Sign, "by 'anton', who had counted it as 'anna'", |p| { let l = p.place("again", 0); p.set(l, 8, 5); }),
     forged("a record that was drawn and only its own party confirms, under another name", Images, Sign, "by 'anton', who had counted it as 'anna'", |p| { let l = p.place("again", 3); p.set(l, 8, 5); }),
-    forged("a counter without a party", Methods, Sign, "counter 1 has no party", |p| { let l = p.place("counter", 1); p.lines[l] = "counter\t1\tbert\t0.1.0\tavx2".to_owned(); }),
+    forged("a counter without a party", Methods, Sign, "the party is missing", |p| { let l = p.place("counter", 1); p.lines[l] = "counter\t1\tbert\t0.1.0\tavx2".to_owned(); }),
     forged("a party that is none", Methods, Sign, "is not 16 hexadecimal digits", |p| { let l = p.place("counter", 1); p.set(l, 5, "b"); }),
-    forged("parties in a format that has none", Methods, Sign, "counter 0 has a party, which format 1 does not know", |p| { p.set(0, 1, 1); p.cut_last("pass"); p.cut_last("pass"); }),
     forged("a second count doubled", Methods, Sign, "twice, or parties are not in order", |p| { let l = p.place("again", 0); double(p, l); }),
     forged("a second count of another span", Methods, Sign, "does not follow its record", |p| { let l = p.place("again", 0); p.add(l, 4, -1); }),
     forged("a second count that disagrees", Methods, Sign, "no verdict says who is right", |p| { let l = p.place("again", 0); p.add(l, 5, 1); }),
@@ -337,7 +335,7 @@ pub(crate) const FORGERIES: &[Forgery] = &[
         pack(&text)
     }),
     file("text in no encoding", "is no UTF-8", |file| { let mut text = head(&file); text.extend(b"counter\t0\t\xff\t0\tx\n"); pack(&text) }),
-    file("no parts", "expected 1 to 4096", |file| pack(&[b"queens certificate\t1\t0\n", &unpack(&file)[23..]].concat())),
+    file("no parts", "expected 1 to 4096", |file| pack(&[b"queens certificate\t2\t0\n", &unpack(&file)[23..]].concat())),
     file("a file of something else", "where 'queens certificate' belongs", |_| pack(b"hello\n")),
 
     // Parts of several sites.

@@ -107,31 +107,6 @@ fn what_is_not_forged_holds() {
     assert_eq!((report.crosses, report.fundamental), (0..30, None));
 }
 
-/// Format 1 has only names: such certificates are valid, and the report states the limits of their proof.
-#[test]
-fn certificates_without_parties_are_read_and_tell_names_apart() {
-    let mut draft = TWO_METHODS.clone();
-    draft.parts[0].without_parties();
-    let report = checked(&draft.pack()).expect("it holds");
-    assert!(!report.parts[0].header.has_parties);
-    assert!(checked(&TWO_METHODS.pack()).expect("it holds").parts[0].header.has_parties);
-    // Two names count as two, though one person has both.
-    let again = draft.parts[0].place("again", 0);
-    draft.parts[0].set(again, 8, 5);
-    draft.parts[0].seal();
-    let found = checked(&draft.pack()).expect("nobody can tell");
-    assert_eq!(found.parts[0].passes[0].n_confirmed, report.parts[0].passes[0].n_confirmed);
-    draft.parts[0].set(again, 8, 4);
-    draft.parts[0].seal();
-    let refusal = checked(&draft.pack()).expect_err("one name is one").to_string();
-    assert!(refusal.contains("who had counted it"), "{refusal}");
-    // Parts of both formats make one file.
-    let mut mixed = TWO_SITES.clone();
-    mixed.parts[0].without_parties();
-    let report = checked(&mixed.pack()).expect("it holds");
-    assert_eq!([0, 1].map(|part| report.parts[part].header.has_parties), [false, true]);
-}
-
 /// A named recounting party must agree on each drawn record. No other party confirms a record without it.
 #[test]
 fn a_party_that_alone_counts_again_has_confirmed_all_that_was_drawn() {

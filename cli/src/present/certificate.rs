@@ -25,15 +25,14 @@ pub(crate) fn stage(stage: Stage) -> String {
 pub(crate) fn describe_proof(proved: &Proved) -> String {
     let Proved { header, counted, cross, counter, is_known } = proved;
     let Counter { worker, build, kernel, party } = counter;
-    let party = party.map(|party| format!(", party {party}")).unwrap_or_default();
     let Count { solutions, work } = counted.count;
     let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
     let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
-    let job = cross.identity.map(|identity| format!(" of job {identity}")).unwrap_or_default();
+    let job = cross.identity;
     let vouched =
         if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     format!(
-        "n = {}{by}, pass {}{job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel{party})\nis in the \
+        "n = {}{by}, pass {} of job {job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel, party {party})\nis in the \
          certificate that {} signed, {vouched}",
         header.n,
         counted.pass,
@@ -89,16 +88,13 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     let key =
         if part.is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
     let made = date(header.made_ms / 1000);
-    let who = if header.has_parties { "party" } else { "name" };
     let mut lines = vec![format!(
         "part {number}: crosses {start}..{end} of {}, certified {made} by {}, {key}",
         header.n_crosses, header.signer
     )];
     for (number, (pass, said)) in (1..).zip(part.passes.iter().zip(&header.passes)) {
-        lines.push(pass_line(number, pass, who));
-        if let Some(identity) = said.identity {
-            lines.push(format!("pass {number} is job {}, identity {identity}", said.job));
-        }
+        lines.push(pass_line(number, pass));
+        lines.push(format!("pass {number} is job {}, identity {}", said.job, said.identity));
         if let Some(party) = said.recount_by {
             lines.push(format!(
                 "party {party} alone was named to count pass {number} again: it agrees with another on all that was drawn \
@@ -106,26 +102,18 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
             ));
         }
     }
-    if !header.has_parties {
-        lines.push(
-            "its format, 1, has names but no parties: two names that confirm each other may belong to one person".to_owned(),
-        );
-        lines.push(
-            "nor does it tell the jobs' identities: another certificate of the same number may be of another job".to_owned(),
-        );
-    }
     match part.agreement {
         Agreement::OnePass => {}
         Agreement::EachCross { n_by_one: 0 } => lines.push("the passes agree on every cross".to_owned()),
         Agreement::EachCross { n_by_one } => lines.push(format!(
-            "the passes agree on every cross; of {n_by_one} of them one {who} counted in both passes what no other has \
+            "the passes agree on every cross; of {n_by_one} of them one party counted in both passes what no other has \
              confirmed"
         )),
         Agreement::Whole => {
             lines.push("the passes agree on the sum, by methods that share nothing but the board".to_owned());
         }
     }
-    lines.push(one_word(part, who));
+    lines.push(one_word(part));
     for loser in &part.losers {
         let rest = match loser.n_unconfirmed {
             0 => "all its records were counted again".to_owned(),
@@ -137,7 +125,7 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
 }
 
 /// Describes how much one party could have changed undetected.
-fn one_word(part: &PartReport, who: &str) -> String {
+fn one_word(part: &PartReport) -> String {
     let passes = (1..).zip(&part.passes).filter(|(_, pass)| pass.n_by_one > 0);
     let alone: Vec<String> = passes
         .map(|(number, pass)| {
@@ -146,21 +134,21 @@ fn one_word(part: &PartReport, who: &str) -> String {
         })
         .collect();
     let why = match part.agreement {
-        _ if alone.is_empty() => return format!("no part is on the word of one {who}"),
+        _ if alone.is_empty() => return "no part is on the word of one party".to_owned(),
         Agreement::OnePass => "no other has confirmed them",
         Agreement::EachCross { .. } | Agreement::Whole => {
             "no other has confirmed them, nor what the same one counted in the other pass"
         }
     };
-    format!("on the word of one {who}: {}; {why}", alone.join(" and "))
+    format!("on the word of one party: {}; {why}", alone.join(" and "))
 }
 
-fn pass_line(number: usize, pass: &PassReport, who: &str) -> String {
+fn pass_line(number: usize, pass: &PassReport) -> String {
     let PassReport { method, total, n_confirmed, confirmed_work, n_verdicts, .. } = pass;
     let share = percent(*confirmed_work as f64 / total.work.max(1) as f64);
     let confirmed = match n_confirmed {
-        0 => format!("none confirmed by a second {who}"),
-        n => format!("{n} confirmed by a second {who} ({share} of the work)"),
+        0 => "none confirmed by a second party".to_owned(),
+        n => format!("{n} confirmed by a second party ({share} of the work)"),
     };
     let verdicts = match n_verdicts {
         0 => String::new(),

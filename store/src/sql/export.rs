@@ -123,13 +123,12 @@ fn header(passes: &[DoneJob], program: &Name, key: &Key) -> Result<Header, Expor
         method: entry.method,
         decomposition: entry.decomposition,
         job: entry.id.0,
-        identity: Some(entry.identity),
+        identity: entry.identity,
         recount_ppm: entry.terms.recount.ppm(),
         seed: entry.terms.seed,
         recount_by: entry.terms.recount_by.map(|arbiter| PartyDigest::of(arbiter.party, seed)),
     };
     Ok(Header {
-        has_parties: true,
         n: job.n,
         crosses: job.terms.part_range.map_or(0..n_parts, PartRange::range),
         n_crosses: n_parts,

@@ -58,7 +58,7 @@ impl Counters {
         let mut counters = BTreeMap::new();
         for (number, source) in (0..).zip(used) {
             let Source { name: worker, build, kernel, party } = read::source(database, source)?;
-            let counter = Counter { worker, build, kernel, party: Some(PartyDigest::of(party, seed)) };
+            let counter = Counter { worker, build, kernel, party: PartyDigest::of(party, seed) };
             counters.insert(source, (number, counter));
         }
         Ok(Self(counters))
@@ -69,7 +69,7 @@ impl Counters {
         self.0.values().map(|(number, counter)| Entry::Counter { number: *number, counter: counter.clone() })
     }
 
-    fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, Option<PartyDigest>), Fault> {
+    fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, PartyDigest), Fault> {
         let source: i64 = cell(row, column, &place)?;
         let found = self.0.get(&source).map(|(number, counter)| (*number, counter.party));
         found.ok_or_else(|| Fault::Damaged(format!("{place}: there is no source {source}")))
@@ -92,7 +92,7 @@ type OtherCounts = BTreeMap<u64, Vec<OtherCount>>;
 struct OtherCount {
     entry: Entry,
     span: Span,
-    party: Option<PartyDigest>,
+    party: PartyDigest,
 }
 
 impl Body<'_> {
@@ -120,7 +120,7 @@ impl Body<'_> {
                 solutions,
                 work,
                 // The digests of the job's rows cover its identity, so they belong to no other job.
-                identity: Some(self.board().identity),
+                identity: self.board().identity,
             };
             writer.entry(&Entry::Cross(sum)).map_err(Unwritten::Io)?;
             let found = self.records(writer, number)?;
@@ -209,12 +209,7 @@ impl Body<'_> {
         Ok(OtherCount { entry: Entry::Verdict(verdict), span, party })
     }
 
-    fn counted(
-        &self,
-        row: &Row<'_>,
-        part: u32,
-        place: &str,
-    ) -> Result<(Counted, Option<PartyDigest>), Fault> {
+    fn counted(&self, row: &Row<'_>, part: u32, place: &str) -> Result<(Counted, PartyDigest), Fault> {
         let (counter, party) = self.counters.get(row, "source", place)?;
         let counted = Counted {
             pass: self.number,

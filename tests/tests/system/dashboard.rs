@@ -162,9 +162,12 @@ fn a_count_is_seen_from_its_beginning_to_its_end() {
     let recorded = http::get(&site, "/api/v1/jobs/2").json()["recorded"].clone();
     let ports = coordinator.ports();
     coordinator.kill();
-    browser.wait_for("#connection", "connection lost, reconnecting");
+    browser.wait_for("#connection", "connection lost, reconnecting; as of ");
+    let is_old = "document.querySelector('main').classList.contains('old')";
+    browser.wait_until("what is shown to be dimmed", is_old);
     let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
     browser.wait_for("#connection", "live");
+    browser.wait_until("what is shown to be live", &format!("!{is_old}"));
     browser.wait_for("#events", "first joined");
     let more = |now: &serde_json::Value| now.as_str().map(str::len) >= recorded.as_str().map(str::len);
     wait_until("it to go on", || more(&http::get(&site, "/api/v1/jobs/2").json()["recorded"]).then_some(()));

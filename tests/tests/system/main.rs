@@ -59,6 +59,7 @@ mod pausing;
 mod pictures;
 mod postgres;
 mod quotas;
+mod records;
 mod reference;
 mod rehearsal;
 mod repository_files;

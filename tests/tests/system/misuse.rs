@@ -49,6 +49,16 @@ fn a_busy_port_is_refused() {
     assert!(!data_dir.exists(), "nothing is made for a coordinator that can't start");
 }
 
+/// A program with commands takes no word for one that is none.
+#[test]
+fn a_value_that_a_worker_s_option_does_not_take_is_named() {
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(["--nice", "19"]);
+    let ended = run(command);
+    let complaint = ended.complaint(2);
+    assert!(complaint.contains("unexpected argument '19' (see 'queens-worker --help')"), "{complaint}");
+}
+
 #[test]
 fn a_data_directory_in_use_is_refused() {
     let fixture = fixture();

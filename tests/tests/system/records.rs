@@ -1,0 +1,141 @@
+//! The record book in records/: each certificate holds, and the table says what the files say.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use queens_model::date;
+use queens_solver::{BoardSize, published};
+use queens_tests::process::{clean, is_installed, queens, run};
+use queens_tests::skipped;
+use serde_json::Value;
+
+const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../records");
+
+/// Everything is checked up to this board; of larger ones, `QUEENS_RECORDS=full` recounts a part, too.
+const ALWAYS: u64 = 18;
+
+/// The first board that is counted by two methods.
+const TWO_METHODS: u64 = 8;
+
+/// Returns the certificates in the order of their boards.
+fn files() -> Vec<PathBuf> {
+    let all = fs::read_dir(BOOK).expect("the record book").map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<PathBuf> =
+        all.filter(|path| path.extension().is_some_and(|it| it == "certificate")).collect();
+    files.sort();
+    files
+}
+
+/// Checks a certificate with the key of the book.
+fn check(file: &Path, args: &[&str]) -> Value {
+    let key = fs::read_to_string(Path::new(BOOK).join("key")).expect("the public key");
+    let file = file.to_str().expect("UTF-8");
+    run(queens([&["check", file, "--key", key.trim(), "--output", "json"], args].concat())).answer()
+}
+
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_else(|| panic!("{field}: {value}"))
+}
+
+fn sum(passes: &[Value], field: &str) -> u64 {
+    passes.iter().map(|pass| pass[field].as_u64().expect("a number")).sum()
+}
+
+/// Returns the day of a time in milliseconds since 1970, in UTC.
+fn day(ms: u64) -> String {
+    date(ms / 1000)[..10].to_owned()
+}
+
+/// Returns the row of a file.
+fn row(file: &Path, answer: &Value) -> String {
+    let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let part = &answer["parts"][0];
+    let passes = part["passes"].as_array().expect("passes");
+    let methods: Vec<&str> = passes.iter().map(|pass| text(pass, "method")).collect();
+    let kernels = passes.iter().flat_map(|pass| pass["kernels"].as_array().expect("kernels"));
+    let mut kernels: Vec<&str> = kernels.map(|kernel| kernel.as_str().expect("a kernel")).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    let seconds: f64 = passes.iter().map(|pass| pass["core_seconds"].as_f64().expect("a time")).sum();
+    let work: Vec<&str> = passes.iter().map(|pass| text(pass, "work")).collect();
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.4} | {} | {} | {} | [{name}]({name}) |\n",
+        answer["n"],
+        text(answer, "solutions"),
+        text(answer, "fundamental"),
+        part["half_turn"],
+        part["quarter_turn"],
+        methods.join(", "),
+        work.join(", "),
+        sum(passes, "records"),
+        sum(passes, "further_counts"),
+        seconds / 3600.0,
+        kernels.join(", "),
+        text(part, "program"),
+        day(part["made_ms"].as_u64().expect("a time")),
+    )
+}
+
+/// To make the table again from the files: `QUEENS_GENERATE=1 cargo test -p queens-tests --test system records::`.
+#[test]
+fn every_certificate_holds_and_the_table_is_made_of_them() {
+    let is_full = env::var("QUEENS_RECORDS").is_ok_and(|value| value == "full");
+    let files = files();
+    let mut rows = String::new();
+    for (expected, file) in (1..).zip(&files) {
+        let args: &[&str] = match expected {
+            n if n <= ALWAYS => &["--share", "1"],
+            _ if is_full => &["--seconds", "60"],
+            _ => &["--seconds", "0"],
+        };
+        let answer = check(file, args);
+        // No board is left out.
+        assert_eq!(answer["n"].as_u64(), Some(expected), "{}", file.display());
+        let known =
+            u8::try_from(expected).ok().and_then(|n| published(BoardSize::new(n).ok()?)).expect("published");
+        assert_eq!(text(&answer, "solutions"), known.solutions.to_string());
+        assert_eq!(answer["is_published"], true);
+        let part = &answer["parts"][0];
+        assert_eq!(part["is_known"], true);
+        let passes = part["passes"].as_array().expect("passes");
+        if expected >= TWO_METHODS {
+            assert_eq!(passes.len(), 2, "n = {expected}");
+            assert_ne!(text(&passes[0], "method"), text(&passes[1], "method"), "n = {expected}");
+        }
+        if args[0] == "--share" && sum(passes, "records") > 0 {
+            assert_ne!(answer["sample"]["recounted"], 0, "n = {expected}");
+        }
+        rows += &row(file, &answer);
+    }
+    assert!(files.len() >= 18, "the book has n = 1 to {}", files.len());
+    let page = Path::new(BOOK).join("README.md");
+    let kept = fs::read_to_string(&page).expect("the page");
+    let (before, rest) = kept.split_once("|---|\n").expect("a table");
+    let old: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with('|')).map(str::len).sum();
+    let after = &rest[old..];
+    let mut made = String::new();
+    write!(made, "{before}|---|\n{rows}{after}").expect("into a text");
+    if env::var_os("QUEENS_GENERATE").is_some() {
+        fs::write(&page, &made).expect("written");
+    }
+    assert!(kept == made, "the table is not that of the files: run this test with QUEENS_GENERATE=1");
+}
+
+#[test]
+fn the_sums_are_those_of_the_files() {
+    if !is_installed("sha256sum") {
+        return skipped("sha256sum is not installed");
+    }
+    let mut command = clean(Command::new("sha256sum"));
+    command.current_dir(BOOK).arg("--");
+    command.args(files().iter().map(|file| file.file_name().expect("a name")));
+    let made = run(command).stdout;
+    let page = Path::new(BOOK).join("SHA256SUMS");
+    if env::var_os("QUEENS_GENERATE").is_some() {
+        fs::write(&page, &made).expect("written");
+    }
+    let kept = fs::read_to_string(&page).expect("the sums");
+    assert_eq!(kept, made, "run this test with QUEENS_GENERATE=1");
+}
