@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Namespace, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
-use queens_tests::process::{clean, is_installed, run};
+use queens_tests::process::{Ended, clean, is_installed, run};
 use queens_tests::{binary, skipped};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -239,8 +239,8 @@ fn what_engines_set_is_what_programs_know() {
     assert!(n_variables > 20, "{n_variables}");
 }
 
-/// Returns the chart's objects with these settings, by title; nothing, with a line, if helm is missing.
-fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
+/// Runs helm with these settings; nothing, with a line, if it is missing.
+fn helm(settings: &str) -> Option<Ended> {
     if !is_installed("helm") {
         skipped("the Helm chart, without helm");
         return None;
@@ -248,7 +248,12 @@ fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
     let mut helm = clean(Command::new("helm"));
     helm.args(["template", "queens"]).arg(Path::new(DEPLOY).join("helm/queens"));
     helm.args(["--set", settings]);
-    let rendered = run(helm);
+    Some(run(helm))
+}
+
+/// Returns the chart's objects with these settings, by title.
+fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
+    let rendered = helm(settings)?;
     assert!(rendered.status.success(), "{rendered:?}");
     let objects = by_title(documents(&rendered.stdout));
     assert!(objects.values().all(|object| wrong(object).is_none()), "{objects:?}");
@@ -257,6 +262,20 @@ fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
 
 fn by_title(objects: Vec<Value>) -> BTreeMap<String, Value> {
     objects.into_iter().map(|object| (title(&object), object)).collect()
+}
+
+/// A mistyped setting is named, instead of having no effect.
+#[test]
+fn the_chart_refuses_settings_that_it_does_not_have() {
+    let wrong = [
+        ("worker.replica=3", "at '/worker': additional properties 'replica' not allowed"),
+        ("worker.replicas=many", "at '/worker/replicas': got string, want integer"),
+        ("coordinator.url=http://coordinator:50051", "at '/coordinator/url'"),
+    ];
+    for (settings, expected) in wrong {
+        let Some(ended) = helm(settings) else { return };
+        assert!(!ended.status.success() && ended.stderr.contains(expected), "{settings}: {ended:?}");
+    }
 }
 
 #[test]
