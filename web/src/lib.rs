@@ -20,6 +20,7 @@ mod part;
 mod part_map;
 mod part_positions;
 mod parts;
+mod public;
 mod refusal;
 mod routes;
 mod search_steps;
