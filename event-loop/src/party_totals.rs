@@ -179,3 +179,86 @@ impl KeptJobs {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use queens_ledger::store::StoreError;
+    use queens_model::{Contribution, Name, VerdictStatus};
+    use queens_solver::{BoardSize, Method};
+    use queens_store::certificate::ExportError;
+
+    use super::*;
+
+    /// Records of one party, which has as many as readings were made; those of job 9 can't be read.
+    #[derive(Debug, Default)]
+    struct Read(AtomicU64);
+
+    impl Records for Read {
+        fn contributions(&self, _: JobId, _: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
+            Ok(vec![])
+        }
+
+        fn party_totals(&self, job: JobId) -> Result<Vec<(Party, PartyTotals)>, StoreError> {
+            if job == JobId(9) {
+                return Err(StoreError::Failed("no disk".to_owned()));
+            }
+            let n_records = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+            Ok(vec![(party(), PartyTotals { n_records, ..PartyTotals::default() })])
+        }
+
+        fn verdicts(&self, _: JobId, _: usize, _: usize) -> Result<Vec<VerdictStatus>, StoreError> {
+            Ok(vec![])
+        }
+
+        fn export(&self, _: JobId, _: &Name, _: &mut dyn Write) -> Result<(), ExportError> {
+            Ok(())
+        }
+    }
+
+    fn party() -> Party {
+        Party::of_name(&Name::of_any("anna"))
+    }
+
+    fn job(id: u64, n_recorded: u128) -> JobStatus {
+        let n = BoardSize::new(8).expect("a board size");
+        let mut job = JobStatus::new(JobId(id), n, Method::Search, JobState::Running);
+        job.progress.n_recorded = n_recorded;
+        job
+    }
+
+    #[test]
+    fn a_job_is_read_again_when_it_has_changed() {
+        let (records, failures, mut kept) = (Read::default(), LogThrottle::default(), KeptJobs::default());
+        let mut read = |jobs: &[JobStatus]| {
+            let sums = kept.read(&records, jobs, &failures);
+            (records.0.load(Ordering::Relaxed), sums.get(&party()).map_or(0, |sums| sums.n_records))
+        };
+        assert_eq!(read(&[job(1, 0)]), (0, 0), "it has no records");
+        assert_eq!(read(&[job(1, 1), job(2, 1)]), (2, 1 + 2));
+        assert_eq!(read(&[job(1, 1), job(2, 1)]), (2, 1 + 2));
+        assert_eq!(read(&[job(1, 1), job(2, 2)]), (3, 1 + 3));
+        let mut recounted = job(1, 1);
+        recounted.n_verified = 1;
+        assert_eq!(read(&[recounted.clone(), job(2, 2)]), (4, 4 + 3));
+        assert_eq!(read(&[recounted.clone(), job(2, 2), job(9, 1)]), (4, 4 + 3), "one can't be read");
+        assert_eq!(read(&[recounted]), (4, 4), "one is gone");
+    }
+
+    #[tokio::test]
+    async fn readers_share_one_reading_and_get_its_time() {
+        let records = Arc::new(Read::default());
+        let reader = TotalsReader::of(Some(records.clone()), SharedDays::default());
+        let snapshot = Arc::new(Snapshot { jobs: vec![job(1, 1)], ..Snapshot::default() });
+        for _ in 0..100 {
+            let totals = reader.totals(&snapshot).await.expect("read");
+            assert_eq!(totals.by_party[&party()].n_records, 1);
+            assert!(totals.at_ms > 0);
+        }
+        let later = Arc::new(Snapshot { jobs: vec![job(1, 2)], ..Snapshot::default() });
+        assert_eq!(reader.totals(&later).await.expect("kept").by_party[&party()].n_records, 1);
+        assert_eq!(records.0.load(Ordering::Relaxed), 1);
+    }
+}

@@ -119,3 +119,44 @@ impl Ranking {
         people
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn person(name: &str) -> Person {
+        let name = Name::of_any(name);
+        Person { party: Party::of_name(&name), name, since_ms: 5 }
+    }
+
+    fn totals(seconds: u64, recount_seconds: u64) -> PartyTotals {
+        let (record_time, recount_time) =
+            (Duration::from_secs(seconds), Duration::from_secs(recount_seconds));
+        PartyTotals { n_records: 1, record_time, recount_time, ..PartyTotals::default() }
+    }
+
+    #[test]
+    fn people_are_ranked_by_time_and_others_are_summed() {
+        let sums = [
+            ("anna", totals(50, 10)),
+            ("bert", totals(60, 0)),
+            ("carl", totals(70, 0)),
+            ("rack", totals(60, 0)),
+        ];
+        let by_party: BTreeMap<_, _> =
+            sums.into_iter().map(|(name, sums)| (person(name).party, sums)).collect();
+        let totals = Arc::new(Totals { at_ms: 7, by_party });
+        let people = People::rank(["dora", "bert", "anna", "carl"].map(person).into(), totals);
+        let ranked: Vec<_> = people.ranked.iter().map(|one| (one.person.name.as_str(), one.rank)).collect();
+        assert_eq!(ranked, [("carl", 1), ("anna", 2), ("bert", 2), ("dora", 4)]);
+        assert_eq!((people.all.n_records, people.others.n_records), (4, 1));
+        assert_eq!(people.named("anna").map(|one| people.share(&one.totals)), Some(0.24));
+        assert!(people.named("rack").is_none() && people.of_party(person("rack").party).is_none());
+        assert_eq!(people.totals(person("rack").party).n_records, 1);
+        assert_eq!(people.of_party(person("dora").party).map(|one| one.rank), Some(4));
+        let nobody = People::rank(vec![], Arc::default());
+        assert!((nobody.ranked.is_empty(), nobody.share(&nobody.all)) == (true, 0.0));
+    }
+}

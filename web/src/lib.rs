@@ -22,6 +22,7 @@ mod part_positions;
 mod parts;
 mod public;
 mod refusal;
+mod rendered_pages;
 mod routes;
 mod search_steps;
 mod search_terms;

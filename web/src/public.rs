@@ -8,7 +8,6 @@ mod curve;
 mod html;
 mod json;
 mod page;
-mod rendered;
 
 use std::sync::Arc;
 
@@ -24,16 +23,14 @@ use serde::{Deserialize, Serialize};
 use self::curve::Curve;
 use self::html::{escaped, segment};
 use self::json::{MOST_LISTED, PersonDetails, PublicPeople, PublicSummary};
-use self::rendered::RenderedPage;
 use super::error_pages::{self, is_of_a_person};
 use super::handler_types::{Queried, Route};
 use super::join::origin;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoPublicPages, NoRecords};
+use super::rendered_pages::RenderedPage;
 use super::state::App;
-
-pub(super) use self::rendered::RenderedPages;
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";

@@ -19,8 +19,8 @@ use tracing::info;
 
 use super::authorize::{Gate, authorize};
 use super::error_pages;
-use super::public::RenderedPages;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
+use super::rendered_pages::RenderedPages;
 use super::routes::routes;
 use super::security_headers::{self, Hosts};
 use super::standby;

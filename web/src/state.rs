@@ -8,8 +8,8 @@ use queens_event_loop::Snapshot;
 use queens_model::{JobId, JobStatus};
 
 use super::job_json::Job;
-use super::public::RenderedPages;
 use super::refusal::RequestRefusal;
+use super::rendered_pages::RenderedPages;
 use super::summaries::SummaryStream;
 
 /// The state that all handlers share.

@@ -15,8 +15,6 @@ use tokio::time::{sleep, timeout};
 use tonic::Code;
 use tracing::debug;
 
-use crate::progress::hours;
-
 /// The delay of the first question after a connection was made: its session goes first.
 const FIRST: Duration = Duration::from_secs(5);
 
@@ -128,7 +126,7 @@ impl From<&OwnContribution> for OwnNumbersStatus {
     fn from(own: &OwnContribution) -> Self {
         Self {
             at_ms: own.at_ms,
-            core_hours: hours(own.totals.time()),
+            core_hours: own.totals.time().as_secs_f64() / 3600.0,
             records: own.totals.n_records,
             confirmed: own.totals.n_confirmed,
             recounts: own.totals.n_recounts,

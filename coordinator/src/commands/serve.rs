@@ -54,16 +54,16 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "QUEENS_HTTP", value_name = "ADDRESS")]
     http: Option<ListenAddress>,
 
+    /// Directory for jobs; created if it does not exist
+    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
+    data_dir: PathBuf,
+
     /// Show everybody what is counted and who has counted how much: /public and /people of the web pages, without log-in
     ///
     /// It shows the people who joined by a link, with the names that they chose, and jobs. It shows no addresses, no
     /// machines and no names of workers.
     #[arg(long, env = "QUEENS_PUBLIC", requires = "http")]
     public: bool,
-
-    /// Directory for jobs; created if it does not exist
-    #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
-    data_dir: PathBuf,
 
     #[command(flatten)]
     store: StoreArgs,

@@ -76,3 +76,115 @@ pub(crate) fn party_totals(database: &dyn Database, job: JobId) -> Result<Vec<(P
     }
     Ok(by_party.into_iter().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use queens_ledger::store::{JobEntry, Record, SecondCount, Source, Store, Write};
+    use queens_model::{LeaseId, Name, Terms};
+    use queens_solver::{BoardSize, Count, Span};
+
+    use super::*;
+    use crate::archive::Archive;
+    use crate::sqlite::SqliteStore;
+
+    fn source(name: &str, build: &str) -> Arc<Source> {
+        let name = Name::of_any(name);
+        let party = Party::of_name(&name);
+        Arc::new(Source { name, build: Name::of_any(build), kernel: Name::of_any("portable"), party })
+    }
+
+    fn job(id: u64, method: Method, second_of: Option<JobId>) -> (Vec<Write>, Vec<u128>) {
+        let n = BoardSize::new(8).expect("a board size");
+        let plan = Plan::new(n, method, NonZeroUsize::MIN, &AtomicBool::new(false)).expect("not stopped");
+        let choices = plan.parts().iter().map(|part| *part.choice()).collect();
+        let terms = Terms { second_of, ..Terms::default() };
+        let entry = JobEntry { terms, ..JobEntry::new(JobId(id), n, method, 0) };
+        let weights = plan.parts().iter().map(|part| part.weight().into()).collect();
+        (vec![Write::Job(entry), Write::Plan { job: JobId(id), choices }], weights)
+    }
+
+    fn record(job: u64, part: u32, solutions: u64, source: &Arc<Source>) -> Write {
+        let record = Record {
+            span: Span::new(part, 0, 1).expect("a span"),
+            count: Count { solutions, work: 10 * solutions },
+            duration: Duration::from_secs(100),
+            lease: LeaseId(0),
+            source: source.clone(),
+        };
+        Write::Record { job: JobId(job), record }
+    }
+
+    fn recount(job: u64, part: u32, solutions: u64, name: &str) -> Write {
+        let count = SecondCount {
+            span: Span::new(part, 0, 1).expect("a span"),
+            count: Count { solutions, work: 10 * solutions },
+            duration: Duration::from_secs(7),
+            source: source(name, "1"),
+            at_ms: 1,
+        };
+        Write::SecondCount { job: JobId(job), count }
+    }
+
+    #[test]
+    fn sums_are_by_party_weighted_and_of_one_job() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut store = SqliteStore::open(dir.path()).expect("opens");
+        let records = store.records().expect("on disk");
+        let ((first, weights), (second, second_weights)) =
+            (job(1, Method::Search, None), job(2, Method::Halves, Some(JobId(1))));
+        assert!(weights.iter().any(|weight| *weight > 1), "{weights:?}");
+        let writes = [
+            first,
+            second,
+            vec![
+                // Two versions of her program are one party.
+                record(1, 0, 3, &source("anna", "1")),
+                record(1, 1, 5, &source("anna", "2")),
+                record(1, 2, 7, &source("bert", "1")),
+                // Two parties confirm a record, which counts once; another count confirms nothing.
+                recount(1, 0, 3, "bert"),
+                recount(1, 0, 3, "carl"),
+                recount(1, 1, 6, "bert"),
+                record(2, 0, 11, &source("bert", "1")),
+            ],
+        ];
+        store.commit(&writes.concat()).expect("commits");
+        let read = |job| -> BTreeMap<Party, PartyTotals> {
+            records.party_totals(JobId(job)).expect("readable").into_iter().collect()
+        };
+        let seconds = Duration::from_secs;
+        let anna = PartyTotals {
+            n_records: 2,
+            search_work: 80,
+            solutions: 3 * weights[0] + 5 * weights[1],
+            record_time: seconds(200),
+            n_confirmed: 1,
+            ..PartyTotals::default()
+        };
+        let bert = PartyTotals {
+            n_records: 1,
+            search_work: 70,
+            solutions: 7 * weights[2],
+            record_time: seconds(100),
+            n_recounts: 2,
+            recount_time: seconds(14),
+            ..PartyTotals::default()
+        };
+        let carl = PartyTotals { n_recounts: 1, recount_time: seconds(7), ..PartyTotals::default() };
+        let of = |name: &str| source(name, "1").party;
+        assert_eq!(read(1), BTreeMap::from([(of("anna"), anna), (of("bert"), bert), (of("carl"), carl)]));
+        let second = PartyTotals {
+            n_records: 1,
+            halves_work: 110,
+            solutions: 11 * second_weights[0],
+            record_time: seconds(100),
+            ..PartyTotals::default()
+        };
+        assert_eq!(read(2), BTreeMap::from([(of("bert"), second)]));
+        assert_eq!(read(3), BTreeMap::new());
+    }
+}

@@ -52,7 +52,7 @@ impl RenderedPage {
 
 /// The rendered pages of one ranking.
 #[derive(Debug, Default)]
-pub(crate) struct RenderedPages(Mutex<Kept>);
+pub(super) struct RenderedPages(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
