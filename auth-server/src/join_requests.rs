@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use queens_auth::JoinCode;
-use queens_model::{AuditEntry, Name};
+use queens_model::{AuditEntry, Name, Person};
 use queens_store::unix_ms;
 use tracing::warn;
 
 use super::audit_log::entry;
 use super::authenticator::Authenticator;
 use super::campaign::Campaign;
+use super::invitation_cache::InvitationCache;
 use super::join::{Application, JoinRefusal, Joined};
 
 impl Authenticator {
@@ -26,6 +27,12 @@ impl Authenticator {
             self.delay(peer).await;
         }
         campaign
+    }
+
+    /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
+    #[must_use]
+    pub fn people(&self) -> Vec<Person> {
+        self.invitations.as_ref().map(InvitationCache::people).unwrap_or_default()
     }
 
     /// Makes an invitation for a person who has a join code, and records that in the audit log.

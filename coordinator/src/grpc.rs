@@ -3,6 +3,7 @@
 mod authorize;
 mod jobs;
 mod lists;
+mod own_contribution;
 mod refusal;
 mod server;
 mod session;

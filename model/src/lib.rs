@@ -14,6 +14,7 @@ pub mod json;
 mod message;
 mod name;
 mod party;
+mod party_totals;
 pub mod plain;
 mod priority;
 mod progress_history;
@@ -38,6 +39,7 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use party::{InvalidParty, Party};
+pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
 pub use priority::{InvalidPriority, Priority};
 pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};

@@ -174,6 +174,13 @@ pub(super) mod described {
     }
 
     #[derive(IntoResponses)]
+    pub(crate) enum NoPublicPages {
+        /// The coordinator has no public pages, or nobody of this name is shown.
+        #[response(status = 404)]
+        Public(Error),
+    }
+
+    #[derive(IntoResponses)]
     pub(crate) enum NotDecided {
         /// The body is invalid.
         #[response(status = 400)]

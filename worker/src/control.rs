@@ -11,6 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::own_numbers::OwnNumbersStatus;
+
 /// The directory of the sockets is called like the program.
 pub(crate) const PROGRAM: &str = "queens-worker";
 
@@ -91,6 +93,9 @@ pub struct WorkerStatus {
     pub core_hours: f64,
     /// The sentence about what it has counted.
     pub counted: String,
+    /// What the coordinator has recorded of all workers of this person, if it has said so.
+    #[serde(default)]
+    pub own: Option<OwnNumbersStatus>,
 }
 
 /// Why a worker can't be controlled.

@@ -7,6 +7,7 @@ mod backoff;
 pub mod control;
 pub mod http;
 pub mod idle_timeout;
+pub mod own_numbers;
 pub mod pause_monitor;
 pub mod pause_policy;
 pub mod progress;

@@ -21,6 +21,7 @@ use queens_runtime::{cancel_on_signal, complain, print, wrong_usage};
 use queens_service::{CONFIG_OK, arguments_of_service};
 use queens_worker::control::server::{self, ControlledWorker};
 use queens_worker::idle_timeout::has_been_idle;
+use queens_worker::own_numbers::OwnNumbers;
 use queens_worker::pause_monitor::PauseControl;
 use queens_worker::{http, progress, remote};
 use tokio::net::TcpListener;
@@ -115,18 +116,20 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
         tokio::spawn(http::serve(listener, metrics.clone()));
     }
     let pauses = PauseControl::default();
-    watch(args.manners, &metrics, &pauses, &drain).await;
+    let own = OwnNumbers::new(name.clone());
+    watch(args.manners, &metrics, &own, &pauses, &drain).await;
     tokio::spawn(server::serve(ControlledWorker {
         name: name.to_string(),
         coordinators,
         started: Instant::now(),
         metrics,
+        own: own.clone(),
         pauses: pauses.clone(),
         drain: drain.clone(),
     }));
     // Draining is part of a session: after a signal, it ends when the last report is acknowledged.
     let requests = LeaveRequests { drain, pause: pauses.flag() };
-    let departure = remote::serve_all(&mut workers, &routes, &requests).await;
+    let departure = remote::serve_all(&mut workers, &routes, &requests, &own).await;
     workers.into_iter().for_each(|(_, worker)| worker.stop());
     Ok(departure?)
 }
@@ -136,6 +139,7 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
 async fn watch(
     manners: MannersArgs,
     metrics: &Arc<Metrics>,
+    own: &OwnNumbers,
     pauses: &PauseControl,
     drain: &CancellationToken,
 ) {
@@ -151,8 +155,8 @@ async fn watch(
     }
     let pauses = pauses.clone();
     tokio::spawn(async move { pauses.monitor(&policy, &sensors).await });
-    let metrics = metrics.clone();
-    tokio::spawn(async move { progress::log(&metrics).await });
+    let (metrics, own) = (metrics.clone(), own.clone());
+    tokio::spawn(async move { progress::log(&metrics, &own).await });
 }
 
 fn tell(departure: Departure) {

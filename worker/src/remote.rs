@@ -21,6 +21,7 @@ use tracing::{Instrument, Span, error, info, info_span, warn};
 use queens_counting::{Departure, End, LeaveRequests, Worker};
 
 pub use crate::backoff::Backoff;
+use crate::own_numbers::OwnNumbers;
 
 /// The duration of a good session: after it, attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
@@ -59,8 +60,9 @@ pub async fn serve(
     worker: &mut Worker,
     routes: Routes,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
-    serve_by(worker, routes, async |route| route.open().await, requests).await
+    serve_by(worker, routes, async |route| route.open().await, requests, own).await
 }
 
 /// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the
@@ -72,10 +74,11 @@ pub async fn serve_all(
     workers: &mut [(String, Worker)],
     routes: &Routes,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
     let are_several = workers.len() > 1;
     let serve_one = async |worker: &mut Worker| {
-        let served = serve(worker, routes.clone(), requests).await;
+        let served = serve(worker, routes.clone(), requests, own).await;
         match &served {
             Ok(departure) if are_several => info!(?departure, "left"),
             Err(reason) if are_several => error!(%reason, "the other workers of this process go on"),
@@ -103,8 +106,9 @@ pub async fn serve_through(
     routes: Routes,
     connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
-    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), requests).await
+    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), requests, own).await
 }
 
 async fn serve_by(
@@ -112,6 +116,7 @@ async fn serve_by(
     routes: Routes,
     connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
     let drain = &requests.drain;
     let are_several = routes.are_several();
@@ -148,7 +153,7 @@ async fn serve_by(
             search.leads(&attempt.route);
             was_open = true;
         };
-        let lost = match session(worker, &attempt, &connect, &mut open, requests).await {
+        let lost = match session(worker, &attempt, &connect, &mut open, requests, own).await {
             Ok(Some(departure)) => return Ok(departure),
             Ok(None) => {
                 info!("paused; everything it counted is recorded");
@@ -332,6 +337,7 @@ async fn session(
     connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
     opened: &mut impl FnMut(),
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Option<Departure>, Lost> {
     let LeaveRequests { drain, pause } = requests;
     let mut too_late = pin!(too_late(attempt.patience));
@@ -345,6 +351,7 @@ async fn session(
         }
     };
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
+    let asker = client.clone();
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let is_connected = worker.is_connected();
@@ -376,6 +383,7 @@ async fn session(
     opened();
     is_connected.store(true, Ordering::Relaxed);
     let mut receiving = pin!(receive(incoming, coordinator_end.sender));
+    let mut asking = pin!(own.ask_by(asker));
     let mut received = None;
     let end = loop {
         if let Some(end) = ended {
@@ -384,6 +392,7 @@ async fn session(
         tokio::select! {
             end = &mut serving => break end,
             lost = &mut receiving, if received.is_none() => received = Some(lost),
+            never = &mut asking => match never {},
         }
     };
     is_connected.store(false, Ordering::Relaxed);

@@ -58,6 +58,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 
+    /// Show everybody what is counted and who has counted how much: /public and /people of the web pages, without log-in
+    ///
+    /// It shows the people who joined by a link, with the names that they chose, and jobs. It shows no addresses, no
+    /// machines and no names of workers.
+    #[arg(long, env = "QUEENS_PUBLIC", requires = "http")]
+    public: bool,
+
     #[command(flatten)]
     store: StoreArgs,
 
@@ -193,6 +200,7 @@ async fn serve_as_leader(
     let server = tokio::spawn(server);
     let site = ports
         .for_pages()?
+        .map(|(site, limits)| (site.with_public_pages(args.public), limits))
         .map(|(site, limits)| tokio::spawn(site.serve(limits, handle.clone(), authenticator, stop.clone())));
     ready();
     let end = tokio::select! {

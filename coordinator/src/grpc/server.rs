@@ -85,7 +85,7 @@ where
         }
     };
     let refusals = Arc::new(LogThrottle::default());
-    let workers = WorkersService::new(handle.clone(), refusals.clone());
+    let workers = WorkersService::new(handle.clone(), authenticator.clone(), refusals.clone());
     let mut routes = Routes::new(health_service.max_decoding_message_size(LARGEST_OF_ANYBODY))
         .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_OF_WORKER))
         .add_service(

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use queens_auth_server::{AuthContext, NameError, REVOKED};
+use queens_auth_server::{AuthContext, Authenticator, NameError, REVOKED};
 use queens_connections::{NotYetAtWork, RequestGuard};
 use queens_event_loop::Handle;
 use queens_ledger::WorkerRefusal;
@@ -18,6 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
+use super::own_contribution::own_contribution;
 use super::refusal::{invalid_message, peer};
 
 /// Messages to a worker that may be queued for its connection.
@@ -35,12 +36,13 @@ const HELLO: Duration = Duration::from_secs(10);
 /// The gRPC service for workers.
 pub(super) struct WorkersService {
     handle: Handle,
+    authenticator: Authenticator,
     refusals: Arc<LogThrottle>,
 }
 
 impl WorkersService {
-    pub(super) fn new(handle: Handle, refusals: Arc<LogThrottle>) -> Self {
-        Self { handle, refusals }
+    pub(super) fn new(handle: Handle, authenticator: Authenticator, refusals: Arc<LogThrottle>) -> Self {
+        Self { handle, authenticator, refusals }
     }
 }
 
@@ -84,6 +86,15 @@ impl Workers for WorkersService {
         let mut response = Response::new(ReceiverStream::new(stream));
         response.extensions_mut().insert(NotYetAtWork);
         Ok(response)
+    }
+
+    async fn get_own_contribution(
+        &self,
+        request: Request<pb::GetOwnContributionRequest>,
+    ) -> Result<Response<pb::OwnContribution>, Status> {
+        let (auth, asked) = (request.extensions().get::<AuthContext>().cloned(), request.get_ref());
+        let own = own_contribution(&self.handle, &self.authenticator, auth.as_ref(), asked).await?;
+        Ok(Response::new(own))
     }
 }
 

@@ -260,6 +260,13 @@ impl Workers for Liar {
         let session: Self::SessionStream = Box::pin(ReceiverStream::new(receiver));
         self.answer(session)
     }
+
+    async fn get_own_contribution(
+        &self,
+        _: Request<pb::GetOwnContributionRequest>,
+    ) -> Result<Response<pb::OwnContribution>, Status> {
+        Err(Status::unavailable(ODD))
+    }
 }
 
 /// Checks that a text consists of printable lines.

@@ -56,6 +56,7 @@ mod output;
 mod pages;
 mod part_ranges;
 mod pausing;
+mod people;
 mod pictures;
 mod postgres;
 mod quotas;

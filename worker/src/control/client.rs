@@ -84,12 +84,24 @@ impl WorkerStatus {
     pub fn lines(&self) -> String {
         let connected = if self.connected { "yes" } else { "no" };
         let minutes = self.seconds / 60;
-        format!(
+        let mut lines = format!(
             "name         {}\ncoordinator  {}\nconnected    {connected}\nstate        {}\ncounted      {} in {minutes} minutes",
             self.name,
             self.coordinators.join(","),
             self.doing(),
             self.counted
-        )
+        );
+        if let Some(own) = &self.own {
+            let (records, confirmed, recounts) = (own.records, own.confirmed, own.recounts);
+            lines += &format!("\nall of yours {}", own.sums());
+            lines +=
+                &format!("\nrecords      {records}, {confirmed} confirmed by others; {recounts} recounts");
+            lines += &own
+                .job
+                .as_ref()
+                .map(|job| format!("\njob          {}", job.described()))
+                .unwrap_or_default();
+        }
+        lines
     }
 }

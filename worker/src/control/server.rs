@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{Doing, LONGEST_REQUEST, PATIENCE, PROGRAM, Request, WorkerStatus};
+use crate::own_numbers::OwnNumbers;
 use crate::pause_monitor::PauseControl;
 use crate::pause_policy::PauseReason;
 use crate::progress::{amount, hours};
@@ -36,6 +37,8 @@ pub struct ControlledWorker {
     pub started: Instant,
     /// What it has counted.
     pub metrics: Arc<Metrics>,
+    /// What the coordinator knows of it.
+    pub own: OwnNumbers,
     /// Pauses it.
     pub pauses: PauseControl,
     /// Makes it leave.
@@ -130,6 +133,7 @@ impl ControlledWorker {
             subproblems: activity.counted.n_subproblems.to_string(),
             core_hours: hours(activity.counted.core_time),
             counted: amount(&activity.counted),
+            own: self.own.last(),
         }
     }
 }
@@ -164,6 +168,7 @@ mod tests {
             coordinators: vec!["http://host:1".to_owned()],
             started: Instant::now(),
             metrics: Arc::new(Metrics::new()),
+            own: OwnNumbers::new("anna".parse().expect("a name")),
             pauses: pauses.clone(),
             drain: drain.clone(),
         };
