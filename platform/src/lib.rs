@@ -27,7 +27,9 @@ pub use machine::{
     thread_time, with_instructions,
 };
 pub use output::{is_screen, was_stdout_closed};
-pub use power::{POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority};
+pub use power::{
+    POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority, time_with_sleep,
+};
 pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};
 #[cfg(feature = "signals")]
 pub use signals::{Hangups, StopSignals, notify_ready};

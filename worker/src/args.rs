@@ -13,6 +13,7 @@ use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
+use crate::campaign_link::CampaignArgs;
 use crate::commands::Command;
 use crate::manners::MannersArgs;
 
@@ -39,6 +40,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(crate) credentials: CredentialsArgs,
+
+    #[command(flatten)]
+    pub(crate) campaign: CampaignArgs,
 
     /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card
     /// needs]

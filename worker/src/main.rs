@@ -2,10 +2,12 @@
 //! commands talk to a worker that runs.
 
 mod args;
+mod campaign_link;
 mod commands;
 mod join;
 mod join_request;
 mod manners;
+mod relocation;
 mod user_config;
 
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ use queens_worker::pause_monitor::PauseControl;
 use queens_worker::{http, progress, remote};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -32,6 +35,7 @@ use crate::args::{Args, machine_name};
 use crate::commands::{Command, control};
 use crate::join::{JoinArgs, join};
 use crate::manners::MannersArgs;
+use crate::relocation::Relocation;
 use crate::user_config::{Membership, user_file};
 
 const NOTHING_COUNTS: &str = "--threads 0 leaves nothing that counts: --gpu names no card";
@@ -60,16 +64,19 @@ fn main() -> ExitCode {
 /// Counts, after joining a campaign if `join_args` has its link.
 fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
-    let credentials = match join_args {
-        None => args.credentials.credentials()?,
+    let (credentials, campaign) = match join_args {
+        None => (args.credentials.credentials()?, args.campaign.clone().campaign()?),
         Some(join_args) => {
-            let Membership { name, coordinators, credentials } = join(&join_args)?;
+            let Membership { name, coordinators, credentials, campaign } = join(&join_args)?;
             (args.name, args.coordinator) = (Some(name), coordinators);
             args.manners.of_a_guest();
-            credentials
+            (credentials, Some(campaign))
         }
     };
-    let routes = Routes::new(args.coordinator.clone(), credentials)?;
+    let (sender, routes) = watch::channel(Routes::new(args.coordinator.clone(), credentials.clone())?);
+    let relocation = campaign.map(|campaign| {
+        Relocation::new(campaign, args.coordinator.clone(), credentials, sender, user_file())
+    });
     args.manners.check()?;
     if args.config.check_config {
         return print(CONFIG_OK);
@@ -79,11 +86,15 @@ fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     }
     // One thread suffices beside the counting threads.
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(count(args, routes)).map(tell)
+    runtime.block_on(count(args, routes, relocation)).map(tell)
 }
 
 /// Counts for the coordinators until a signal, or until they dismiss this worker.
-async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
+async fn count(
+    args: Args,
+    routes: watch::Receiver<Routes>,
+    relocation: Option<Relocation>,
+) -> anyhow::Result<Departure> {
     let drain = CancellationToken::new();
     cancel_on_signal(drain.clone()).context("failed to listen to signals")?;
     let listener = match &args.http {
@@ -116,9 +127,12 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
     }
     let pauses = PauseControl::default();
     watch(args.manners, &metrics, &pauses, &drain).await;
+    if let Some(relocation) = relocation {
+        tokio::spawn(relocation.run(metrics.clone(), pauses.flag()));
+    }
     tokio::spawn(server::serve(ControlledWorker {
         name: name.to_string(),
-        coordinators,
+        routes: routes.clone(),
         started: Instant::now(),
         metrics,
         pauses: pauses.clone(),

@@ -48,6 +48,7 @@ mod manifests;
 mod methods;
 mod metrics;
 mod misuse;
+mod moving;
 mod network;
 mod one_invitation;
 mod operations;
