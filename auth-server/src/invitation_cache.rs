@@ -133,7 +133,7 @@ impl InvitationCache {
         answer.await.unwrap_or_default()
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Principals> {
+    pub(super) fn known(&self) -> RwLockReadGuard<'_, Principals> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -29,6 +29,12 @@ impl Authenticator {
         self.pin.as_deref()
     }
 
+    /// Returns whether there were campaigns, and nobody can join any of them.
+    #[must_use]
+    pub fn have_campaigns_ended(&self) -> bool {
+        self.invitations.as_ref().is_some_and(|known| known.known().have_campaigns_ended(unix_ms()))
+    }
+
     /// Returns the open campaign of a join code. Delays the answer to wrong and closed codes, which are answered alike.
     pub async fn campaign(&self, code: &str, peer: Option<IpAddr>) -> Option<Campaign> {
         let campaign = self.open_campaign(code).await;

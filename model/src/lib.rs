@@ -13,6 +13,7 @@ mod id;
 pub mod json;
 mod message;
 mod name;
+mod notice;
 mod party;
 pub mod plain;
 mod priority;
@@ -37,6 +38,7 @@ pub use message::{
     ToWorker,
 };
 pub use name::{InvalidName, Name};
+pub use notice::{InvalidPageUrl, Notice, PageUrl};
 pub use party::{InvalidParty, Party};
 pub use priority::{InvalidPriority, Priority};
 pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};

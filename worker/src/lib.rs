@@ -8,6 +8,7 @@ pub mod control;
 pub mod http;
 pub mod idle_timeout;
 mod lost_session;
+pub mod news;
 pub mod pause_monitor;
 pub mod pause_policy;
 pub mod progress;

@@ -4,12 +4,14 @@
 mod args;
 mod campaign_link;
 mod commands;
+mod install;
 mod join;
 mod join_request;
 mod manners;
 mod relocation;
 mod user_config;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,6 +25,7 @@ use queens_runtime::{cancel_on_signal, complain, print, wrong_usage};
 use queens_service::{CONFIG_OK, arguments_of_service};
 use queens_worker::control::server::{self, ControlledWorker};
 use queens_worker::idle_timeout::has_been_idle;
+use queens_worker::news::News;
 use queens_worker::pause_monitor::PauseControl;
 use queens_worker::{http, progress, remote};
 use tokio::net::TcpListener;
@@ -33,6 +36,7 @@ use tracing::{info, warn};
 
 use crate::args::{Args, machine_name};
 use crate::commands::{Command, control};
+use crate::install::{install, uninstall};
 use crate::join::{JoinArgs, join};
 use crate::manners::MannersArgs;
 use crate::relocation::Relocation;
@@ -48,6 +52,8 @@ fn main() -> ExitCode {
     let counts = args.threads != Some(0) || args.gpu.clone().unwrap_or_default() != ChosenCards::default();
     let done = match args.command.take() {
         Some(Command::Control(command)) => control(command),
+        Some(Command::Install { print }) => install(print),
+        Some(Command::Uninstall) => uninstall(),
         _ if !counts => return wrong_usage::<Args>(NOTHING_COUNTS),
         Some(Command::Join(join_args)) => run(args, Some(join_args)),
         None => run(args, None),
@@ -75,7 +81,8 @@ fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     };
     let (sender, routes) = watch::channel(Routes::new(args.coordinator.clone(), credentials.clone())?);
     let relocation = campaign.map(|campaign| {
-        Relocation::new(campaign, args.coordinator.clone(), credentials, sender, user_file())
+        let file = args.config.file().map(Path::to_owned).or_else(user_file);
+        Relocation::new(campaign, args.coordinator.clone(), credentials, sender, file)
     });
     args.manners.check()?;
     if args.config.check_config {
@@ -127,12 +134,16 @@ async fn count(
     }
     let pauses = PauseControl::default();
     watch(args.manners, &metrics, &pauses, &drain).await;
+    let news = Arc::new(News::default());
+    let (logging, of) = (news.clone(), metrics.clone());
+    tokio::spawn(async move { logging.run(&of).await });
     if let Some(relocation) = relocation {
         tokio::spawn(relocation.run(metrics.clone(), pauses.flag()));
     }
     tokio::spawn(server::serve(ControlledWorker {
         name: name.to_string(),
         routes: routes.clone(),
+        news: news.clone(),
         started: Instant::now(),
         metrics,
         pauses: pauses.clone(),
@@ -140,7 +151,7 @@ async fn count(
     }));
     // Draining is part of a session: after a signal, it ends when the last report is acknowledged.
     let requests = LeaveRequests { drain, pause: pauses.flag() };
-    let departure = remote::serve_all(&mut workers, &routes, &requests).await;
+    let departure = remote::serve_all(&mut workers, &routes, &news, &requests).await;
     workers.into_iter().for_each(|(_, worker)| worker.stop());
     Ok(departure?)
 }

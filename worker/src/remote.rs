@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use queens_model::ToWorker;
 use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
+use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};
 use thiserror::Error;
@@ -22,6 +23,7 @@ use queens_counting::{Departure, End, LeaveRequests, Worker};
 
 pub use crate::backoff::Backoff;
 use crate::lost_session::{Lost, Refusals};
+use crate::news::News;
 use crate::sleep_monitor::slept;
 
 /// The duration of a good session: after it, attempts begin with short pauses again.
@@ -42,7 +44,8 @@ const LARGEST_MESSAGE: usize = 16 << 20;
 #[error("the coordinator at {coordinator} refused this worker: {reason}")]
 pub struct Refused {
     coordinator: String,
-    reason: Problem,
+    /// In words, with the page that the coordinator named last.
+    reason: String,
 }
 
 /// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the
@@ -57,11 +60,12 @@ pub struct Refused {
 pub async fn serve_all(
     workers: &mut [(String, Worker)],
     routes: &watch::Receiver<Routes>,
+    news: &News,
     requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
     let are_several = workers.len() > 1;
     let serve_one = async |worker: &mut Worker| {
-        let served = serve_by(worker, routes.clone(), async |route| route.open().await, requests).await;
+        let served = serve_by(worker, routes.clone(), async |route| route.open().await, news, requests).await;
         match &served {
             Ok(departure) if are_several => info!(?departure, "left"),
             Err(reason) if are_several => error!(%reason, "the other workers of this process go on"),
@@ -91,13 +95,15 @@ pub async fn serve_through(
     requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
     let (_known, routes) = watch::channel(routes);
-    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), requests).await
+    let connect = async |route: &Route| Ok(connect(route.endpoint()).await?.into());
+    serve_by(worker, routes, connect, &News::default(), requests).await
 }
 
 async fn serve_by(
     worker: &mut Worker,
     mut routes: watch::Receiver<Routes>,
     connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
+    news: &News,
     requests: &LeaveRequests,
 ) -> Result<Departure, Refused> {
     let drain = &requests.drain;
@@ -143,7 +149,7 @@ async fn serve_by(
             search.leads(&attempt.route);
             was_open = true;
         };
-        let lost = match session(worker, &attempt, &connect, &mut open, requests).await {
+        let lost = match session(worker, &attempt, &connect, &mut open, news, requests).await {
             Ok(Some(departure)) => return Ok(departure),
             Ok(None) => {
                 info!("paused; everything it counted is recorded");
@@ -162,12 +168,14 @@ async fn serve_by(
         }
         if let Some(reason) = refusals.second(&route, lost.refusal()) {
             if !worker.has_counted() || refusals.is_of_no_use(&lost) {
+                let reason = news.with_page(&reason.to_string());
                 return Err(Refused { coordinator: route.uri().to_string(), reason });
             }
             warn!(
                 coordinator = %route.uri(), %reason,
                 "refused; unacknowledged counts are kept, and offered again until this worker is stopped"
             );
+            news.keep(format!("refused: {reason}"));
         }
         if drain.is_cancelled() {
             info!("leaving without a connection");
@@ -247,6 +255,7 @@ async fn session(
     attempt: &Attempt,
     connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
     opened: &mut impl FnMut(),
+    news: &News,
     requests: &LeaveRequests,
 ) -> Result<Option<Departure>, Lost> {
     let LeaveRequests { drain, pause } = requests;
@@ -292,7 +301,7 @@ async fn session(
     info!(coordinator = %attempt.route.uri(), "connected");
     opened();
     is_connected.store(true, Ordering::Relaxed);
-    let mut receiving = pin!(receive(incoming, coordinator_end.sender));
+    let mut receiving = pin!(receive(incoming, news, coordinator_end.sender));
     let mut received = None;
     let end = loop {
         if let Some(end) = ended {
@@ -323,7 +332,11 @@ async fn too_late(patience: Option<Duration>) {
 }
 
 /// Passes messages from the network to the worker until the stream ends. Returns why it ended.
-async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mpsc::Sender<ToWorker>) -> Lost {
+async fn receive(
+    mut incoming: Streaming<pb::CoordinatorMessage>,
+    news: &News,
+    to_worker: mpsc::Sender<ToWorker>,
+) -> Lost {
     let mut slept = pin!(slept());
     loop {
         let received = tokio::select! {
@@ -331,6 +344,10 @@ async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mps
             time = &mut slept => return Lost::Slept(time),
         };
         let message = match received {
+            Ok(Some(pb::CoordinatorMessage { message: Some(Message::Notice(notice)) })) => {
+                news.hear(&notice.into());
+                continue;
+            }
             Ok(Some(message)) => ToWorker::try_from(message),
             Ok(None) => return Lost::Closed,
             Err(status) => return status.into(),

@@ -106,6 +106,8 @@ fn sleep_and_go_on(others_count: bool) {
     wait_until("a record", || (n_recorded(&coordinator, &job) > 0).then_some(()));
     laptop.signal("STOP");
     let other = others_count.then(|| worker("other", "5"));
+    // What it reported last may still be on the way.
+    thread::sleep(Duration::from_secs(2));
     let before = n_recorded(&coordinator, &job);
     thread::sleep(SLEEP);
     let after = n_recorded(&coordinator, &job);

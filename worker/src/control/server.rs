@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{Doing, LONGEST_REQUEST, PATIENCE, PROGRAM, Request, WorkerStatus};
+use crate::news::News;
 use crate::pause_monitor::PauseControl;
 use crate::pause_policy::PauseReason;
 use crate::progress::{amount, hours};
@@ -34,6 +35,8 @@ pub struct ControlledWorker {
     pub name: String,
     /// The routes to its coordinators.
     pub routes: watch::Receiver<Routes>,
+    /// What its coordinators have told.
+    pub news: Arc<News>,
     /// When it started.
     pub started: Instant,
     /// What it has counted.
@@ -128,6 +131,8 @@ impl ControlledWorker {
             state,
             next: next.map(ToString::to_string),
             reasons: reasons.iter().map(ToString::to_string).collect(),
+            waits_for: self.news.reason_to_wait().filter(|_| state == Doing::NoJob),
+            news: self.news.notice(),
             seconds: self.started.elapsed().as_secs(),
             subproblems: activity.counted.n_subproblems.to_string(),
             core_hours: hours(activity.counted.core_time),
@@ -168,6 +173,7 @@ mod tests {
         let worker = ControlledWorker {
             name: "anna".to_owned(),
             routes: watch::channel(routes).1,
+            news: Arc::default(),
             started: Instant::now(),
             metrics: Arc::new(Metrics::new()),
             pauses: pauses.clone(),
