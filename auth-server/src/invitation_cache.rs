@@ -59,6 +59,8 @@ enum Command {
     Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
     /// Creates the invitation of a person who joins a campaign.
     Join { application: Application, reply: JoinReply },
+    /// Reads the published addresses of coordinators.
+    Locate { reply: oneshot::Sender<Vec<PublishedAddress>> },
 }
 
 impl InvitationCache {
@@ -134,7 +136,14 @@ impl InvitationCache {
         answer.await.map_err(|_| JoinRefusal::Unavailable)?
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Principals> {
+    /// Returns the published addresses of coordinators; none if they can't be read.
+    pub(super) async fn places(&self) -> Vec<PublishedAddress> {
+        let (reply, answer) = oneshot::channel();
+        _ = self.commands.send(Command::Locate { reply }).await;
+        answer.await.unwrap_or_default()
+    }
+
+    pub(super) fn known(&self) -> RwLockReadGuard<'_, Principals> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,6 +247,7 @@ struct Waiting {
     refreshing: Vec<oneshot::Sender<bool>>,
     reading: Vec<(Option<u64>, bool, AuditReply)>,
     joining: Vec<(Application, JoinReply)>,
+    locating: Vec<oneshot::Sender<Vec<PublishedAddress>>>,
 }
 
 impl Waiting {
@@ -254,6 +264,7 @@ impl Waiting {
                 self.wanting.push(reply);
             }
             Command::Join { application, reply } => self.joining.push((application, reply)),
+            Command::Locate { reply } => self.locating.push(reply),
         }
     }
 }
@@ -283,6 +294,10 @@ impl CacheThread {
                 for reply in waiting.refreshing {
                     _ = reply.send(is_read);
                 }
+            }
+            if !waiting.locating.is_empty() {
+                let places = self.store.places().unwrap_or_default();
+                waiting.locating.into_iter().for_each(|reply| _ = reply.send(places.clone()));
             }
             for (before, refusals, reply) in waiting.reading {
                 _ = reply.send(self.store.audit_entries(before, refusals));

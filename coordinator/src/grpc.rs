@@ -9,6 +9,7 @@ mod server;
 mod session;
 mod standby;
 mod watch;
+mod worker_news;
 
 pub use server::{serve, serve_invited};
 pub use standby::stand_by;

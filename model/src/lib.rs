@@ -13,6 +13,7 @@ mod id;
 pub mod json;
 mod message;
 mod name;
+mod notice;
 mod party;
 mod party_totals;
 pub mod plain;
@@ -38,6 +39,7 @@ pub use message::{
     ToWorker,
 };
 pub use name::{InvalidName, Name};
+pub use notice::{InvalidPageUrl, Notice, PageUrl};
 pub use party::{InvalidParty, Party};
 pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
 pub use priority::{InvalidPriority, Priority};

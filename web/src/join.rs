@@ -28,7 +28,7 @@ const PAGE: &str = include_str!("../assets/join.html");
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The address of a request's sender; none in a simulated network.
-type Sender = Option<Extension<ConnectInfo<Peer>>>;
+pub(super) type Sender = Option<Extension<ConnectInfo<Peer>>>;
 
 /// A person who wants to count.
 #[derive(Deserialize)]
@@ -134,7 +134,7 @@ pub(super) async fn page(
     ([(CONTENT_TYPE, HTML)], page).into_response()
 }
 
-fn address(sender: &Sender) -> Option<std::net::IpAddr> {
+pub(super) fn address(sender: &Sender) -> Option<std::net::IpAddr> {
     sender.as_ref().map(|Extension(ConnectInfo(peer))| peer.address())
 }
 

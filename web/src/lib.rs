@@ -4,6 +4,7 @@
 //! commands to the event loop with a timeout.
 
 mod authorize;
+mod campaign_location;
 mod document;
 mod error_pages;
 mod handler_types;

@@ -213,6 +213,16 @@ pub(super) mod described {
         TooMany(Error),
     }
 
+    #[derive(IntoResponses)]
+    pub(crate) enum NotLocated {
+        /// No campaign has the link.
+        #[response(status = 404)]
+        Code(Error),
+        /// The coordinator does not know its own URL, or can't read its store.
+        #[response(status = 503)]
+        NotNow(Error),
+    }
+
     /// What the sender must confirm.
     #[derive(ToSchema)]
     pub(crate) struct Unconfirmed {

@@ -6,7 +6,7 @@ use queens_auth_server::Requirement;
 use super::handler_types::Route;
 use super::state::App;
 use super::{
-    document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, public,
+    campaign_location, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, public,
     search_steps, solution_map, status, worker_list, workers,
 };
 
@@ -51,6 +51,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/api/v1/public", PUBLIC, get(public::summary)),
         ("GET", "/api/v1/people", PUBLIC, get(public::list_people)),
         ("GET", "/api/v1/people/{name}", PUBLIC, get(public::person)),
+        ("GET", "/api/v1/join/{code}", PUBLIC, get(campaign_location::location)),
         ("GET", "/api/v1/me", READ, get(log_in::me)),
         ("GET", "/api/v1/workers", READ, get(worker_list::list_workers)),
         ("POST", "/api/v1/workers/drain", DECIDE, post(workers::drain)),

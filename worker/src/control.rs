@@ -85,6 +85,12 @@ pub struct WorkerStatus {
     pub reasons: Vec<String>,
     /// When its schedule begins next, if that is a reason: a time with its zone, by RFC 9557.
     pub next: Option<String>,
+    /// What it waits for, by its coordinator's words, if it is connected and has nothing to count.
+    #[serde(default)]
+    pub waits_for: Option<String>,
+    /// What its coordinator has told its user last.
+    #[serde(default)]
+    pub news: Option<String>,
     /// For how many seconds it has run.
     pub seconds: u64,
     /// How many subproblems it has counted since, in decimal.

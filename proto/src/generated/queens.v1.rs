@@ -243,12 +243,19 @@ pub struct Drain {}
 /// Confirms the goodbye: all earlier reports are durable. Sent last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Farewell {}
-/// Information for the person who runs the worker, for its log, such as that it is blocked. May be repeated.
+/// Information for the person who runs the worker, such as that it is blocked. The worker logs a text once. May be
+/// repeated.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Notice {
     /// The text, cut off after 500 characters.
     #[prost(string, tag = "1")]
     pub text: ::prost::alloc::string::String,
+    /// A page with more about it, by http or https, of at most 500 characters; empty if there is none.
+    #[prost(string, tag = "2")]
+    pub url: ::prost::alloc::string::String,
+    /// Whether it says why a worker without leases has nothing to count. It holds until the next such notice.
+    #[prost(bool, tag = "3")]
+    pub is_reason_to_wait: bool,
 }
 /// Acknowledges all reports up to this one: they are durable or finally refused, and need not be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
