@@ -85,6 +85,15 @@ impl AuthContext {
         invitations.bind(principal.invitation.party, name).await
     }
 
+    /// Returns whether a worker name is bound to the caller's invitation; without authentication, every name is.
+    #[must_use]
+    pub fn owns_name(&self, name: &Name) -> bool {
+        let owns = |(principal, invitations): &(Principal, InvitationCache)| {
+            invitations.owns(principal.invitation.party, name)
+        };
+        self.principal.as_ref().is_none_or(owns)
+    }
+
     /// Waits until the invitation ends; for ever without authentication.
     pub async fn ended(&self) {
         match &self.principal {

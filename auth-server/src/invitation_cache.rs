@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_auth::{Invitation, Pin};
-use queens_model::{AuditEntry, Name, Party};
+use queens_model::{AuditEntry, Name, Party, Person};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -59,6 +59,8 @@ enum Command {
     Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
     /// Creates the invitation of a person who joins a campaign.
     Join { application: Application, reply: JoinReply },
+    /// Reads the published addresses of coordinators.
+    Locate { reply: oneshot::Sender<Vec<PublishedAddress>> },
 }
 
 impl InvitationCache {
@@ -103,6 +105,16 @@ impl InvitationCache {
         principals.filter(is_meant).cloned().collect()
     }
 
+    /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
+    pub(super) fn people(&self) -> Vec<Person> {
+        let person = |principal: &Principal| {
+            let Invitation { party, label, made_ms, revoked, campaign, .. } = &*principal.invitation;
+            let name = label.clone().filter(|_| campaign.is_some() && !revoked)?;
+            Some(Person { party: *party, name, since_ms: *made_ms })
+        };
+        self.known().all().filter_map(person).collect()
+    }
+
     /// Returns the principal that was invited last with this key.
     pub(super) fn principal_with_key(&self, key: &Pin) -> Option<Principal> {
         self.known().of_key(key)
@@ -124,7 +136,14 @@ impl InvitationCache {
         answer.await.map_err(|_| JoinRefusal::Unavailable)?
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Principals> {
+    /// Returns the published addresses of coordinators; none if they can't be read.
+    pub(super) async fn places(&self) -> Vec<PublishedAddress> {
+        let (reply, answer) = oneshot::channel();
+        _ = self.commands.send(Command::Locate { reply }).await;
+        answer.await.unwrap_or_default()
+    }
+
+    pub(super) fn known(&self) -> RwLockReadGuard<'_, Principals> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -167,9 +186,14 @@ impl InvitationCache {
         answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
     }
 
+    /// Returns whether a worker name is bound to a party.
+    pub(super) fn owns(&self, party: Party, name: &Name) -> bool {
+        self.known().owner(name) == Some(party)
+    }
+
     /// Binds a worker name to a party for good. The time does not depend on the number of names.
     pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NameError> {
-        if self.known().owner(name) == Some(party) {
+        if self.owns(party, name) {
             return Ok(());
         }
         let gone = || NameError::Unknown("the coordinator is stopping".to_owned());
@@ -223,6 +247,7 @@ struct Waiting {
     refreshing: Vec<oneshot::Sender<bool>>,
     reading: Vec<(Option<u64>, bool, AuditReply)>,
     joining: Vec<(Application, JoinReply)>,
+    locating: Vec<oneshot::Sender<Vec<PublishedAddress>>>,
 }
 
 impl Waiting {
@@ -239,6 +264,7 @@ impl Waiting {
                 self.wanting.push(reply);
             }
             Command::Join { application, reply } => self.joining.push((application, reply)),
+            Command::Locate { reply } => self.locating.push(reply),
         }
     }
 }
@@ -268,6 +294,10 @@ impl CacheThread {
                 for reply in waiting.refreshing {
                     _ = reply.send(is_read);
                 }
+            }
+            if !waiting.locating.is_empty() {
+                let places = self.store.places().unwrap_or_default();
+                waiting.locating.into_iter().for_each(|reply| _ = reply.send(places.clone()));
             }
             for (before, refusals, reply) in waiting.reading {
                 _ = reply.send(self.store.audit_entries(before, refusals));

@@ -217,7 +217,7 @@ fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
 }
 
 const SELECT: &str =
-    "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key
+    "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key, campaign
     FROM invitation";
 
 /// Inserts an invitation with a new token; `campaign` is the one that its user joins.

@@ -1,22 +1,39 @@
 //! Answers requests of strangers who have a join link: what they may see, and their own invitation.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use queens_auth::JoinCode;
-use queens_model::{AuditEntry, Name};
+use queens_model::{AuditEntry, Name, Person};
 use queens_store::unix_ms;
 use tracing::warn;
 
 use super::audit_log::entry;
 use super::authenticator::Authenticator;
 use super::campaign::Campaign;
+use super::invitation_cache::InvitationCache;
 use super::join::{Application, JoinRefusal, Joined};
+
+/// Where workers find the coordinators of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The URLs of the coordinators; none if they don't know theirs, or the store can't be read.
+    pub coordinators: Vec<String>,
+    /// The pins of their keys; empty if a proxy encrypts.
+    pub pins: BTreeSet<String>,
+}
 
 impl Authenticator {
     /// Returns the pin of the key that this coordinator had at its start; `None` without TLS.
     #[must_use]
     pub fn pin(&self) -> Option<&str> {
         self.pin.as_deref()
+    }
+
+    /// Returns whether there were campaigns, and nobody can join any of them.
+    #[must_use]
+    pub fn have_campaigns_ended(&self) -> bool {
+        self.invitations.as_ref().is_some_and(|known| known.known().have_campaigns_ended(unix_ms()))
     }
 
     /// Returns the open campaign of a join code. Delays the answer to wrong and closed codes, which are answered alike.
@@ -26,6 +43,28 @@ impl Authenticator {
             self.delay(peer).await;
         }
         campaign
+    }
+
+    /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
+    #[must_use]
+    pub fn people(&self) -> Vec<Person> {
+        self.invitations.as_ref().map(InvitationCache::people).unwrap_or_default()
+    }
+
+    /// Returns where those who have a join code find the coordinators; `None` if no campaign has it. Closed and expired
+    /// campaigns tell it, too: people have joined them. Delays the answer to wrong codes.
+    pub async fn location(&self, code: &str, peer: Option<IpAddr>) -> Option<Location> {
+        let known = match self.campaign_of(code, |_| true).await {
+            Some(_) => self.invitations.as_ref(),
+            None => None,
+        };
+        let Some(invitations) = known else {
+            self.delay(peer).await;
+            return None;
+        };
+        let places = invitations.places().await;
+        let coordinators = places.iter().filter_map(|place| place.url.clone()).collect();
+        Some(Location { coordinators, pins: places.into_iter().filter_map(|place| place.pin).collect() })
     }
 
     /// Makes an invitation for a person who has a join code, and records that in the audit log.
@@ -64,9 +103,14 @@ impl Authenticator {
 
     /// Returns the open campaign of a join code.
     async fn open_campaign(&self, code: &str) -> Option<Campaign> {
+        self.campaign_of(code, |campaign| campaign.is_open(unix_ms())).await
+    }
+
+    /// Returns the campaign of a join code, if it meets a condition.
+    async fn campaign_of(&self, code: &str, is_meant: impl Fn(&Campaign) -> bool) -> Option<Campaign> {
         let invitations = self.invitations.as_ref().filter(|_| self.is_invitation_only())?;
         let hash = code.parse::<JoinCode>().ok()?.hash();
-        let find = || invitations.campaign(&hash).filter(|campaign| campaign.is_open(unix_ms()));
+        let find = || invitations.campaign(&hash).filter(&is_meant);
         if let Some(campaign) = find() {
             return Some(campaign);
         }

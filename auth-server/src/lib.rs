@@ -42,6 +42,7 @@ pub use self::invitation_cache::NameError;
 pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
 pub use self::invitation_store_error::{InvitationStoreError, TransactionError};
 pub use self::join::{JoinRefusal, Joined};
+pub use self::join_requests::Location;
 pub use self::login_sessions::LONGEST as SESSION;
 pub use self::middleware::Protocol;
 pub use self::quota::QuotaLimits;

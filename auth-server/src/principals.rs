@@ -61,6 +61,11 @@ impl Principals {
         self.campaigns.get(hash).copied()
     }
 
+    /// Returns whether there were campaigns, and nobody can join any of them.
+    pub(super) fn have_campaigns_ended(&self, now_ms: u64) -> bool {
+        !self.campaigns.is_empty() && self.campaigns.values().all(|campaign| !campaign.is_open(now_ms))
+    }
+
     /// Adds bound names.
     pub(super) fn add_names(&mut self, names: impl IntoIterator<Item = (Name, Party)>) {
         self.names.extend(names);

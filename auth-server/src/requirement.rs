@@ -46,6 +46,9 @@ impl Requirement {
     /// A worker's session.
     pub const SESSION: Self = Self { kind: RequestKind::Session, ..Self::of(Permission::Count) };
 
+    /// A worker's question about its own party.
+    pub const OWN: Self = Self::of(Permission::Count);
+
     const fn of(permission: Permission) -> Self {
         Self { permission, kind: RequestKind::Other }
     }

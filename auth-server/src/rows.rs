@@ -31,6 +31,7 @@ pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
         revoked: row.get("revoked", &place)?,
         n_names: row.get("n_names", &place)?,
         proof,
+        campaign: row.get::<Option<i64>>("campaign", &place)?.map(i64::unsigned_abs),
     })
 }
 

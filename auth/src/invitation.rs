@@ -30,6 +30,8 @@ pub struct Invitation {
     pub n_names: u32,
     /// How its principal authenticates.
     pub proof: Proof,
+    /// The campaign by which its principal joined; `None` if an operator made it.
+    pub campaign: Option<u64>,
 }
 
 /// How an invitation's principal authenticates.
@@ -125,6 +127,7 @@ mod tests {
             revoked: false,
             n_names: 1,
             proof: Proof::Token(TokenHash::of(&token).expect("random")),
+            campaign: None,
         };
         assert_eq!(open.check_token(&token, 999), Ok(()));
         assert_eq!(open.check_token(&token, 1000), Err(InvitationError::Expired));

@@ -12,7 +12,7 @@ pub enum Role {
     Viewer,
     /// Reads, and manages jobs, workers and invitations.
     Operator,
-    /// Opens worker sessions under its own names, and does nothing else.
+    /// Opens worker sessions under its own names, reads its own sums, and does nothing else.
     Worker,
 }
 
@@ -24,7 +24,8 @@ pub struct InvalidRole;
 /// The permission that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// None: the request reveals nothing about jobs, unless it has the code of a join link.
+    /// None: the request reveals nothing about jobs, unless it has the code of a join link, or an operator serves public
+    /// pages.
     Public,
     /// Reading.
     Read,
@@ -34,7 +35,7 @@ pub enum Permission {
     Decide,
     /// Reading the audit log.
     Audit,
-    /// Opening a worker's session.
+    /// Opening a worker's session, and reading the sums of its own party.
     Count,
 }
 

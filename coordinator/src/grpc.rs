@@ -3,11 +3,13 @@
 mod authorize;
 mod jobs;
 mod lists;
+mod own_contribution;
 mod refusal;
 mod server;
 mod session;
 mod standby;
 mod watch;
+mod worker_news;
 
 pub use server::{serve, serve_invited};
 pub use standby::stand_by;

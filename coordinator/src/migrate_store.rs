@@ -157,6 +157,8 @@ fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> Result<(), MoveErro
             kept: [(0, u64::from(u32::MAX)); queens_store::history::N_LEVELS],
             events: past.events,
             first_events: (0, 0),
+            days: past.days,
+            first_day: 0,
         };
         new.store(&change).map_err(|error| match error {
             NotKept::Failed(reason) | NotKept::Lost(reason) => MoveError::History(reason),

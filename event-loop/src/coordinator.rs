@@ -18,6 +18,8 @@ use crate::exports::Exports;
 use crate::handle::Handle;
 use crate::history::Historian;
 use crate::metrics::Metrics;
+use crate::party_totals::TotalsReader;
+use crate::people::Ranking;
 use crate::record_queries::Contributions;
 
 /// The length of the command queue. Senders wait while it is full.
@@ -115,11 +117,22 @@ fn prepare(
     let (commands, queue) = mpsc::channel(QUEUE);
     let contributions = Arc::new(Contributions::of(store.records()));
     let exports = Arc::new(Exports::of(store.records()));
+    let records = store.records();
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
     let snapshots = event_loop.snapshots();
     let metrics = Arc::new(Metrics::new(event_loop.counters(), snapshots.clone()));
     let (loop_monitor, curves) = (event_loop.loop_monitor(), historian.curves());
-    let handle =
-        Handle { commands, snapshots, metrics, loop_monitor, contributions, exports, curves, store: kind };
+    let handle = Handle {
+        commands,
+        snapshots,
+        metrics,
+        loop_monitor,
+        contributions,
+        totals: Arc::new(TotalsReader::of(records, historian.days())),
+        ranking: Arc::new(Ranking::default()),
+        exports,
+        curves,
+        store: kind,
+    };
     Ok((handle, event_loop, historian))
 }

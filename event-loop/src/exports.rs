@@ -123,7 +123,7 @@ impl Write for PieceWriter {
 #[cfg(test)]
 mod tests {
     use queens_ledger::store::StoreError;
-    use queens_model::{Contribution, VerdictStatus};
+    use queens_model::{Contribution, Party, PartyTotals, VerdictStatus};
 
     use super::*;
 
@@ -133,6 +133,10 @@ mod tests {
 
     impl Records for OneByte {
         fn contributions(&self, _: JobId, _: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
+            Ok(vec![])
+        }
+
+        fn party_totals(&self, _: JobId) -> Result<Vec<(Party, PartyTotals)>, StoreError> {
             Ok(vec![])
         }
 

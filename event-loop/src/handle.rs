@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
 use queens_model::{
-    Contribution, CoordinatorStatus, JobId, JobStatus, Name, Party, ProgressHistory, Submission,
+    Contribution, CoordinatorStatus, JobId, JobStatus, Name, Party, Person, ProgressHistory, Submission,
     ToCoordinator, ToWorker, VerdictStatus,
 };
 use queens_proto::Link;
@@ -20,6 +20,8 @@ use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedCurves;
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
+use crate::party_totals::TotalsReader;
+use crate::people::{People, Ranking};
 use crate::progress_history;
 use crate::record_queries::{Contributions, QueryError};
 use crate::snapshot::{Details, Snapshot};
@@ -42,6 +44,8 @@ pub struct Handle {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) loop_monitor: LoopMonitor,
     pub(crate) contributions: Arc<Contributions>,
+    pub(crate) totals: Arc<TotalsReader>,
+    pub(crate) ranking: Arc<Ranking>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) curves: SharedCurves,
     /// The kind of its store.
@@ -218,6 +222,23 @@ impl Handle {
     /// See [`contributions`](Self::contributions).
     pub async fn contributions_to(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
         self.contributions.of_part(job, part).await
+    }
+
+    /// Returns the ranking of these people. Ranking and sums are some seconds old each; the sums are older if reading
+    /// takes long. `persons` is called only for a new ranking.
+    ///
+    /// # Errors
+    /// If the records are being read for the first time since the start.
+    pub async fn people(&self, persons: impl FnOnce() -> Vec<Person>) -> Result<Arc<People>, QueryError> {
+        let totals = self.totals.totals(&self.snapshot()).await.ok_or(QueryError::Busy)?;
+        Ok(self.ranking.of(totals, persons))
+    }
+
+    /// Returns the days on which the thread time of a party has changed, ascending, in days since 1970, with the time at
+    /// the end of each. At most 400.
+    #[must_use]
+    pub fn days_of(&self, party: Party) -> Vec<(u32, Duration)> {
+        self.totals.days().lock().of(party)
     }
 
     /// Streams a certificate of a finished job. With `record_action`, the job counts as exported after everything is

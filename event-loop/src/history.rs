@@ -1,9 +1,11 @@
-//! Records history for people, which survives a restart: the speeds of jobs, the number of workers, and events.
+//! Records history for people, which survives a restart: the speeds of jobs, the number of workers, events, and the
+//! thread time of parties by day.
 //!
 //! The `Historian` follows snapshots beside the event loop, which never waits for it. It stores new data at most every
 //! ten seconds; a crash loses newer data.
 
 mod curves;
+mod days;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -28,6 +30,7 @@ use queens_store::history::{Change, History, NotKept, Past, Subject};
 
 pub use self::curves::{Curves, Speeds, mean};
 pub use self::curves::{begins, whole};
+pub(crate) use self::days::SharedDays;
 
 /// The maximum time before new data are stored.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -65,6 +68,7 @@ pub(crate) struct Historian {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     store: Option<Box<dyn History>>,
     curves: SharedCurves,
+    days: SharedDays,
     started: Instant,
     /// The number of the last stored event.
     last_event: u64,
@@ -80,7 +84,7 @@ impl Historian {
         past: Past,
         snapshots: watch::Receiver<Arc<Snapshot>>,
     ) -> Self {
-        let Past { points, events, is_stored } = past;
+        let Past { points, events, days, is_stored } = past;
         let last_event = events.last().filter(|_| is_stored).map_or(0, |event| event.number);
         let mut curves = Curves::restore(points, is_stored);
         curves.prune(unix_ms());
@@ -88,6 +92,7 @@ impl Historian {
             snapshots,
             store,
             curves: SharedCurves(Arc::new(Mutex::new(curves))),
+            days: SharedDays::restore(days, is_stored),
             started: Instant::now(),
             last_event,
             changed: None,
@@ -97,6 +102,10 @@ impl Historian {
 
     pub(crate) fn curves(&self) -> SharedCurves {
         self.curves.clone()
+    }
+
+    pub(crate) fn days(&self) -> SharedDays {
+        self.days.clone()
     }
 
     /// Runs the historian on a thread of its own.
@@ -134,7 +143,7 @@ impl Historian {
         let is_due = curves.is_due(now, &snapshot.jobs);
         let has_moved = is_due && curves.measure(now, at_ms, &snapshot);
         let last = snapshot.events.last().map_or(0, |event| event.number);
-        if has_moved || last > self.last_event {
+        if has_moved || last > self.last_event || self.days.lock().has_unstored() {
             self.changed.get_or_insert_with(Instant::now);
         }
     }
@@ -153,8 +162,10 @@ impl Historian {
             let kept = curves.prune(at_ms);
             Change { kept, points: curves.unstored(), ..Change::default() }
         };
+        let (days, first_day) = self.days.lock().unstored();
         let Some(store) = &mut self.store else {
             self.curves.lock().stored();
+            self.days.lock().stored(&days);
             self.last_event = events.last().map_or(0, |event| event.number);
             return;
         };
@@ -166,11 +177,14 @@ impl Historian {
         let change = Change {
             events: events.iter().filter(is_new).cloned().collect(),
             first_events: (first(true), first(false)),
+            days,
+            first_day,
             ..change
         };
         let reason = match store.store(&change) {
             Ok(()) => {
                 self.curves.lock().stored();
+                self.days.lock().stored(&change.days);
                 self.last_event = events.last().map_or(0, |event| event.number);
                 if std::mem::take(&mut self.is_failing) {
                     info!("history can be stored again");
@@ -180,6 +194,7 @@ impl Historian {
             Err(NotKept::Failed(reason)) => reason,
             Err(NotKept::Lost(reason)) => {
                 self.curves.lock().lose();
+                self.days.lock().lose();
                 self.last_event = 0;
                 reason
             }

@@ -13,7 +13,9 @@ mod id;
 pub mod json;
 mod message;
 mod name;
+mod notice;
 mod party;
+mod party_totals;
 pub mod plain;
 mod priority;
 mod progress_history;
@@ -37,7 +39,9 @@ pub use message::{
     ToWorker,
 };
 pub use name::{InvalidName, Name};
+pub use notice::{InvalidPageUrl, Notice, PageUrl};
 pub use party::{InvalidParty, Party};
+pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
 pub use priority::{InvalidPriority, Priority};
 pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};

@@ -1,5 +1,5 @@
 //! All that differs between operating systems: files, secrets, signals, local sockets, the terminal, power and
-//! priorities, and what a machine is called.
+//! priorities, services of users, and what a machine is called.
 //!
 //! Each function says what it does on Linux, macOS and Windows. Only this crate and the kernels have code for one
 //! system.
@@ -15,6 +15,7 @@ mod secrets;
 mod signals;
 mod user_files;
 mod user_idle;
+mod user_service;
 
 pub use files::{
     allow_many_files, check_regular_file, is_same_file, lock_database, open_regular_file, read_exact_at,
@@ -27,9 +28,12 @@ pub use machine::{
     thread_time, with_instructions,
 };
 pub use output::{is_screen, was_stdout_closed};
-pub use power::{POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority};
+pub use power::{
+    POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority, time_with_sleep,
+};
 pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};
 #[cfg(feature = "signals")]
 pub use signals::{Hangups, StopSignals, notify_ready};
 pub use user_files::{make_private_directory, user_config_dir};
 pub use user_idle::user_idle_time;
+pub use user_service::{Supervisor, UnusablePath, UserService, run_supervisor};

@@ -1,73 +1,42 @@
 //! Sockets by which programs of one user talk to each other on one machine.
 //!
-//! On Unix they are files in a directory that only this user can enter. Windows has none yet: all functions fail there.
+//! On Unix they are files in a directory that only this user can enter. On Windows they are named pipes that only this
+//! user can open, whose names are in files of such a directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod file_name;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
+use file_name::ENDING;
 #[cfg(unix)]
 pub use unix::LocalSocket;
+#[cfg(windows)]
+pub use windows::{LocalSocket, LocalStream};
 
 /// A connection between two programs of one user.
 #[cfg(unix)]
 pub type LocalStream = tokio::net::UnixStream;
 
-/// A connection between two programs of one user. There is none on Windows.
-#[cfg(windows)]
-pub type LocalStream = tokio::io::DuplexStream;
-
-/// A socket to which programs of the same user can connect by its name. There is none on Windows.
-#[cfg(windows)]
-#[derive(Debug)]
-pub enum LocalSocket {}
-
-#[cfg(windows)]
-impl LocalSocket {
-    /// Fails.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn bind(_directory: &Path, _name: &str) -> io::Result<Option<Self>> {
-        Err(unsupported())
-    }
-
-    /// Is never called.
-    ///
-    /// # Errors
-    /// None.
-    pub async fn accept(&self) -> io::Result<LocalStream> {
-        match *self {}
-    }
-}
-
-#[cfg(windows)]
-fn unsupported() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "this program has no local sockets on Windows yet")
-}
-
 /// Returns the directory for the sockets of a program: `$XDG_RUNTIME_DIR/PROGRAM`, or else `$XDG_STATE_HOME/PROGRAM` or
-/// `~/.local/state/PROGRAM`.
+/// `~/.local/state/PROGRAM`; on Windows `%LOCALAPPDATA%\PROGRAM`.
 ///
 /// # Errors
-/// If none of these variables has an absolute path; on Windows always.
+/// If none of these variables has an absolute path.
 pub fn socket_directory(program: &str) -> io::Result<PathBuf> {
-    #[cfg(unix)]
-    {
-        let variable =
-            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let (above, missing) = if cfg!(windows) {
+        (variable("LOCALAPPDATA"), "LOCALAPPDATA is not set")
+    } else {
         let state = || variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-        let above = variable("XDG_RUNTIME_DIR").or_else(state);
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_RUNTIME_DIR nor HOME is set");
-        Ok(above.ok_or_else(missing)?.join(program))
-    }
-    #[cfg(windows)]
-    {
-        _ = program;
-        Err(unsupported())
-    }
+        (variable("XDG_RUNTIME_DIR").or_else(state), "neither XDG_RUNTIME_DIR nor HOME is set")
+    };
+    let above = above.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, missing))?;
+    Ok(above.join(program))
 }
 
 /// Returns the paths of all sockets in a directory, in the order of their names; none if it does not exist. Some may
@@ -76,25 +45,15 @@ pub fn socket_directory(program: &str) -> io::Result<PathBuf> {
 /// # Errors
 /// If the directory can't be read.
 pub fn sockets_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    #[cfg(unix)]
-    {
-        let entries = match std::fs::read_dir(directory) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
-        };
-        let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-        let mut found: Vec<PathBuf> = paths
-            .into_iter()
-            .filter(|path| path.extension().is_some_and(|end| end == unix::ENDING))
-            .collect();
-        found.sort();
-        Ok(found)
-    }
-    #[cfg(windows)]
-    {
-        _ = directory;
-        Err(unsupported())
-    }
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut found: Vec<PathBuf> =
+        paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == ENDING)).collect();
+    found.sort();
+    Ok(found)
 }
 
 /// Connects to a socket.
@@ -105,8 +64,51 @@ pub async fn connect_to_socket(path: &Path) -> io::Result<LocalStream> {
     #[cfg(unix)]
     return LocalStream::connect(path).await;
     #[cfg(windows)]
-    {
-        _ = path;
-        Err(unsupported())
+    windows::connect(path).await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn programs_find_each_other_and_talk() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let directory = scratch.path().join("run");
+        assert!(sockets_in(&directory).expect("none").is_empty());
+        let socket = LocalSocket::bind(&directory, "ä b").expect("bound").expect("ours");
+        assert!(LocalSocket::bind(&directory, "ä b").expect("known").is_none(), "it has an owner");
+        let path = sockets_in(&directory).expect("one").remove(0);
+        for round in 0..3 {
+            let mut client = connect_to_socket(&path).await.expect("connected");
+            let mut served = socket.accept().await.expect("accepted");
+            client.write_all(b"word\n").await.expect("sent");
+            let mut word = [0; 5];
+            served.read_exact(&mut word).await.expect("received");
+            assert_eq!(&word, b"word\n", "{round}");
+            served.write_all(&[b'x'; 10_000]).await.expect("sent");
+            served.shutdown().await.expect("closed");
+            drop(served);
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).await.expect("all of it");
+            assert_eq!(answer, [b'x'; 10_000], "{round}");
+        }
+        // Several clients at once.
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let (client, served) = tokio::join!(connect_to_socket(&path), socket.accept());
+            clients.push((client.expect("connected"), served.expect("accepted")));
+        }
+        drop((clients, socket));
+        assert!(sockets_in(&directory).expect("none").is_empty());
+        connect_to_socket(&path).await.expect_err("nobody listens");
+        // What a killed process leaves.
+        std::fs::write(&path, r"\\.\pipe\queens-nobody").expect("written");
+        connect_to_socket(&path).await.expect_err("nobody listens");
+        let socket = LocalSocket::bind(&directory, "ä b").expect("bound").expect("ours");
+        let (client, served) = tokio::join!(connect_to_socket(&path), socket.accept());
+        drop((client.expect("connected"), served.expect("accepted")));
     }
 }

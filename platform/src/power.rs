@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// The directory in which Linux describes batteries and power supplies.
 pub const POWER_SUPPLIES: &str = "/sys/class/power_supply";
@@ -50,6 +51,32 @@ pub fn is_on_battery(supplies: &Path) -> bool {
             }
         }
         discharges || (may_discharge && is_mains_off)
+    }
+}
+
+/// Returns the time since some fixed moment, including the time for which the machine slept. An `Instant` stands still
+/// meanwhile on Linux and macOS.
+#[must_use]
+pub fn time_with_sleep() -> Duration {
+    #[cfg(windows)]
+    {
+        use windows_sys::Win32::System::SystemInformation::GetTickCount64;
+
+        // SAFETY: the function takes nothing, and returns a number.
+        Duration::from_millis(unsafe { GetTickCount64() })
+    }
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+
+        // On macOS, the monotonic clock goes on during sleep.
+        #[cfg(target_os = "linux")]
+        let clock = ClockId::Boottime;
+        #[cfg(not(target_os = "linux"))]
+        let clock = ClockId::Monotonic;
+        let time = clock_gettime(clock);
+        let (seconds, nanoseconds) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+        Duration::new(seconds.unwrap_or_default(), nanoseconds.unwrap_or_default())
     }
 }
 

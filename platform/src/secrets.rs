@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 #[cfg(windows)]
-mod access_list;
+pub(crate) mod access_list;
 
 /// The users whose access to a secret is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 /// On Linux `$XDG_CONFIG_HOME` or `~/.config`, on macOS `~/Library/Application Support`, on Windows `%APPDATA%`.
 #[must_use]
 pub fn user_config_dir() -> Option<PathBuf> {
-    // The specification of XDG has relative paths ignored.
-    let named = |variable: &str| env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     if cfg!(windows) {
         named("APPDATA")
     } else if cfg!(target_os = "macos") {
@@ -20,6 +18,16 @@ pub fn user_config_dir() -> Option<PathBuf> {
     } else {
         named("XDG_CONFIG_HOME").or_else(|| named("HOME").map(|home| home.join(".config")))
     }
+}
+
+/// Returns the user's home, by the environment.
+pub(crate) fn home_dir() -> Option<PathBuf> {
+    named(if cfg!(windows) { "USERPROFILE" } else { "HOME" })
+}
+
+/// Returns the absolute path in a variable of the environment. The specification of XDG has relative ones ignored.
+fn named(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// Creates a directory, and those above it that are missing, which only the user can enter. An existing directory stays

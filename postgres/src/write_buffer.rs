@@ -9,7 +9,7 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use queens_store::sql::table::Table;
 
 /// The tables in the order of their foreign keys.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "job",
     "job_identity",
     "plan_part",
@@ -22,6 +22,7 @@ const ORDER: [&str; 14] = [
     "verdict",
     "point",
     "event",
+    "party_day",
     "invitation",
     "name",
 ];

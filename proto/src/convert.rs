@@ -8,6 +8,8 @@ mod check;
 mod coordinator;
 mod event;
 mod job;
+mod notice;
+mod own_contribution;
 mod progress_history;
 mod session;
 mod terms;

@@ -34,6 +34,14 @@ pub struct ConfigArgs {
     pub check_config: bool,
 }
 
+impl ConfigArgs {
+    /// Returns the configuration file that the command line or the environment names.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+}
+
 /// Returns the arguments in a configuration file, except those that `is_given` reports as given elsewhere.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError};
-use queens_model::{Contribution, JobId, Name, VerdictStatus};
+use queens_model::{Contribution, JobId, Name, Party, PartyTotals, VerdictStatus};
 
 use super::certificate::ExportError;
 use super::history::History;
@@ -39,6 +39,12 @@ pub trait Records: Debug + Send + Sync {
     /// # Errors
     /// If they can't be read.
     fn contributions(&self, job: JobId, part: Option<u32>) -> Result<Vec<Contribution>, StoreError>;
+
+    /// Returns the sums over each party's records and recounts of a job, in no order. Reads all of them.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    fn party_totals(&self, job: JobId) -> Result<Vec<(Party, PartyTotals)>, StoreError>;
 
     /// Returns at most `most` verdicts of a job in the order of their spans, after the first `offset`.
     ///

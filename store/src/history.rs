@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use queens_model::{Event, JobId};
+use queens_model::{Event, JobId, Party};
 use queens_solver::Method;
 
 /// A resolution level of the curves: the length and the number of its steps.
@@ -124,6 +124,27 @@ impl Point {
     }
 }
 
+/// The thread time of a party up to the end of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartyDay {
+    /// The number of the day since 1970, UTC.
+    pub day: u32,
+    /// The party.
+    pub party: Party,
+    /// The thread time of all its records and recounts, in microseconds.
+    pub time_us: u64,
+}
+
+/// How many days of the parties are kept.
+pub const PARTY_DAYS: u32 = 400;
+
+/// How many parties a day has, those with the most time.
+pub const MOST_PARTIES_OF_A_DAY: usize = 10_000;
+
+/// How many rows of parties are kept in all, the latest: 400 days of a thousand parties that count every day, in
+/// 20 MB. A day adds only the parties that counted.
+pub const MOST_PARTY_ROWS: usize = 400_000;
+
 /// The history that a coordinator loads at its start.
 #[derive(Debug, Default)]
 pub struct Past {
@@ -131,6 +152,8 @@ pub struct Past {
     pub points: Vec<Point>,
     /// The events, in the order of their numbers.
     pub events: Vec<Arc<Event>>,
+    /// The days of the parties, in any order.
+    pub days: Vec<PartyDay>,
     /// Whether all of this is stored. If not, the stored history is damaged, and this is its readable rest.
     pub is_stored: bool,
 }
@@ -146,6 +169,10 @@ pub struct Change {
     pub events: Vec<Arc<Event>>,
     /// The first number to keep of worker events, and of all other events.
     pub first_events: (u64, u64),
+    /// New days of parties. They replace those of the same party and day.
+    pub days: Vec<PartyDay>,
+    /// The first day to keep.
+    pub first_day: u32,
 }
 
 /// Why a change was not stored.

@@ -10,6 +10,7 @@ pub(crate) mod draw;
 pub(crate) mod export;
 pub mod fault;
 pub mod history;
+pub(crate) mod party_totals;
 pub mod read;
 pub mod records;
 pub mod store_copy;

@@ -76,6 +76,8 @@ impl Browser {
         ];
         let wishes = json!({
             "browserName": "chrome",
+            // Coordinators of tests have certificates of their own authorities.
+            "acceptInsecureCerts": true,
             "goog:chromeOptions": { "args": arguments },
             "goog:loggingPrefs": { "browser": "ALL" },
         });

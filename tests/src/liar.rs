@@ -119,6 +119,13 @@ impl Workers for Service {
         *forwarded.metadata_mut() = metadata;
         coordinator.session(forwarded).await
     }
+
+    async fn get_own_contribution(
+        &self,
+        _: Request<pb::GetOwnContributionRequest>,
+    ) -> Result<Response<pb::OwnContribution>, Status> {
+        Err(Status::unimplemented("a coordinator of an earlier version"))
+    }
 }
 
 /// Adds solutions to some deltas, always to the same ones.

@@ -25,8 +25,8 @@ mod tests {
     use utoipa::{Modify, OpenApi};
 
     use super::super::{
-        health, history, job_list, jobs, join, log_in, part, part_map, parts, search_steps, solution_map,
-        status, worker_list, workers,
+        campaign_location, health, history, job_list, jobs, join, log_in, part, part_map, parts, public,
+        search_steps, solution_map, status, worker_list, workers,
     };
     use queens_auth_server::COOKIE;
 
@@ -73,7 +73,11 @@ mod tests {
             parts::list_parts,
             part::explain,
             part::draw,
+            campaign_location::location,
             join::join,
+            public::summary,
+            public::list_people,
+            public::person,
             log_in::log_in,
             log_in::log_out,
             log_in::me,

@@ -28,7 +28,7 @@ const PAGE: &str = include_str!("../assets/join.html");
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The address of a request's sender; none in a simulated network.
-type Sender = Option<Extension<ConnectInfo<Peer>>>;
+pub(super) type Sender = Option<Extension<ConnectInfo<Peer>>>;
 
 /// A person who wants to count.
 #[derive(Deserialize)]
@@ -123,16 +123,24 @@ pub(super) async fn page(
     // Nothing in these texts needs escaping: they are ours, numbers, and a link of letters, digits and few signs.
     let page = PAGE.replace("{facts}", &facts).replace("{why}", &why);
     let page = page.replace("{link}", &link).replace("{pin}", &pin);
+    let public = match app.public {
+        None => "",
+        Some(_) => {
+            " See <a href=\"/people\">who counts already</a>, and <a href=\"/public\">what was counted</a>: your name \
+             will be among them, for everybody to read."
+        }
+    };
+    let page = page.replace("{public}", public);
     ([(CONTENT_TYPE, HTML)], page).into_response()
 }
 
-fn address(sender: &Sender) -> Option<std::net::IpAddr> {
+pub(super) fn address(sender: &Sender) -> Option<std::net::IpAddr> {
     sender.as_ref().map(|Extension(ConnectInfo(peer))| peer.address())
 }
 
 /// Returns the origin by which the visitor reached the page. Without TLS here, a proxy encrypts, unless the visitor is
 /// on this machine. A host that a shell would not take as it is, which no honest visitor sends, becomes `HOST`.
-fn origin(headers: &HeaderMap, is_encrypted: bool) -> String {
+pub(super) fn origin(headers: &HeaderMap, is_encrypted: bool) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
     let host = if !host.is_empty() && host.chars().all(is_plain) { host } else { "HOST" };
@@ -183,7 +191,7 @@ fn described(job: Option<&JobStatus>, campaign: &Campaign) -> (String, String) {
 }
 
 /// Formats a time in its largest unit: "about 3 months".
-fn about(seconds: f64) -> String {
+pub(super) fn about(seconds: f64) -> String {
     const UNITS: [(f64, &str); 5] = [
         (365.25 * 86400.0, "year"),
         (30.44 * 86400.0, "month"),

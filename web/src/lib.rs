@@ -4,6 +4,7 @@
 //! commands to the event loop with a timeout.
 
 mod authorize;
+mod campaign_location;
 mod document;
 mod error_pages;
 mod handler_types;
@@ -20,7 +21,9 @@ mod part;
 mod part_map;
 mod part_positions;
 mod parts;
+mod public;
 mod refusal;
+mod rendered_pages;
 mod routes;
 mod search_steps;
 mod search_terms;

@@ -10,8 +10,8 @@ use queens_boards::picture::{self, Scale};
 
 use super::error_pages;
 use super::handler_types::Route;
-use super::join;
 use super::state::{App, find, job_id};
+use super::{join, public};
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -20,6 +20,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
     const READ: Requirement = Requirement::READ;
     const PUBLIC: Requirement = Requirement::PUBLIC;
     let mut routes = looks();
+    routes.extend(public::routes());
     routes.extend([
         ("GET", "/", READ, file(HTML, include_str!("../assets/jobs.html"))),
         ("GET", "/workers", READ, file(HTML, include_str!("../assets/workers.html"))),

@@ -174,6 +174,13 @@ pub(super) mod described {
     }
 
     #[derive(IntoResponses)]
+    pub(crate) enum NoPublicPages {
+        /// The coordinator has no public pages, or nobody of this name is shown.
+        #[response(status = 404)]
+        Public(Error),
+    }
+
+    #[derive(IntoResponses)]
     pub(crate) enum NotDecided {
         /// The body is invalid.
         #[response(status = 400)]
@@ -204,6 +211,16 @@ pub(super) mod described {
         /// Too many people have joined from this address, or in all.
         #[response(status = 429)]
         TooMany(Error),
+    }
+
+    #[derive(IntoResponses)]
+    pub(crate) enum NotLocated {
+        /// No campaign has the link.
+        #[response(status = 404)]
+        Code(Error),
+        /// The coordinator does not know its own URL, or can't read its store.
+        #[response(status = 503)]
+        NotNow(Error),
     }
 
     /// What the sender must confirm.

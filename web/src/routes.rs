@@ -6,8 +6,8 @@ use queens_auth_server::Requirement;
 use super::handler_types::Route;
 use super::state::App;
 use super::{
-    document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, search_steps,
-    solution_map, status, worker_list, workers,
+    campaign_location, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, public,
+    search_steps, solution_map, status, worker_list, workers,
 };
 
 /// Returns all routes. The middleware refuses a request for any other method or path.
@@ -48,6 +48,10 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("POST", "/api/v1/login", PUBLIC, post(log_in::log_in)),
         ("POST", "/api/v1/logout", PUBLIC, post(log_in::log_out)),
         ("POST", "/api/v1/join/{code}", PUBLIC, post(join::join)),
+        ("GET", "/api/v1/public", PUBLIC, get(public::summary)),
+        ("GET", "/api/v1/people", PUBLIC, get(public::list_people)),
+        ("GET", "/api/v1/people/{name}", PUBLIC, get(public::person)),
+        ("GET", "/api/v1/join/{code}", PUBLIC, get(campaign_location::location)),
         ("GET", "/api/v1/me", READ, get(log_in::me)),
         ("GET", "/api/v1/workers", READ, get(worker_list::list_workers)),
         ("POST", "/api/v1/workers/drain", DECIDE, post(workers::drain)),

@@ -128,10 +128,12 @@ pub(super) async fn secure(request: Request, next: Next) -> Response {
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    // Only a person's badge is for pages of other sites.
+    let policy = HeaderName::from_static("cross-origin-resource-policy");
+    headers.entry(policy).or_insert(HeaderValue::from_static("same-origin"));
     // One script may do more: see `pages`.
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     // Data is outdated after a second, and the pages of another version do not fit this one's API.

@@ -20,6 +20,7 @@ use tracing::info;
 use super::authorize::{Gate, authorize};
 use super::error_pages;
 use super::refusal::{LARGEST_BODY, RequestRefusal};
+use super::rendered_pages::RenderedPages;
 use super::routes::routes;
 use super::security_headers::{self, Hosts};
 use super::standby;
@@ -32,6 +33,7 @@ pub struct Site {
     listener: std::net::TcpListener,
     hosts: Hosts,
     tls: Option<Arc<Tls>>,
+    is_public: bool,
 }
 
 impl Site {
@@ -46,7 +48,13 @@ impl Site {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address.as_str()).await?.into_std()?;
         let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
-        Ok(Self { listener, hosts, tls })
+        Ok(Self { listener, hosts, tls, is_public: false })
+    }
+
+    /// Shows what is counted, and who has counted how much, to everybody.
+    #[must_use]
+    pub fn with_public_pages(self, is_public: bool) -> Self {
+        Self { is_public, ..self }
     }
 
     /// Returns the bound address.
@@ -73,7 +81,7 @@ impl Site {
     /// If the system has no more file descriptors.
     pub fn again(&self) -> io::Result<Self> {
         let (hosts, tls) = (self.hosts.clone(), self.tls.clone());
-        Ok(Self { listener: self.listener.try_clone()?, hosts, tls })
+        Ok(Self { listener: self.listener.try_clone()?, hosts, tls, is_public: self.is_public })
     }
 
     /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
@@ -90,7 +98,8 @@ impl Site {
         // Streams get half of the connections; the other half stays free for requests.
         let n_subscribers = limits.n_connections.div_ceil(2);
         let summary_stream = SummaryStream::start(handle.clone(), n_subscribers, stop.clone());
-        let router = router(App { handle, summary_stream, authenticator }, self.hosts.clone());
+        let public = self.is_public.then(|| Arc::new(RenderedPages::default()));
+        let router = router(App { handle, summary_stream, authenticator, public }, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }
 

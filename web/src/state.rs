@@ -1,5 +1,7 @@
 //! The state that all handlers share.
 
+use std::sync::Arc;
+
 use queens_auth_server::Authenticator;
 use queens_event_loop::Handle;
 use queens_event_loop::Snapshot;
@@ -7,6 +9,7 @@ use queens_model::{JobId, JobStatus};
 
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
+use super::rendered_pages::RenderedPages;
 use super::summaries::SummaryStream;
 
 /// The state that all handlers share.
@@ -15,6 +18,8 @@ pub(super) struct App {
     pub(super) handle: Handle,
     pub(super) summary_stream: SummaryStream,
     pub(super) authenticator: Authenticator,
+    /// The rendered public pages; `None` if there are none.
+    pub(super) public: Option<Arc<RenderedPages>>,
 }
 
 impl App {

@@ -13,6 +13,7 @@ use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
+use crate::campaign_link::CampaignArgs;
 use crate::commands::Command;
 use crate::manners::MannersArgs;
 
@@ -39,6 +40,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(crate) credentials: CredentialsArgs,
+
+    #[command(flatten)]
+    pub(crate) campaign: CampaignArgs,
 
     /// Counting threads; 0 leaves all counting to the cards of --gpu [default: one for each processor that no card
     /// needs]
@@ -92,7 +96,11 @@ queens-worker pause  # give the machine back to its user
 queens-worker resume  # count again
 queens-worker status  # what it does, or why it does not count
 queens-worker status --name rack2 --output json  # of one of several
-queens-worker stop  # report its counts and end";
+queens-worker stop  # report its counts and end
+
+queens-worker install  # start it when you log in, and now
+queens-worker install --print  # show the file for that
+queens-worker uninstall  # stop it, and remove that file";
 }
 
 /// Parses a percentage, with or without its sign.

@@ -18,6 +18,17 @@ pub(crate) enum Command {
     Join(JoinArgs),
     #[command(flatten)]
     Control(Control),
+    /// Let the system start your worker when you log in, and start it now
+    ///
+    /// Writes a unit of your own systemd, on macOS an agent of launchd, on Windows a scheduled task. It counts by the
+    /// options that 'queens-worker join' has kept. Overwrites no file that is not of this command.
+    Install {
+        /// Show the file and write nothing
+        #[arg(long)]
+        print: bool,
+    },
+    /// Stop what 'install' has started, and remove its file
+    Uninstall,
 }
 
 /// Talks to a running worker of the same user on this machine.

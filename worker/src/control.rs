@@ -11,6 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::own_numbers::OwnNumbersStatus;
+
 /// The directory of the sockets is called like the program.
 pub(crate) const PROGRAM: &str = "queens-worker";
 
@@ -83,6 +85,12 @@ pub struct WorkerStatus {
     pub reasons: Vec<String>,
     /// When its schedule begins next, if that is a reason: a time with its zone, by RFC 9557.
     pub next: Option<String>,
+    /// What it waits for, by its coordinator's words, if it is connected and has nothing to count.
+    #[serde(default)]
+    pub waits_for: Option<String>,
+    /// What its coordinator has told its user last.
+    #[serde(default)]
+    pub news: Option<String>,
     /// For how many seconds it has run.
     pub seconds: u64,
     /// How many subproblems it has counted since, in decimal.
@@ -91,6 +99,9 @@ pub struct WorkerStatus {
     pub core_hours: f64,
     /// The sentence about what it has counted.
     pub counted: String,
+    /// What the coordinator has recorded of all workers of this person, if it has said so.
+    #[serde(default)]
+    pub own: Option<OwnNumbersStatus>,
 }
 
 /// Why a worker can't be controlled.

@@ -1,26 +1,23 @@
 //! The command that joins a campaign: asks for an invitation, and keeps it in the user's configuration.
 
-use anyhow::{Context, bail, ensure};
-use axum::http::uri::PathAndQuery;
+use anyhow::{Context, bail};
 use axum::http::{StatusCode, Uri};
 use clap::Args;
 use queens_auth::{Credentials, Pin, Token, Trust};
 use queens_model::{Name, plain};
-use queens_proto::client::{Routes, endpoint, is_this_machine};
+use queens_proto::client::{Routes, endpoint};
 use queens_runtime::{TrustArgs, print};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::runtime::Builder;
 use tonic::transport::Endpoint;
 
-use crate::join_request::{Response, post};
-use crate::user_config::{Membership, UserConfig, user_dir};
+use crate::campaign_link::{JoinedCampaign, link};
+use crate::join_request::{Response, ask};
+use crate::user_config::{Membership, UserConfig, urls, user_dir};
 
 /// The name of a person who gives none; the coordinator adds a number.
 const NOBODY: &str = "volunteer";
-
-/// Redirections that are followed: a standby's to the leader, and one more.
-const MOST_REDIRECTIONS: usize = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct JoinArgs {
@@ -63,14 +60,15 @@ pub(crate) fn join(args: &JoinArgs) -> anyhow::Result<Membership> {
     let wanted = args.name.as_ref().map_or(NOBODY, Name::as_str);
     let trust = args.trust.trust()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let response = runtime.block_on(ask(&args.link, &trust, &json!({ "name": wanted }).to_string()))?;
-    let membership = membership(&response, trust)?;
+    let campaign = JoinedCampaign { link: args.link.clone(), trust };
+    let body = json!({ "name": wanted }).to_string();
+    let response = runtime.block_on(ask(&campaign, Some(&body))).context("failed to get an invitation")?;
+    let membership = membership(&response, campaign)?;
     let (path, token_path) = config.keep(&membership)?;
     let given = membership.name.as_str();
     let taken =
         if args.name.is_some() && given != wanted { format!(": '{wanted}' is taken") } else { String::new() };
-    let urls: Vec<String> = membership.coordinators.iter().map(|one| one.uri().to_string()).collect();
-    let urls: Vec<&str> = urls.iter().map(|url| url.trim_end_matches('/')).collect();
+    let urls = urls(&membership.coordinators);
     print(&format!(
         "you are '{given}'{taken}\n\
          coordinator    {}\n\
@@ -100,26 +98,8 @@ fn pin_option(trust: &Trust) -> String {
     }
 }
 
-/// Asks for an invitation, and follows a standby's redirection to the leader.
-async fn ask(link: &Uri, trust: &Trust, body: &str) -> anyhow::Result<Response> {
-    let mut parts = link.clone().into_parts();
-    parts.path_and_query = Some(PathAndQuery::try_from(format!("/api/v1{}", link.path()))?);
-    let mut uri = Uri::from_parts(parts)?;
-    for _ in 0..=MOST_REDIRECTIONS {
-        let host = uri.host().unwrap_or_default().to_owned();
-        let response = post(&uri, trust, body).await;
-        let response = response.with_context(|| format!("failed to ask '{host}' for an invitation"))?;
-        let Some(location) = response.location else { return Ok(response) };
-        let next: Uri = location.parse().ok().context("the coordinator sent nonsense")?;
-        ensure!(next.path() == uri.path(), "'{host}' leads elsewhere: it is no coordinator");
-        check_scheme(&next).map_err(anyhow::Error::msg)?;
-        uri = next;
-    }
-    bail!("one coordinator names the other as the leader: try again in a minute")
-}
-
 /// Checks the coordinator's answer.
-fn membership(response: &Response, trust: Trust) -> anyhow::Result<Membership> {
+fn membership(response: &Response, campaign: JoinedCampaign) -> anyhow::Result<Membership> {
     if !response.status.is_success() {
         let refusal: Result<Refusal, _> = serde_json::from_slice(&response.body);
         match refusal {
@@ -137,7 +117,7 @@ fn membership(response: &Response, trust: Trust) -> anyhow::Result<Membership> {
     let coordinators: Result<Vec<Endpoint>, _> = answer.coordinator.split(',').map(endpoint).collect();
     let coordinators = coordinators.context(nonsense)?;
     let trust = match answer.pin {
-        None => trust,
+        None => campaign.trust.clone(),
         Some(pins) => {
             let pins: Result<Vec<Pin>, _> = pins.split(',').map(str::parse).collect();
             Trust::pinned(&pins.context(nonsense)?)?
@@ -146,72 +126,21 @@ fn membership(response: &Response, trust: Trust) -> anyhow::Result<Membership> {
     let credentials = Credentials { trust, token: Some(token), certificate: None };
     // A coordinator to which the token would be sent in the clear is refused before anything is kept.
     Routes::new(coordinators.clone(), credentials.clone())?;
-    Ok(Membership { name, coordinators, credentials })
-}
-
-/// Parses the link to a campaign.
-fn link(text: &str) -> Result<Uri, String> {
-    const EXPECTED: &str = "expected the link to a campaign, such as https://HOST/join/CODE";
-    let text = text.strip_suffix('/').unwrap_or(text);
-    let uri: Uri = text.parse().map_err(|_| EXPECTED)?;
-    let code = uri.path().strip_prefix("/join/").unwrap_or_default();
-    let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    if !is_code || !is_host || uri.query().is_some() || text.contains('#') {
-        return Err(EXPECTED.to_owned());
-    }
-    check_scheme(&uri)?;
-    Ok(uri)
-}
-
-/// Checks that nobody can read the answer, which has a token.
-fn check_scheme(uri: &Uri) -> Result<(), String> {
-    let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    match uri.scheme_str() {
-        Some("https") => Ok(()),
-        Some("http") if is_this_machine(host) => Ok(()),
-        _ => Err("a token is sent over https only, or on this machine itself".to_owned()),
-    }
+    Ok(Membership { name, coordinators, credentials, campaign })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn campaign() -> JoinedCampaign {
+        let link = link("https://queens.example.org/join/0abc").expect("a link");
+        JoinedCampaign { link, trust: Trust::Public }
+    }
+
     fn response(status: u16, body: &str) -> Response {
         let status = StatusCode::from_u16(status).expect("a status");
         Response { status, location: None, body: body.to_owned().into() }
-    }
-
-    #[test]
-    fn a_link_is_encrypted_or_of_this_machine() {
-        for text in [
-            "https://queens.example.org/join/0abc",
-            "https://queens.example.org:8080/join/0abc/",
-            "https://[2001:db8::1]:8080/join/0abc",
-            "http://127.0.0.1:8080/join/0abc",
-            "http://[::1]:8080/join/0abc",
-            "http://localhost/join/0abc",
-        ] {
-            assert!(link(text).is_ok(), "{text}");
-        }
-        for text in [
-            "",
-            "0abc",
-            "http://queens.example.org/join/0abc",
-            "http://127.0.0.1.example.org/join/0abc",
-            "ftp://queens.example.org/join/0abc",
-            "https://queens.example.org/join/",
-            "https://queens.example.org/join/0abc/x",
-            "https://queens.example.org/join/0abc?x",
-            "https://queens.example.org/join/0abc#x",
-            "https://queens.example.org/join/..%2f",
-            "https://user@queens.example.org/join/0abc",
-            "https://queens.example.org",
-            "queens.example.org/join/0abc",
-        ] {
-            assert!(link(text).is_err(), "{text}");
-        }
     }
 
     #[test]
@@ -220,7 +149,7 @@ mod tests {
         let pin = format!("sha256:{}", "0".repeat(64));
         let answer = |token: &str, name: &str, coordinator: &str, pin: Option<&str>| {
             let body = json!({ "token": token, "name": name, "coordinator": coordinator, "pin": pin });
-            membership(&response(201, &body.to_string()), Trust::Public)
+            membership(&response(201, &body.to_string()), campaign())
         };
         let good = answer(token.secret(), "anna", "https://a:1,https://b:2", Some(&pin)).expect("an answer");
         assert_eq!((good.name.as_str(), good.coordinators.len()), ("anna", 2));
@@ -243,8 +172,7 @@ mod tests {
     #[test]
     fn a_refusal_is_shown_without_control_characters() {
         let check = |status, body: &str, expected: &str| {
-            let refused =
-                membership(&response(status, body), Trust::Public).expect_err("refused").to_string();
+            let refused = membership(&response(status, body), campaign()).expect_err("refused").to_string();
             assert_eq!(refused, expected);
         };
         check(409, r#"{"error":"it is full"}"#, "it is full");

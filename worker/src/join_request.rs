@@ -1,8 +1,8 @@
-//! One request by HTTP/1.1, over TLS for `https`.
+//! Requests to the site of a campaign by HTTP/1.1, over TLS for `https`.
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_TYPE, HOST, LOCATION};
 use axum::http::{Method, Request, StatusCode, Uri};
@@ -14,11 +14,16 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::campaign_link::{JoinedCampaign, api_url, check_scheme};
+
 /// How long the whole request may take. A coordinator answers within 15 s.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The largest accepted answer in bytes. An answer has at most 32 URLs and pins.
 const LARGEST: usize = 64 << 10;
+
+/// Redirections that are followed: a standby's to the leader, and one more.
+const MOST_REDIRECTIONS: usize = 2;
 
 /// An answer.
 #[derive(Debug)]
@@ -29,25 +34,44 @@ pub(crate) struct Response {
     pub(crate) body: Bytes,
 }
 
-/// Posts a JSON body to a URL.
-pub(crate) async fn post(uri: &Uri, trust: &Trust, body: &str) -> anyhow::Result<Response> {
-    match tokio::time::timeout(TIMEOUT, connect_and_post(uri, trust, body)).await {
+/// Posts a JSON body to the site of a campaign, or gets what it tells without one. Follows a standby's redirection to the
+/// leader, which proves itself in the same way.
+///
+/// # Errors
+/// If there is no answer, the site can't prove itself, or it redirects elsewhere.
+pub(crate) async fn ask(campaign: &JoinedCampaign, body: Option<&str>) -> anyhow::Result<Response> {
+    let mut uri = api_url(&campaign.link)?;
+    for _ in 0..=MOST_REDIRECTIONS {
+        let host = uri.host().unwrap_or_default().to_owned();
+        let response = request(&uri, &campaign.trust, body).await;
+        let response = response.with_context(|| format!("failed to ask '{host}'"))?;
+        let Some(location) = response.location else { return Ok(response) };
+        let next: Uri = location.parse().ok().context("the coordinator sent nonsense")?;
+        ensure!(next.path() == uri.path(), "'{host}' leads elsewhere: it is no coordinator");
+        check_scheme(&next).map_err(anyhow::Error::msg)?;
+        uri = next;
+    }
+    bail!("one coordinator names the other as the leader: try again in a minute")
+}
+
+async fn request(uri: &Uri, trust: &Trust, body: Option<&str>) -> anyhow::Result<Response> {
+    match tokio::time::timeout(TIMEOUT, connect_and_send(uri, trust, body)).await {
         Ok(response) => response,
         Err(_) => bail!("no answer"),
     }
 }
 
-async fn connect_and_post(uri: &Uri, trust: &Trust, body: &str) -> anyhow::Result<Response> {
+async fn connect_and_send(uri: &Uri, trust: &Trust, body: Option<&str>) -> anyhow::Result<Response> {
     let is_encrypted = uri.scheme_str() == Some("https");
     let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
     let port = uri.port_u16().unwrap_or(if is_encrypted { 443 } else { 80 });
     let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
     let request = Request::builder()
-        .method(Method::POST)
+        .method(if body.is_some() { Method::POST } else { Method::GET })
         .uri(uri.path())
         .header(HOST, authority)
         .header(CONTENT_TYPE, "application/json")
-        .body(Body::from(body.to_owned()))?;
+        .body(Body::from(body.unwrap_or_default().to_owned()))?;
     let stream = TcpStream::connect((host.as_str(), port)).await?;
     if !is_encrypted {
         return send(stream, request).await;

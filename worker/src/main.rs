@@ -2,12 +2,16 @@
 //! commands talk to a worker that runs.
 
 mod args;
+mod campaign_link;
 mod commands;
+mod install;
 mod join;
 mod join_request;
 mod manners;
+mod relocation;
 mod user_config;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,17 +25,22 @@ use queens_runtime::{cancel_on_signal, complain, print, wrong_usage};
 use queens_service::{CONFIG_OK, arguments_of_service};
 use queens_worker::control::server::{self, ControlledWorker};
 use queens_worker::idle_timeout::has_been_idle;
+use queens_worker::news::News;
+use queens_worker::own_numbers::OwnNumbers;
 use queens_worker::pause_monitor::PauseControl;
 use queens_worker::{http, progress, remote};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::args::{Args, machine_name};
 use crate::commands::{Command, control};
+use crate::install::{install, uninstall};
 use crate::join::{JoinArgs, join};
 use crate::manners::MannersArgs;
+use crate::relocation::Relocation;
 use crate::user_config::{Membership, user_file};
 
 const NOTHING_COUNTS: &str = "--threads 0 leaves nothing that counts: --gpu names no card";
@@ -44,6 +53,8 @@ fn main() -> ExitCode {
     let counts = args.threads != Some(0) || args.gpu.clone().unwrap_or_default() != ChosenCards::default();
     let done = match args.command.take() {
         Some(Command::Control(command)) => control(command),
+        Some(Command::Install { print }) => install(print),
+        Some(Command::Uninstall) => uninstall(),
         _ if !counts => return wrong_usage::<Args>(NOTHING_COUNTS),
         Some(Command::Join(join_args)) => run(args, Some(join_args)),
         None => run(args, None),
@@ -60,16 +71,20 @@ fn main() -> ExitCode {
 /// Counts, after joining a campaign if `join_args` has its link.
 fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     let _logs = args.log.start("queens-worker")?;
-    let credentials = match join_args {
-        None => args.credentials.credentials()?,
+    let (credentials, campaign) = match join_args {
+        None => (args.credentials.credentials()?, args.campaign.clone().campaign()?),
         Some(join_args) => {
-            let Membership { name, coordinators, credentials } = join(&join_args)?;
+            let Membership { name, coordinators, credentials, campaign } = join(&join_args)?;
             (args.name, args.coordinator) = (Some(name), coordinators);
             args.manners.of_a_guest();
-            credentials
+            (credentials, Some(campaign))
         }
     };
-    let routes = Routes::new(args.coordinator.clone(), credentials)?;
+    let (sender, routes) = watch::channel(Routes::new(args.coordinator.clone(), credentials.clone())?);
+    let relocation = campaign.map(|campaign| {
+        let file = args.config.file().map(Path::to_owned).or_else(user_file);
+        Relocation::new(campaign, args.coordinator.clone(), credentials, sender, file)
+    });
     args.manners.check()?;
     if args.config.check_config {
         return print(CONFIG_OK);
@@ -79,11 +94,15 @@ fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     }
     // One thread suffices beside the counting threads.
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(count(args, routes)).map(tell)
+    runtime.block_on(count(args, routes, relocation)).map(tell)
 }
 
 /// Counts for the coordinators until a signal, or until they dismiss this worker.
-async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
+async fn count(
+    args: Args,
+    routes: watch::Receiver<Routes>,
+    relocation: Option<Relocation>,
+) -> anyhow::Result<Departure> {
     let drain = CancellationToken::new();
     cancel_on_signal(drain.clone()).context("failed to listen to signals")?;
     let listener = match &args.http {
@@ -115,18 +134,27 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
         tokio::spawn(http::serve(listener, metrics.clone()));
     }
     let pauses = PauseControl::default();
-    watch(args.manners, &metrics, &pauses, &drain).await;
+    let own = OwnNumbers::new(name.clone());
+    watch(args.manners, &metrics, &own, &pauses, &drain).await;
+    let news = Arc::new(News::default());
+    let (logging, of) = (news.clone(), metrics.clone());
+    tokio::spawn(async move { logging.run(&of).await });
+    if let Some(relocation) = relocation {
+        tokio::spawn(relocation.run(metrics.clone(), pauses.flag()));
+    }
     tokio::spawn(server::serve(ControlledWorker {
         name: name.to_string(),
-        coordinators,
+        routes: routes.clone(),
+        news: news.clone(),
         started: Instant::now(),
         metrics,
+        own: own.clone(),
         pauses: pauses.clone(),
         drain: drain.clone(),
     }));
     // Draining is part of a session: after a signal, it ends when the last report is acknowledged.
     let requests = LeaveRequests { drain, pause: pauses.flag() };
-    let departure = remote::serve_all(&mut workers, &routes, &requests).await;
+    let departure = remote::serve_all(&mut workers, &routes, &news, &requests, &own).await;
     workers.into_iter().for_each(|(_, worker)| worker.stop());
     Ok(departure?)
 }
@@ -136,6 +164,7 @@ async fn count(args: Args, routes: Routes) -> anyhow::Result<Departure> {
 async fn watch(
     manners: MannersArgs,
     metrics: &Arc<Metrics>,
+    own: &OwnNumbers,
     pauses: &PauseControl,
     drain: &CancellationToken,
 ) {
@@ -151,8 +180,8 @@ async fn watch(
     }
     let pauses = pauses.clone();
     tokio::spawn(async move { pauses.monitor(&policy, &sensors).await });
-    let metrics = metrics.clone();
-    tokio::spawn(async move { progress::log(&metrics).await });
+    let (metrics, own) = (metrics.clone(), own.clone());
+    tokio::spawn(async move { progress::log(&metrics, &own).await });
 }
 
 fn tell(departure: Departure) {

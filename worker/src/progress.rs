@@ -3,19 +3,32 @@
 use std::time::Duration;
 
 use queens_counting::{Counted, Metrics};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, interval_at};
 use tracing::info;
+
+use crate::own_numbers::OwnNumbers;
 
 /// The interval between two lines of the log.
 const INTERVAL: Duration = Duration::from_secs(600);
 
-/// Logs what the workers of this process have counted, every ten minutes, until it is dropped.
-pub async fn log(metrics: &Metrics) {
+/// Logs what the workers of this process have counted, every ten minutes, until it is dropped. The coordinator adds what
+/// it has recorded of all workers of this person, if it knows the question.
+pub async fn log(metrics: &Metrics, own: &OwnNumbers) {
     let began = Instant::now();
+    let mut ticks = interval_at(began + INTERVAL, INTERVAL);
     loop {
-        sleep(INTERVAL).await;
+        ticks.tick().await;
         let minutes = began.elapsed().as_secs() / 60;
-        info!("counted {} in the {minutes} minutes since it started", amount(&metrics.activity().counted));
+        let counted = amount(&metrics.activity().counted);
+        let Some(own) = own.fresh().await else {
+            info!("counted {counted} in the {minutes} minutes since it started");
+            continue;
+        };
+        let job = own.job.as_ref().map(|job| format!("; {}", job.described())).unwrap_or_default();
+        info!(
+            "counted {counted} in the {minutes} minutes since it started; all of yours: {}{job}",
+            own.sums()
+        );
     }
 }
 

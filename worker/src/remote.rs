@@ -7,20 +7,25 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use queens_model::ToWorker;
 use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
+use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::{link, pb};
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status, Streaming};
 use tracing::{Instrument, Span, error, info, info_span, warn};
 
 use queens_counting::{Departure, End, LeaveRequests, Worker};
 
 pub use crate::backoff::Backoff;
+use crate::lost_session::{Lost, Refusals};
+use crate::news::News;
+use crate::own_numbers::OwnNumbers;
+use crate::sleep_monitor::slept;
 
 /// The duration of a good session: after it, attempts begin with short pauses again.
 const GOOD_SESSION: Duration = Duration::from_secs(30);
@@ -31,12 +36,6 @@ const GOOD_SESSION_OF_SEVERAL: Duration = Duration::from_secs(5);
 /// The timeout for the coordinator to end a session after the worker has ended it.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a worker of an unsupported version offers its counts before it ends.
-const VERSION_PATIENCE: Duration = Duration::from_secs(60);
-
-/// The maximum number of coordinators whose refusals are stored.
-const MOST_REFUSALS: usize = 32;
-
 /// The largest accepted message, in bytes.
 const LARGEST_MESSAGE: usize = 16 << 20;
 
@@ -46,36 +45,30 @@ const LARGEST_MESSAGE: usize = 16 << 20;
 #[error("the coordinator at {coordinator} refused this worker: {reason}")]
 pub struct Refused {
     coordinator: String,
-    reason: Problem,
-}
-
-/// Runs sessions of a worker with the leading coordinator until it is requested to leave for good or the coordinator
-/// dismisses it. Without a connection, it goes on counting and retries without limit. A refused worker also retries
-/// while it has counts that are not acknowledged, and so does a paused one.
-///
-/// # Errors
-/// If a coordinator can't use this worker.
-pub async fn serve(
-    worker: &mut Worker,
-    routes: Routes,
-    requests: &LeaveRequests,
-) -> Result<Departure, Refused> {
-    serve_by(worker, routes, async |route| route.open().await, requests).await
+    /// In words, with the page that the coordinator named last.
+    reason: String,
 }
 
 /// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the
 /// least fortunate departure. If one is refused, the others go on.
 ///
+/// Each has sessions with the leading coordinator until it is requested to leave for good or the coordinator dismisses
+/// it. Without a connection, it goes on counting and retries without limit, also when `routes` change. A refused worker
+/// also retries while it has counts that are not acknowledged, and so does a paused one.
+///
 /// # Errors
 /// If a coordinator can't use any of the workers.
 pub async fn serve_all(
     workers: &mut [(String, Worker)],
-    routes: &Routes,
+    routes: &watch::Receiver<Routes>,
+    news: &News,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
     let are_several = workers.len() > 1;
     let serve_one = async |worker: &mut Worker| {
-        let served = serve(worker, routes.clone(), requests).await;
+        let served =
+            serve_by(worker, routes.clone(), async |route| route.open().await, news, requests, own).await;
         match &served {
             Ok(departure) if are_several => info!(?departure, "left"),
             Err(reason) if are_several => error!(%reason, "the other workers of this process go on"),
@@ -103,25 +96,36 @@ pub async fn serve_through(
     routes: Routes,
     connect: impl AsyncFn(&Endpoint) -> Result<Channel, tonic::transport::Error>,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
-    serve_by(worker, routes, async |route| Ok(connect(route.endpoint()).await?.into()), requests).await
+    let (_known, routes) = watch::channel(routes);
+    let connect = async |route: &Route| Ok(connect(route.endpoint()).await?.into());
+    serve_by(worker, routes, connect, &News::default(), requests, own).await
 }
 
 async fn serve_by(
     worker: &mut Worker,
-    routes: Routes,
+    mut routes: watch::Receiver<Routes>,
     connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
+    news: &News,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
     let drain = &requests.drain;
-    let are_several = routes.are_several();
-    let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
-    let mut search = Search::new(routes);
+    let mut search = Search::new(routes.borrow_and_update().clone());
+    let mut are_several = search.routes().are_several();
     let (mut pauses, mut since) = (Backoff::new(are_several), Instant::now());
     let mut refusals = Refusals::default();
     // The failed attempts of this round.
     let mut in_vain: Vec<(Route, Lost)> = Vec::new();
     loop {
+        if routes.has_changed().unwrap_or(false) {
+            search = Search::new(routes.borrow_and_update().clone());
+            are_several = search.routes().are_several();
+            (pauses, since) = (Backoff::new(are_several), Instant::now());
+            refusals = Refusals::default();
+            in_vain.clear();
+        }
         if requests.pause.is_set() {
             worker.pause();
             if !worker.has_counted() {
@@ -138,7 +142,9 @@ async fn serve_by(
         let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
             let pause = pauses.next(since.elapsed());
             tell(&in_vain, pause);
-            rest(worker, pause, requests).await;
+            if rest(worker, pause, &routes, requests).await {
+                (pauses, since) = (Backoff::new(are_several), Instant::now());
+            }
             in_vain.clear();
             search.begin();
             continue;
@@ -148,7 +154,7 @@ async fn serve_by(
             search.leads(&attempt.route);
             was_open = true;
         };
-        let lost = match session(worker, &attempt, &connect, &mut open, requests).await {
+        let lost = match session(worker, &attempt, &connect, &mut open, news, requests, own).await {
             Ok(Some(departure)) => return Ok(departure),
             Ok(None) => {
                 info!("paused; everything it counted is recorded");
@@ -167,12 +173,14 @@ async fn serve_by(
         }
         if let Some(reason) = refusals.second(&route, lost.refusal()) {
             if !worker.has_counted() || refusals.is_of_no_use(&lost) {
+                let reason = news.with_page(&reason.to_string());
                 return Err(Refused { coordinator: route.uri().to_string(), reason });
             }
             warn!(
                 coordinator = %route.uri(), %reason,
                 "refused; unacknowledged counts are kept, and offered again until this worker is stopped"
             );
+            news.keep(format!("refused: {reason}"));
         }
         if drain.is_cancelled() {
             info!("leaving without a connection");
@@ -182,13 +190,14 @@ async fn serve_by(
             warn!(coordinator = %route.uri(), reason = %lost, "lost the coordinator; looking for the one that leads");
         }
         search.failed(&route, &lost.problem());
-        if began.elapsed() >= good_session {
+        let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
+        if began.elapsed() >= good_session || matches!(lost, Lost::Slept(_)) {
             (pauses, since) = (Backoff::new(are_several), Instant::now());
             if are_several {
                 refusals = Refusals::default();
                 in_vain.clear();
                 // Thousands of workers may have lost it at this moment.
-                rest(worker, pauses.next(since.elapsed()), requests).await;
+                rest(worker, pauses.next(since.elapsed()), &routes, requests).await;
                 // The lost coordinator may still lead.
                 search.begin();
                 continue;
@@ -203,13 +212,29 @@ fn departure_of_paused(worker: &Worker) -> Departure {
     if worker.has_counted() { Departure::Unreported } else { Departure::Recorded }
 }
 
-/// Waits for this time, or for a request to leave. A request to pause stops the counting.
-async fn rest(worker: &mut Worker, time: Duration, LeaveRequests { drain, pause }: &LeaveRequests) {
+/// Waits for this time, for other routes, or for a request to leave. A request to pause stops the counting. Returns
+/// whether the machine slept meanwhile: the network may be another one now.
+async fn rest(
+    worker: &mut Worker,
+    time: Duration,
+    routes: &watch::Receiver<Routes>,
+    LeaveRequests { drain, pause }: &LeaveRequests,
+) -> bool {
+    // A clone, as the caller has to notice the change, too.
+    let mut routes = routes.clone();
+    let changed = async {
+        if routes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
         () = tokio::time::sleep(time) => {}
+        () = changed => {}
+        _ = slept() => return true,
         () = drain.cancelled() => {}
         () = pause.set(), if !worker.begins_nothing() => worker.pause(),
     }
+    false
 }
 
 /// Logs the failed attempts of a round.
@@ -228,102 +253,6 @@ fn tell(in_vain: &[(Route, Lost)], pause: Duration) {
     }
 }
 
-/// The reason of each coordinator's last refusal, if its last attempt ended in one.
-#[derive(Debug, Default)]
-struct Refusals {
-    last: Vec<(Route, Problem)>,
-    /// Since when coordinators have refused the worker's version, if they do.
-    unfit_since: Option<Instant>,
-}
-
-impl Refusals {
-    /// Records the outcome of an attempt. Returns the reason if this coordinator refuses for the second time in a row
-    /// for the same reason. A message garbled in transit may cause a single refusal.
-    fn second(&mut self, route: &Route, refusal: Option<&Problem>) -> Option<Problem> {
-        let before = self.last.iter().position(|(other, _)| other.uri() == route.uri());
-        let before = before.map(|place| self.last.remove(place).1);
-        let refusal = refusal?;
-        if before.as_ref() == Some(refusal) {
-            return before;
-        }
-        if self.last.len() == MOST_REFUSALS {
-            self.last.remove(0);
-        }
-        self.last.push((route.clone(), refusal.clone()));
-        None
-    }
-
-    /// Returns whether coordinators have refused the worker's version for too long. It can't report its counts here,
-    /// and a supervisor can start another version only after it ends.
-    fn is_of_no_use(&mut self, lost: &Lost) -> bool {
-        if !matches!(lost, Lost::Unfit(_)) {
-            self.unfit_since = None;
-            return false;
-        }
-        self.unfit_since.get_or_insert_with(Instant::now).elapsed() >= VERSION_PATIENCE
-    }
-}
-
-/// Why a session ended before the worker left.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-enum Lost {
-    /// The coordinator ended it.
-    #[error("the coordinator closed the session")]
-    Closed,
-    /// The worker has left without the coordinator's goodbye.
-    #[error("the session has ended")]
-    NoFarewell,
-    /// The worker was told to leave before there was a session.
-    #[error("told to leave")]
-    ToldToLeave,
-    /// The coordinator does not support this version of the worker.
-    #[error("{0}")]
-    Unfit(Problem),
-    /// Any other problem.
-    #[error(transparent)]
-    Problem(#[from] Problem),
-}
-
-impl From<Status> for Lost {
-    fn from(status: Status) -> Self {
-        // A status from the coordinator itself has no source.
-        let is_unfit =
-            status.code() == Code::FailedPrecondition && std::error::Error::source(&status).is_none();
-        let problem = Problem::from(status);
-        if is_unfit { Self::Unfit(problem) } else { Self::Problem(problem) }
-    }
-}
-
-impl Lost {
-    /// Returns the coordinator's objection to this worker, if it has one.
-    fn refusal(&self) -> Option<&Problem> {
-        match self {
-            Self::Unfit(problem)
-            | Self::Problem(problem @ (Problem::Refused(_) | Problem::Unimplemented)) => Some(problem),
-            _ => None,
-        }
-    }
-
-    /// Returns the problem in the terms of any client.
-    fn problem(&self) -> Problem {
-        match self {
-            Self::Unfit(problem) | Self::Problem(problem) => problem.clone(),
-            // The worker may also have been stuck, without answers.
-            Self::NoFarewell => Problem::Silent,
-            Self::Closed | Self::ToldToLeave => Problem::Connection(self.to_string()),
-        }
-    }
-
-    /// Returns advice to people, if the problem hardly passes by itself.
-    fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Problem(problem @ (Problem::Untrusted(_) | Problem::SpeaksOtherwise(_))) => problem.hint(),
-            Self::Problem(problem) if problem.is_final() => problem.hint(),
-            _ => None,
-        }
-    }
-}
-
 /// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left; `None` if it has
 /// left for a while.
 async fn session(
@@ -331,7 +260,9 @@ async fn session(
     attempt: &Attempt,
     connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
     opened: &mut impl FnMut(),
+    news: &News,
     requests: &LeaveRequests,
+    own: &OwnNumbers,
 ) -> Result<Option<Departure>, Lost> {
     let LeaveRequests { drain, pause } = requests;
     let mut too_late = pin!(too_late(attempt.patience));
@@ -345,6 +276,7 @@ async fn session(
         }
     };
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
+    let asker = client.clone();
     let (worker_end, coordinator_end) = link();
     let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let is_connected = worker.is_connected();
@@ -356,6 +288,7 @@ async fn session(
     let answer = loop {
         tokio::select! {
             answer = &mut opening => break answer.map_err(Lost::from),
+            time = slept() => break Err(Lost::Slept(time)),
             () = &mut too_late => break Err(Problem::Silent.into()),
             end = &mut serving, if ended.is_none() => ended = Some(end),
             () = tokio::time::sleep(DRAIN_TIMEOUT), if ended.is_some() => return Err(Lost::NoFarewell),
@@ -375,7 +308,8 @@ async fn session(
     info!(coordinator = %attempt.route.uri(), "connected");
     opened();
     is_connected.store(true, Ordering::Relaxed);
-    let mut receiving = pin!(receive(incoming, coordinator_end.sender));
+    let mut receiving = pin!(receive(incoming, news, coordinator_end.sender));
+    let mut asking = pin!(own.ask_by(asker));
     let mut received = None;
     let end = loop {
         if let Some(end) = ended {
@@ -384,6 +318,7 @@ async fn session(
         tokio::select! {
             end = &mut serving => break end,
             lost = &mut receiving, if received.is_none() => received = Some(lost),
+            never = &mut asking => match never {},
         }
     };
     is_connected.store(false, Ordering::Relaxed);
@@ -406,9 +341,22 @@ async fn too_late(patience: Option<Duration>) {
 }
 
 /// Passes messages from the network to the worker until the stream ends. Returns why it ended.
-async fn receive(mut incoming: Streaming<pb::CoordinatorMessage>, to_worker: mpsc::Sender<ToWorker>) -> Lost {
+async fn receive(
+    mut incoming: Streaming<pb::CoordinatorMessage>,
+    news: &News,
+    to_worker: mpsc::Sender<ToWorker>,
+) -> Lost {
+    let mut slept = pin!(slept());
     loop {
-        let message = match incoming.message().await {
+        let received = tokio::select! {
+            received = incoming.message() => received,
+            time = &mut slept => return Lost::Slept(time),
+        };
+        let message = match received {
+            Ok(Some(pb::CoordinatorMessage { message: Some(Message::Notice(notice)) })) => {
+                news.hear(&notice.into());
+                continue;
+            }
             Ok(Some(message)) => ToWorker::try_from(message),
             Ok(None) => return Lost::Closed,
             Err(status) => return status.into(),

@@ -10,7 +10,7 @@ use queens_certificate::Key;
 use queens_coordinator::grpc;
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
-use queens_model::{JobState, ListenAddress};
+use queens_model::{JobState, ListenAddress, PageUrl};
 use queens_platform::Hangups;
 use queens_postgres::LeaderView;
 use queens_postgres::StoreLocation;
@@ -57,6 +57,18 @@ pub(crate) struct ServeArgs {
     /// Directory for jobs; created if it does not exist
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
+
+    /// Show everybody what is counted and who has counted how much: /public and /people of the web pages, without log-in
+    ///
+    /// It shows the people who joined by a link, with the names that they chose, and jobs. It shows no addresses, no
+    /// machines and no names of workers.
+    #[arg(long, env = "QUEENS_PUBLIC", requires = "http")]
+    public: bool,
+
+    /// Page about this count, with a place to get the programs: workers are told of it when they need another version,
+    /// have to wait, or are done [default: none]
+    #[arg(long, env = "QUEENS_ABOUT_URL", value_name = "URL")]
+    about_url: Option<PageUrl>,
 
     #[command(flatten)]
     store: StoreArgs,
@@ -188,11 +200,12 @@ async fn serve_as_leader(
     }
     info!(address = %ports.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let handle = coordinator.handle();
-    let server =
-        grpc::serve_invited(ports.for_workers()?, handle.clone(), authenticator.clone(), stop.clone());
+    let (workers, about) = (ports.for_workers()?, args.about_url.clone());
+    let server = grpc::serve_invited(workers, handle.clone(), authenticator.clone(), about, stop.clone());
     let server = tokio::spawn(server);
     let site = ports
         .for_pages()?
+        .map(|(site, limits)| (site.with_public_pages(args.public), limits))
         .map(|(site, limits)| tokio::spawn(site.serve(limits, handle.clone(), authenticator, stop.clone())));
     ready();
     let end = tokio::select! {

@@ -32,6 +32,7 @@ impl Protocol for Grpc {
 fn requirement(path: &str) -> Option<Requirement> {
     Some(match path {
         "/queens.v1.Workers/Session" => Requirement::SESSION,
+        "/queens.v1.Workers/GetOwnContribution" => Requirement::OWN,
         "/queens.v1.Jobs/Submit" => Requirement::SUBMIT,
         "/queens.v1.Jobs/Cancel"
         | "/queens.v1.Jobs/Pause"

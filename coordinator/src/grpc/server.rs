@@ -11,6 +11,7 @@ use axum::response::Response as HttpResponse;
 use queens_auth_server::Authenticator;
 use queens_connections::{REQUEST, TooLate, attend};
 use queens_event_loop::Handle;
+use queens_model::PageUrl;
 use queens_proto::codec::LARGEST_OF_WORKER;
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::JobsServer;
@@ -29,6 +30,7 @@ use super::authorize;
 use super::jobs::JobsService;
 use super::refusal::peer;
 use super::session::WorkersService;
+use super::worker_news::WorkerNews;
 
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
 /// Otherwise a connection to a vanished host would stay open for ever.
@@ -54,10 +56,10 @@ pub async fn serve<C>(
 where
     C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
 {
-    serve_invited(incoming, handle, Authenticator::open_to_all(None), stop).await
+    serve_invited(incoming, handle, Authenticator::open_to_all(None), None, stop).await
 }
 
-/// Serves the clients that `authenticator` admits, like [`serve`].
+/// Serves the clients that `authenticator` admits, like [`serve`]. Workers are told of the page `about` the count.
 ///
 /// # Errors
 /// If the server fails.
@@ -65,6 +67,7 @@ pub async fn serve_invited<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
     authenticator: Authenticator,
+    about: Option<PageUrl>,
     stop: CancellationToken,
 ) -> Result<(), tonic::transport::Error>
 where
@@ -85,7 +88,8 @@ where
         }
     };
     let refusals = Arc::new(LogThrottle::default());
-    let workers = WorkersService::new(handle.clone(), refusals.clone());
+    let news = WorkerNews::start(handle.clone(), authenticator.clone(), about);
+    let workers = WorkersService::new(handle.clone(), authenticator.clone(), news, refusals.clone());
     let mut routes = Routes::new(health_service.max_decoding_message_size(LARGEST_OF_ANYBODY))
         .add_service(WorkersServer::new(workers).max_decoding_message_size(LARGEST_OF_WORKER))
         .add_service(

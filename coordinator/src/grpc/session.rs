@@ -1,24 +1,29 @@
 //! A worker's gRPC session: forwards messages between the stream and the event loop.
 
 use std::error::Error;
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use queens_auth_server::{AuthContext, NameError, REVOKED};
+use queens_auth_server::{AuthContext, Authenticator, NameError, REVOKED};
 use queens_connections::{NotYetAtWork, RequestGuard};
 use queens_event_loop::Handle;
 use queens_ledger::WorkerRefusal;
-use queens_model::{ToCoordinator, ToWorker};
+use queens_model::{Notice, ToCoordinator, ToWorker};
+use queens_proto::convert::InvalidMessage;
+use queens_proto::pb::coordinator_message;
 use queens_proto::pb::workers_server::Workers;
 use queens_proto::{link, pb};
 use queens_runtime::LogThrottle;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinError;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
+use super::own_contribution::own_contribution;
 use super::refusal::{invalid_message, peer};
+use super::worker_news::WorkerNews;
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;
@@ -35,12 +40,19 @@ const HELLO: Duration = Duration::from_secs(10);
 /// The gRPC service for workers.
 pub(super) struct WorkersService {
     handle: Handle,
+    authenticator: Authenticator,
+    news: WorkerNews,
     refusals: Arc<LogThrottle>,
 }
 
 impl WorkersService {
-    pub(super) fn new(handle: Handle, refusals: Arc<LogThrottle>) -> Self {
-        Self { handle, refusals }
+    pub(super) fn new(
+        handle: Handle,
+        authenticator: Authenticator,
+        news: WorkerNews,
+        refusals: Arc<LogThrottle>,
+    ) -> Self {
+        Self { handle, authenticator, news, refusals }
     }
 }
 
@@ -59,6 +71,9 @@ impl Workers for WorkersService {
             visit: request.extensions().get().cloned(),
             auth: request.extensions().get().cloned(),
             name: worker.clone(),
+            news: self.news.clone(),
+            greeted: Arc::default(),
+            outgoing: outgoing.clone(),
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
         let auth = heard.auth.clone();
@@ -85,6 +100,15 @@ impl Workers for WorkersService {
         response.extensions_mut().insert(NotYetAtWork);
         Ok(response)
     }
+
+    async fn get_own_contribution(
+        &self,
+        request: Request<pb::GetOwnContributionRequest>,
+    ) -> Result<Response<pb::OwnContribution>, Status> {
+        let (auth, asked) = (request.extensions().get::<AuthContext>().cloned(), request.get_ref());
+        let own = own_contribution(&self.handle, &self.authenticator, auth.as_ref(), asked).await?;
+        Ok(Response::new(own))
+    }
 }
 
 /// What a session knows about its worker.
@@ -95,21 +119,29 @@ struct Heard {
     auth: Option<AuthContext>,
     /// The worker's name, after its Hello.
     name: Arc<OnceLock<String>>,
+    news: WorkerNews,
+    /// Notified by the Hello.
+    greeted: Arc<Notify>,
+    outgoing: Outgoing,
 }
+
+/// Messages to a worker, and the reason why they end.
+type Outgoing = mpsc::Sender<Result<pb::CoordinatorMessage, Status>>;
 
 /// Forwards messages of one session until either side ends it. Returns the reason, unless the worker ended it.
 async fn run_session(
     handle: Handle,
     incoming: Streaming<pb::WorkerMessage>,
     heard: Heard,
-    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
+    outgoing: Outgoing,
 ) -> Option<Status> {
     let (worker_end, coordinator_end) = link();
     let party = heard.auth.as_ref().and_then(AuthContext::party);
     let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
     let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
     let mut served = None;
-    let auth = heard.auth.clone();
+    let (auth, news) = (heard.auth.clone(), heard.news.clone());
+    let mut telling = pin!(tell(news.clone(), heard.greeted.clone(), outgoing.clone()));
     let put_out = async {
         match &auth {
             Some(auth) => auth.ended().await,
@@ -119,12 +151,13 @@ async fn run_session(
     let reason = tokio::select! {
         // This must not wait for pending answers, which a stalled worker may never read.
         () = put_out => Some(Status::permission_denied(REVOKED)),
+        () = &mut telling => None,
         // Both of these drop the worker's end of the link, so that the event loop ends the session.
         received = receive(incoming, heard, worker_end.sender) => received.err(),
         () = outgoing.closed() => None,
         end = &mut serving => {
             served = Some(());
-            let refusal = refusal(end);
+            let refusal = refusal(end, &news);
             if refusal.is_none() {
                 // The worker has said goodbye. The last pending message is the answer to that.
                 _ = tokio::time::timeout(DRAIN_TIMEOUT, &mut forwarding).await;
@@ -136,7 +169,7 @@ async fn run_session(
             let end = tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await;
             served = end.is_ok().then_some(());
             let closed = || Status::aborted("the coordinator has closed this session");
-            Some(end.ok().and_then(refusal).unwrap_or_else(closed))
+            Some(end.ok().and_then(|end| refusal(end, &news)).unwrap_or_else(closed))
         }
     };
     if let Some(status) = &reason {
@@ -152,8 +185,29 @@ async fn run_session(
     reason
 }
 
-fn refusal(end: Result<Result<(), WorkerRefusal>, JoinError>) -> Option<Status> {
-    end.ok().and_then(Result::err).map(|refusal| refused(&refusal))
+fn refusal(end: Result<Result<(), WorkerRefusal>, JoinError>, news: &WorkerNews) -> Option<Status> {
+    let refusal = end.ok().and_then(Result::err)?;
+    let status = refused(&refusal);
+    Some(match refusal {
+        WorkerRefusal::Decomposition { .. } => news.unsupported(&status),
+        _ => status,
+    })
+}
+
+/// Tells the worker why it may have nothing to count, from its Hello on, until the session is gone.
+async fn tell(mut news: WorkerNews, greeted: Arc<Notify>, outgoing: Outgoing) {
+    greeted.notified().await;
+    news.begin();
+    loop {
+        let notice = news.next_reason_to_wait().await;
+        if outgoing.send(Ok(message_of(notice))).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn message_of(notice: Notice) -> pb::CoordinatorMessage {
+    pb::CoordinatorMessage { message: Some(coordinator_message::Message::Notice(notice.into())) }
 }
 
 /// Receives messages until the worker ends the session.
@@ -169,13 +223,20 @@ async fn receive(
     let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
     let mut next = hello.map_err(no_hello)??;
     while let Some(message) = next {
-        let message = ToCoordinator::try_from(message).map_err(|invalid| invalid_message(&invalid))?;
+        let message = ToCoordinator::try_from(message).map_err(|invalid| match invalid {
+            InvalidMessage::Protocol { .. } => heard.news.unsupported(&invalid_message(&invalid)),
+            _ => invalid_message(&invalid),
+        })?;
         if let ToCoordinator::Hello(hello) = &message {
             _ = heard.name.set(hello.name.to_string());
             // Active before the name is bound: binding takes a while when thousands of workers connect at once.
             heard.visit.iter().for_each(RequestGuard::begin_work);
             if let Some(auth) = &heard.auth {
                 auth.use_name(&hello.name).await.map_err(not_bound)?;
+            }
+            heard.greeted.notify_one();
+            if let Some(notice) = heard.news.of_version(hello.build.as_str()) {
+                _ = heard.outgoing.send(Ok(message_of(notice))).await;
             }
         }
         if to_coordinator.send(message).await.is_err() {
@@ -201,10 +262,7 @@ fn not_bound(reason: NameError) -> Status {
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.
-async fn forward(
-    mut to_worker: mpsc::Receiver<ToWorker>,
-    outgoing: mpsc::Sender<Result<pb::CoordinatorMessage, Status>>,
-) {
+async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, outgoing: Outgoing) {
     while let Some(message) = to_worker.recv().await {
         if outgoing.send(Ok(message.into())).await.is_err() {
             return;

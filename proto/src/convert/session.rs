@@ -206,7 +206,9 @@ impl From<ToWorker> for pb::CoordinatorMessage {
             }),
             ToWorker::Cancel(lease) => Message::Cancel(pb::CancelLease { lease: lease.0 }),
             ToWorker::Drain => Message::Drain(pb::Drain {}),
-            ToWorker::Notice(text) => Message::Notice(pb::Notice { text: one_line(&text) }),
+            ToWorker::Notice(text) => {
+                Message::Notice(pb::Notice { text: one_line(&text), ..pb::Notice::default() })
+            }
             ToWorker::Acknowledge { sequence } => Message::Acknowledge(pb::Acknowledge { sequence }),
             ToWorker::ReportEvery(interval) => {
                 let milliseconds = u32::try_from(interval.get().as_millis()).unwrap_or(u32::MAX);
@@ -230,7 +232,7 @@ impl TryFrom<pb::CoordinatorMessage> for ToWorker {
             }
             Message::Cancel(cancel) => Self::Cancel(LeaseId(cancel.lease)),
             Message::Drain(pb::Drain {}) => Self::Drain,
-            Message::Notice(pb::Notice { text }) => Self::Notice(one_line(&text)),
+            Message::Notice(pb::Notice { text, .. }) => Self::Notice(one_line(&text)),
             Message::Acknowledge(pb::Acknowledge { sequence }) => Self::Acknowledge { sequence },
             Message::ReportEvery(pb::ReportEvery { milliseconds }) => {
                 Self::ReportEvery(Duration::from_millis(milliseconds.into()).try_into()?)

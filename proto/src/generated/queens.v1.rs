@@ -243,12 +243,19 @@ pub struct Drain {}
 /// Confirms the goodbye: all earlier reports are durable. Sent last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Farewell {}
-/// Information for the person who runs the worker, for its log, such as that it is blocked. May be repeated.
+/// Information for the person who runs the worker, such as that it is blocked. The worker logs a text once. May be
+/// repeated.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Notice {
     /// The text, cut off after 500 characters.
     #[prost(string, tag = "1")]
     pub text: ::prost::alloc::string::String,
+    /// A page with more about it, by http or https, of at most 500 characters; empty if there is none.
+    #[prost(string, tag = "2")]
+    pub url: ::prost::alloc::string::String,
+    /// Whether it says why a worker without leases has nothing to count. It holds until the next such notice.
+    #[prost(bool, tag = "3")]
+    pub is_reason_to_wait: bool,
 }
 /// Acknowledges all reports up to this one: they are durable or finally refused, and need not be repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -663,6 +670,70 @@ pub struct Contribution {
     /// Time of the worker's threads for these spans, added up, in microseconds.
     #[prost(uint64, tag = "5")]
     pub time_us: u64,
+}
+/// Asks for the contribution of the caller's party.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetOwnContributionRequest {
+    /// The name of the worker that asks. It selects the job; without authentication, it also is the party.
+    #[prost(string, tag = "1")]
+    pub worker: ::prost::alloc::string::String,
+}
+/// The contribution of a party to all jobs.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct OwnContribution {
+    /// When the records were summed, in milliseconds since 1970.
+    #[prost(uint64, tag = "1")]
+    pub at_ms: u64,
+    /// Number of records.
+    #[prost(uint64, tag = "2")]
+    pub records: u64,
+    /// Thread time of the records, in microseconds.
+    #[prost(uint64, tag = "3")]
+    pub record_time_us: u64,
+    /// Number of recounts of other parties' records.
+    #[prost(uint64, tag = "4")]
+    pub recounts: u64,
+    /// Thread time of the recounts, in microseconds.
+    #[prost(uint64, tag = "5")]
+    pub recount_time_us: u64,
+    /// Number of records that another party's recount has confirmed.
+    #[prost(uint64, tag = "6")]
+    pub confirmed: u64,
+    /// The solutions that the records found, with the symmetric ones, decimal.
+    #[prost(string, tag = "7")]
+    pub solutions: ::prost::alloc::string::String,
+    /// The share of all parties' thread time, 0 to 1.
+    #[prost(double, tag = "8")]
+    pub share: f64,
+    /// The rank by thread time among the people who joined by a link, from 1 on; 0 if the party is not one of them, and
+    /// then the next two are 0 as well.
+    #[prost(uint64, tag = "9")]
+    pub rank: u64,
+    /// Number of these people.
+    #[prost(uint64, tag = "10")]
+    pub people: u64,
+    /// When the person joined, in milliseconds since 1970.
+    #[prost(uint64, tag = "11")]
+    pub since_ms: u64,
+    /// The job that the worker counts; absent if it counts none.
+    #[prost(message, optional, tag = "12")]
+    pub job: ::core::option::Option<OwnJob>,
+}
+/// The job that a worker counts.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct OwnJob {
+    /// The size of the board.
+    #[prost(uint32, tag = "1")]
+    pub n: u32,
+    /// The counting method.
+    #[prost(enumeration = "Method", tag = "2")]
+    pub method: i32,
+    /// The recorded share of its work, 0 to 1.
+    #[prost(double, tag = "3")]
+    pub fraction: f64,
+    /// The estimated remaining time, in seconds; absent if it is not known.
+    #[prost(double, optional, tag = "4")]
+    pub seconds_left: ::core::option::Option<f64>,
 }
 /// Asks for the verdicts on a job's disputed spans.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1178,6 +1249,32 @@ pub mod workers_client {
             req.extensions_mut().insert(GrpcMethod::new("queens.v1.Workers", "Session"));
             self.inner.streaming(req, path, codec).await
         }
+        /// Returns what the caller's party has counted, and nothing about others. UNAVAILABLE while the records are summed for
+        /// the first time after a start.
+        pub async fn get_own_contribution(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetOwnContributionRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::OwnContribution>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = crate::codec::Codec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/queens.v1.Workers/GetOwnContribution",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("queens.v1.Workers", "GetOwnContribution"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -1207,6 +1304,12 @@ pub mod workers_server {
             &self,
             request: tonic::Request<tonic::Streaming<super::WorkerMessage>>,
         ) -> std::result::Result<tonic::Response<Self::SessionStream>, tonic::Status>;
+        /// Returns what the caller's party has counted, and nothing about others. UNAVAILABLE while the records are summed for
+        /// the first time after a start.
+        async fn get_own_contribution(
+            &self,
+            request: tonic::Request<super::GetOwnContributionRequest>,
+        ) -> std::result::Result<tonic::Response<super::OwnContribution>, tonic::Status>;
     }
     /// For workers.
     #[derive(Debug)]
@@ -1329,6 +1432,51 @@ pub mod workers_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/queens.v1.Workers/GetOwnContribution" => {
+                    #[allow(non_camel_case_types)]
+                    struct GetOwnContributionSvc<T: Workers>(pub Arc<T>);
+                    impl<
+                        T: Workers,
+                    > tonic::server::UnaryService<super::GetOwnContributionRequest>
+                    for GetOwnContributionSvc<T> {
+                        type Response = super::OwnContribution;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GetOwnContributionRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Workers>::get_own_contribution(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GetOwnContributionSvc(inner);
+                        let codec = crate::codec::Codec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

@@ -106,6 +106,7 @@ pub static BLOCKED_WORKER: Table = Table::new("blocked_worker", &["name", "party
 
 pub(crate) static POINT: Table =
     Table::new("point", &["step", "number", "job", "end_ms", "measured_ms", "work", "billionths"], 3);
+pub(crate) static PARTY_DAY: Table = Table::new("party_day", &["day", "party", "time_us"], 2);
 pub(crate) static EVENT: Table = Table::new("event", &["number", "at_ms", "kind", "job", "text"], 1);
 
 /// The digests of a second pass's rows also cover this text.

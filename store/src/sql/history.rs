@@ -1,4 +1,4 @@
-//! Reads and writes history (progress curves and events) in the tables of a database.
+//! Reads and writes history (progress curves, events and the days of parties) in the tables of a database.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use queens_model::{Event, EventKind, JobId};
 use rusqlite::types::Value;
 
 use super::database::{Database, Row};
-use super::digest::{EVENT, POINT};
+use super::digest::{EVENT, PARTY_DAY, POINT};
 use super::fault::Fault;
-use super::read::{self, cell, integer, sql_integer};
-use crate::history::{Change, FIRST_OF_FLEET, LEVELS, Past, Point, Subject};
+use super::read::{self, cell, integer, parsed, sql_integer};
+use crate::history::{Change, FIRST_OF_FLEET, LEVELS, PartyDay, Past, Point, Subject};
 
 /// Adds all valid rows to `past`. Returns an error about invalid rows after all others are read.
 pub fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
     let points = read_points(database, &mut past.points);
-    points.and(read_events(database, &mut past.events))
+    points.and(read_events(database, &mut past.events)).and(read_days(database, &mut past.days))
 }
 
 /// Makes a change part of the open transaction. If `begins_anew`, it replaces all stored history.
@@ -23,6 +23,7 @@ pub fn write_change(database: &dyn Database, change: &Change, begins_anew: bool)
     if begins_anew {
         database.change("DELETE FROM point", &[])?;
         database.change("DELETE FROM event", &[])?;
+        database.change("DELETE FROM party_day", &[])?;
     }
     for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
         let step = sql_integer("step", level.step_seconds)?;
@@ -40,7 +41,9 @@ pub fn write_change(database: &dyn Database, change: &Change, begins_anew: bool)
         database.change(&sql, &[i64::try_from(first).unwrap_or(i64::MAX).into()])?;
     }
     change.points.iter().try_for_each(|point| put_point(database, point))?;
-    change.events.iter().try_for_each(|event| put_event(database, event))
+    change.events.iter().try_for_each(|event| put_event(database, event))?;
+    database.change("DELETE FROM party_day WHERE day < ?1", &[change.first_day.into()])?;
+    change.days.iter().try_for_each(|day| put_day(database, day))
 }
 
 /// Adds all valid points. Returns an error about invalid ones after all others are read.
@@ -125,4 +128,29 @@ fn put_event(database: &dyn Database, event: &Event) -> Result<(), Fault> {
         event.text.clone().into(),
     ];
     EVENT.put(database, None, values)
+}
+
+/// Adds all valid days of parties. Returns an error about invalid ones after all others are read.
+fn read_days(database: &dyn Database, days: &mut Vec<PartyDay>) -> Result<(), Fault> {
+    let mut damaged = Ok(());
+    read::select(database, &PARTY_DAY, "ORDER BY day", &[], |row| -> Result<(), Fault> {
+        match day(row) {
+            Ok(day) => days.push(day),
+            Err(fault) => damaged = Err(fault),
+        }
+        Ok(())
+    })?;
+    damaged
+}
+
+fn day(row: &Row<'_>) -> Result<PartyDay, Fault> {
+    let place = "a day of a party";
+    PARTY_DAY.verify(row, None, &place)?;
+    let (day, time_us) = (integer(row, "day", &place)?, integer(row, "time_us", &place)?);
+    Ok(PartyDay { day, party: parsed(row, "party", &place)?, time_us })
+}
+
+fn put_day(database: &dyn Database, PartyDay { day, party, time_us }: &PartyDay) -> Result<(), Fault> {
+    let time_us = i64::try_from(*time_us).unwrap_or(i64::MAX);
+    PARTY_DAY.put(database, None, vec![(*day).into(), party.to_string().into(), time_us.into()])
 }

@@ -301,7 +301,8 @@ fn check_plan(job: &JobEntry, plan: Option<(i64, i64)>, choices: &[Choice]) -> R
     Ok(())
 }
 
-fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
+/// Reads the choices of a job's plan; none if there is no plan.
+pub(crate) fn choices(database: &dyn Database, job: JobId, board: Board) -> Result<Vec<Choice>, Fault> {
     let mut choices = Vec::new();
     let rest = "WHERE job = ?1 ORDER BY number";
     select(database, &PLAN_PART, rest, &[sql_integer("job", job.0)?.into()], |row| {

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use queens_certificate::Key;
 use queens_ledger::store::{StoreError, Verdict};
-use queens_model::{Contribution, JobId, Name, VerdictStatus};
+use queens_model::{Contribution, JobId, Name, Party, PartyTotals, VerdictStatus};
 
 use super::contributions::contributions;
 use super::database::Views;
 use super::digest::Board;
 use super::draw::Reader;
 use super::export::export;
+use super::party_totals::party_totals;
 use super::read::{self, JobColumns};
 use crate::archive::Records;
 use crate::certificate::ExportError;
@@ -29,6 +30,11 @@ pub struct SqlRecords<V> {
 impl<V: Views> Records for SqlRecords<V> {
     fn contributions(&self, job: JobId, part: Option<u32>) -> Result<Vec<Contribution>, StoreError> {
         let read = self.views.view().and_then(|view| contributions(&*view, job, part));
+        read.map_err(|fault| fault.of(self.views.place()))
+    }
+
+    fn party_totals(&self, job: JobId) -> Result<Vec<(Party, PartyTotals)>, StoreError> {
+        let read = self.views.view().and_then(|view| party_totals(&*view, job));
         read.map_err(|fault| fault.of(self.views.place()))
     }
 

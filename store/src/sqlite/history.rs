@@ -25,10 +25,13 @@ pub const HISTORY: &str = "history.db";
 
 /// The application id, which distinguishes it from other databases, and the version of its tables.
 const APPLICATION_ID: i64 = 0x4e51_6869;
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
-/// The maximum size, in pages of 4 KiB. The kept history needs less.
-const MOST_PAGES: i64 = 2440;
+/// The table that version 1 lacks, with its beginning in [`HISTORY_TABLES`].
+const SINCE_VERSION_2: &str = "CREATE TABLE party_day";
+
+/// The maximum size, in pages of 4 KiB. The kept history needs less: 10 MB, and 30 MB for the days of parties.
+const MOST_PAGES: i64 = 2440 + 7320;
 
 /// A power failure may lose writes from the system's cache: history is not worth more.
 const SETTINGS: &str = "PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 1000;";
@@ -51,15 +54,6 @@ impl HistoryFile {
     pub(super) fn of(directory: Arc<Directory>) -> Self {
         let path = directory.path().join(HISTORY);
         Self { connection: None, path, is_foreign: false, begins_anew: false, _directory: directory }
-    }
-
-    fn read(&mut self) -> Result<Past, (Past, Fault)> {
-        let mut past = Past { is_stored: true, ..Past::default() };
-        let read = self.connect().and_then(|connection| read_past(connection, &mut past));
-        match read {
-            Ok(()) => Ok(past),
-            Err(fault) => Err((past, fault)),
-        }
     }
 
     /// Opens the database; creates it if it does not exist.
@@ -99,10 +93,9 @@ impl HistoryFile {
 
 impl History for HistoryFile {
     fn load(&mut self) -> Past {
-        let (past, fault) = match self.read() {
-            Ok(past) => return past,
-            Err(problem) => problem,
-        };
+        let mut past = Past { is_stored: true, ..Past::default() };
+        let read = self.connect().and_then(|connection| read_past(connection, &mut past));
+        let Err(fault) = read else { return past };
         let file = self.path.display().to_string();
         if let Fault::Version(reason) = fault {
             self.connection = None;
@@ -166,11 +159,21 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     match schema::version(connection)? {
         VERSION if n_pages > MOST_PAGES => Err(Fault::Damaged(format!("it has {n_pages} pages"))),
         VERSION => Ok(()),
+        1 => add_days(connection),
         version if version > VERSION => {
             Err(Fault::Version(format!("it has version {version}, this program knows {VERSION}")))
         }
         version => Err(Fault::Damaged(format!("it has version {version}"))),
     }
+}
+
+/// Turns version 1 into version 2, which also has the days of parties.
+fn add_days(connection: &mut Connection) -> Result<(), Fault> {
+    let new = HISTORY_TABLES.find(SINCE_VERSION_2).and_then(|start| HISTORY_TABLES.get(start..));
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(new.unwrap_or_default())?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
 }
 
 fn is_damage(fault: &Fault) -> bool {
@@ -185,12 +188,12 @@ fn is_damage(fault: &Fault) -> bool {
 mod tests {
     use tempfile::TempDir;
 
-    use queens_model::{Event, EventKind, JobId};
+    use queens_model::{Event, EventKind, JobId, Party};
 
     use super::*;
     use crate::archive::Archive;
-    use crate::history::{LEVELS, Point, Subject};
-    use crate::sql::digest::{EVENT, POINT};
+    use crate::history::{LEVELS, PartyDay, Point, Subject};
+    use crate::sql::digest::{EVENT, PARTY_DAY, POINT};
     use crate::sqlite::SqliteStore;
 
     fn open(dir: &TempDir) -> Box<dyn History> {
@@ -215,12 +218,19 @@ mod tests {
             job: (number % 2 == 0).then_some(JobId(number)),
             text: format!("n\u{00ba} {number}"),
         };
+        let day = |day: u32| PartyDay {
+            day,
+            party: Party::from_bytes([u8::try_from(day).expect("small"); 16]),
+            time_us: 1 << 60,
+        };
         let levels = 0..LEVELS.len();
         Change {
             points: levels.flat_map(|level| (1..200).map(move |number| (level, number))).map(point).collect(),
             kept: [(0, 1000); LEVELS.len()],
             events: (1..300).map(event).map(Arc::new).collect(),
             first_events: (0, 0),
+            days: (1..200).map(day).collect(),
+            first_day: 0,
         }
     }
 
@@ -247,18 +257,37 @@ mod tests {
             like.next().map(|event| event.number)
         };
         assert_eq!((first(true), first(false)), (Some(254), Some(100)));
+        assert_eq!(past.days, change.days);
+        open(&dir).store(&Change { kept, first_day: 150, ..Change::default() }).expect("is stored");
+        assert_eq!(open(&dir).load().days, change.days[149..]);
+    }
+
+    #[test]
+    fn version_1_gets_the_days_of_parties() {
+        let dir = directory();
+        let sql = "DROP TABLE party_day; PRAGMA user_version = 1";
+        Connection::open(dir.path().join(HISTORY)).expect("opens").execute_batch(sql).expect("SQL");
+        let (mut history, change) = (open(&dir), change());
+        let past = history.load();
+        assert_eq!(
+            (past.points, past.events, past.days),
+            (change.points.clone(), change.events.clone(), vec![])
+        );
+        history.store(&change).expect("is stored");
+        drop(history);
+        assert_eq!(open(&dir).load().days, change.days);
     }
 
     /// A change of any column costs only its row; the rest is stored again.
     #[test]
     fn a_row_that_is_not_what_was_written_is_dropped() {
-        for table in [&POINT, &EVENT] {
+        for (table, number) in [(&POINT, "number"), (&EVENT, "number"), (&PARTY_DAY, "day")] {
             for column in table.columns.iter().chain(&["digest"]) {
                 let dir = directory();
                 let sql = format!(
                     "PRAGMA ignore_check_constraints = ON;
                      UPDATE {0} SET {column} = CASE typeof({column}) WHEN 'text' THEN {column} || '1'
-                     ELSE coalesce({column}, 0) + 1000 END WHERE number = 101",
+                     ELSE coalesce({column}, 0) + 1000 END WHERE {number} = 101",
                     table.name
                 );
                 let database = Connection::open(dir.path().join(HISTORY)).expect("opens");
@@ -267,19 +296,20 @@ mod tests {
                 let mut history = open(&dir);
                 let past = history.load();
                 let mut expected = change();
-                if table.name == "point" {
-                    expected.points.retain(|point| point.number != 101);
-                } else {
-                    expected.events.retain(|event| event.number != 101);
+                match table.name {
+                    "point" => expected.points.retain(|point| point.number != 101),
+                    "event" => expected.events.retain(|event| event.number != 101),
+                    _ => expected.days.retain(|day| day.day != 101),
                 }
                 assert_eq!((&past.points, &past.events), (&expected.points, &expected.events), "{column}");
+                assert_eq!(past.days, expected.days, "{column}");
                 assert!(!past.is_stored, "{column}");
                 history.store(&expected).expect("is stored");
                 drop(history);
                 let past = open(&dir).load();
                 assert_eq!(
-                    (past.points, past.events, past.is_stored),
-                    (expected.points, expected.events, true)
+                    (past.points, past.events, past.days, past.is_stored),
+                    (expected.points, expected.events, expected.days, true)
                 );
             }
         }

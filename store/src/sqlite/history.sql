@@ -1,4 +1,4 @@
--- History for people: progress curves and events. No count depends on it.
+-- History for people: progress curves, events and the days of parties. No count depends on it.
 --
 -- Times are UTC. The digests are those of queens.db.
 
@@ -23,3 +23,12 @@ CREATE TABLE event (
     text   TEXT NOT NULL,
     digest INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE party_day (
+    -- The thread time of each party at the end of a day. A day without change has no row.
+    day     INTEGER NOT NULL,        -- days since 1970, UTC
+    party   TEXT NOT NULL,           -- 32 hexadecimal digits, as in queens.db
+    time_us INTEGER NOT NULL,        -- of all its records and recounts until then, in microseconds
+    digest  INTEGER NOT NULL,
+    PRIMARY KEY (day, party)
+) STRICT, WITHOUT ROWID;

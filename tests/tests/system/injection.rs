@@ -247,7 +247,10 @@ impl Workers for Liar {
         request: Request<Streaming<pb::WorkerMessage>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
         let (sender, receiver) = mpsc::channel(2);
-        let notice = coordinator_message::Message::Notice(pb::Notice { text: ODD.to_owned() });
+        let notice = coordinator_message::Message::Notice(pb::Notice {
+            text: ODD.to_owned(),
+            ..pb::Notice::default()
+        });
         tokio::spawn(async move {
             _ = sender.send(Ok(pb::CoordinatorMessage { message: Some(notice) })).await;
             // A Hello, and a heartbeat, which shows that the worker received the notice.
@@ -259,6 +262,13 @@ impl Workers for Liar {
         });
         let session: Self::SessionStream = Box::pin(ReceiverStream::new(receiver));
         self.answer(session)
+    }
+
+    async fn get_own_contribution(
+        &self,
+        _: Request<pb::GetOwnContributionRequest>,
+    ) -> Result<Response<pb::OwnContribution>, Status> {
+        Err(Status::unavailable(ODD))
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use queens_auth::{Pin, Trust};
 use queens_tests::browser::{Browser, Viewport};
@@ -12,7 +13,7 @@ use queens_tests::cluster::coordinator_command;
 use queens_tests::guarded::{Behind, Guarded, Invited, certs};
 use queens_tests::http::Answer;
 use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, clean, queens_coordinator, run, wait_until};
+use queens_tests::process::{Running, clean, queens_coordinator, run, wait_at_most, wait_until};
 use queens_tests::service::Service;
 use queens_tests::{TempDir, binary, http, https, skipped};
 use serde_json::Value;
@@ -28,8 +29,13 @@ struct Site {
 
 impl Site {
     fn start(args: &[&str]) -> Self {
+        Self::start_with(&[], args)
+    }
+
+    /// Starts a coordinator and opens a campaign, with more arguments for both.
+    fn start_with(of_coordinator: &[&str], args: &[&str]) -> Self {
         let scratch = TempDir::new().expect("a temporary directory");
-        let guarded = Guarded::start(&scratch.path().join("data"));
+        let guarded = Guarded::start_with(&scratch.path().join("data"), of_coordinator);
         let opened = guarded.manage([&["campaign", "open"], args].concat());
         let lines: Vec<&str> = opened.stdout.lines().collect();
         let [link, line] = lines[..] else { panic!("{opened:?}") };
@@ -367,6 +373,67 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let complaints = browser.complaints();
     let others = complaints.iter().filter(|one| !one.contains("/join/0 - Failed to load resource"));
     assert_eq!(others.collect::<Vec<_>>(), [""; 0]);
+}
+
+/// The person types the line that the page shows, and follows the page's links.
+#[test]
+fn a_person_comes_from_the_link_to_a_page_of_their_own() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("the public pages in a browser, as {reason}"));
+    }
+    let site = Site::start_with(&["--public"], &[]);
+    let operator = site.guarded.invite(["--role", "operator"]);
+    let queens =
+        |args: &[&str]| assert!(site.guarded.queens(Some(&operator), args).status.success(), "{args:?}");
+    queens(&["submit", "14"]);
+    queens(&["submit", "24"]);
+    let browser = Browser::open(site.link.split("/join").next().expect("an origin"));
+    browser.go(&format!("/join/{}", site.code()));
+    browser.wait_for("h1", "Lend your");
+    let line = browser.text(".line");
+    let words = line.split_whitespace().skip(1).chain(["--name", "anna <b>&"]);
+    let command = site.worker("a", &words.collect::<Vec<_>>());
+    let (_worker, _) = start(command, &site.scratch.path().join("said"));
+    browser.click("a[href='/people']");
+    browser.wait_for("h1", "People");
+    let mut n_tries = 0;
+    wait_at_most(Duration::from_secs(120), "her records", || {
+        // Another address each time: the browser keeps a page for a minute.
+        n_tries += 1;
+        browser.go(&format!("/people?try={n_tries}"));
+        let records = browser.eval("document.querySelector('td[data-label=Records]')?.innerText ?? '0'");
+        (records != "0").then_some(())
+    });
+    browser.click("td[data-label=Name] a");
+    browser.wait_for("h1", "anna <b>&");
+    let facts = browser.text("dl");
+    assert!(facts.contains("1 of 1") && facts.contains("365,596"), "{facts}");
+    browser.wait_until("the badge", "document.querySelector('main img').naturalWidth > 100");
+    assert_eq!(browser.eval("document.querySelectorAll('main svg path.curve').length"), 1);
+    let embed = browser.text(".line");
+    assert!(embed.contains("/people/anna%20%3Cb%3E%26/badge.svg\" alt="), "{embed}");
+    let person = browser.eval("location.pathname").as_str().expect("a path").to_owned();
+    let rules = fs::read_to_string(axe());
+    for (name, path) in [("public", "/public"), ("people", "/people"), ("person", &*person)] {
+        for (width, dark) in
+            [360, 768, 1024, 1280].into_iter().flat_map(|width| [(width, false), (width, true)])
+        {
+            let which = format!("{name}-{width}-{}", if dark { "dark" } else { "light" });
+            browser.look(Viewport { width, dark });
+            browser.go(path);
+            browser.screenshot(&which);
+            let fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth";
+            assert_eq!(browser.eval(fits), true, "{which}");
+            if let Ok(rules) = &rules {
+                browser.run(rules);
+                assert_eq!(browser.eval(VIOLATIONS), Value::Array(vec![]), "{which}");
+            }
+        }
+    }
+    if rules.is_err() {
+        skipped("whether the public pages keep nobody out, as there is no axe-core");
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 /// Without a URL of the coordinator, workers would not find it; without tokens, anybody may count.

@@ -24,12 +24,13 @@ use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Store, StoreError, Stored, Write};
-use queens_model::{JobId, JobState, JobStatus, Submission};
+use queens_model::{JobId, JobState, JobStatus, Name, Submission};
 use queens_proto::client::{Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
 use queens_store::Archive;
 use queens_tests::chance::Chance;
 use queens_tests::say;
+use queens_worker::own_numbers::OwnNumbers;
 use queens_worker::remote;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
@@ -196,7 +197,8 @@ async fn work(name: &'static str, stop: CancellationToken, user: Option<Chance>)
         tokio::spawn(pause_now_and_then(paused, chance));
     }
     let requests = LeaveRequests { drain: stop, pause: pause.into() };
-    remote::serve_through(&mut worker, routes, connect, &requests).await?;
+    let own = OwnNumbers::new(Name::of_any("worker"));
+    remote::serve_through(&mut worker, routes, connect, &requests, &own).await?;
     worker.stop();
     Ok(())
 }

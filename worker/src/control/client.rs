@@ -72,7 +72,7 @@ impl WorkerStatus {
     pub fn doing(&self) -> String {
         match self.state {
             Doing::Counting => "counting".to_owned(),
-            Doing::NoJob => "not counting: no job".to_owned(),
+            Doing::NoJob => format!("not counting: {}", self.waits_for.as_deref().unwrap_or("no job")),
             Doing::NoConnection => "not counting: no connection to a coordinator".to_owned(),
             Doing::Paused => format!("not counting: {}", self.reasons.join("; ")),
             Doing::Leaving => "leaving".to_owned(),
@@ -84,12 +84,25 @@ impl WorkerStatus {
     pub fn lines(&self) -> String {
         let connected = if self.connected { "yes" } else { "no" };
         let minutes = self.seconds / 60;
-        format!(
-            "name         {}\ncoordinator  {}\nconnected    {connected}\nstate        {}\ncounted      {} in {minutes} minutes",
+        let news = self.news.iter().map(|news| format!("\nnews         {news}")).collect::<String>();
+        let mut lines = format!(
+            "name         {}\ncoordinator  {}\nconnected    {connected}\nstate        {}\ncounted      {} in {minutes} minutes{news}",
             self.name,
             self.coordinators.join(","),
             self.doing(),
             self.counted
-        )
+        );
+        if let Some(own) = &self.own {
+            let (records, confirmed, recounts) = (own.records, own.confirmed, own.recounts);
+            lines += &format!("\nall of yours {}", own.sums());
+            lines +=
+                &format!("\nrecords      {records}, {confirmed} confirmed by others; {recounts} recounts");
+            lines += &own
+                .job
+                .as_ref()
+                .map(|job| format!("\njob          {}", job.described()))
+                .unwrap_or_default();
+        }
+        lines
     }
 }

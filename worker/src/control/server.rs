@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 
 use queens_counting::Metrics;
 use queens_platform::{LocalSocket, LocalStream, socket_directory};
+use queens_proto::client::Routes;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, yield_now};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{Doing, LONGEST_REQUEST, PATIENCE, PROGRAM, Request, WorkerStatus};
+use crate::news::News;
+use crate::own_numbers::OwnNumbers;
 use crate::pause_monitor::PauseControl;
 use crate::pause_policy::PauseReason;
 use crate::progress::{amount, hours};
@@ -30,12 +34,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct ControlledWorker {
     /// Its name.
     pub name: String,
-    /// The URLs of its coordinators.
-    pub coordinators: Vec<String>,
+    /// The routes to its coordinators.
+    pub routes: watch::Receiver<Routes>,
+    /// What its coordinators have told.
+    pub news: Arc<News>,
     /// When it started.
     pub started: Instant,
     /// What it has counted.
     pub metrics: Arc<Metrics>,
+    /// What the coordinator knows of it.
+    pub own: OwnNumbers,
     /// Pauses it.
     pub pauses: PauseControl,
     /// Makes it leave.
@@ -121,15 +129,18 @@ impl ControlledWorker {
         });
         WorkerStatus {
             name: self.name.clone(),
-            coordinators: self.coordinators.clone(),
+            coordinators: self.routes.borrow().listed().iter().map(|route| route.uri().to_string()).collect(),
             connected: activity.n_connected > 0,
             state,
             next: next.map(ToString::to_string),
             reasons: reasons.iter().map(ToString::to_string).collect(),
+            waits_for: self.news.reason_to_wait().filter(|_| state == Doing::NoJob),
+            news: self.news.notice(),
             seconds: self.started.elapsed().as_secs(),
             subproblems: activity.counted.n_subproblems.to_string(),
             core_hours: hours(activity.counted.core_time),
             counted: amount(&activity.counted),
+            own: self.own.last(),
         }
     }
 }
@@ -138,7 +149,9 @@ impl ControlledWorker {
 mod tests {
     use std::path::PathBuf;
 
+    use queens_auth::Credentials;
     use queens_platform::{connect_to_socket, sockets_in};
+    use queens_proto::client::endpoint;
     use tokio::task::JoinHandle;
 
     use super::*;
@@ -159,11 +172,15 @@ mod tests {
         let socket = LocalSocket::bind(&directory, "anna").expect("bound").expect("ours");
         let path = sockets_in(&directory).expect("one").remove(0);
         let (drain, pauses) = (CancellationToken::new(), PauseControl::default());
+        let routes = vec![endpoint("http://host:1").expect("a URL")];
+        let routes = Routes::new(routes, Credentials::default()).expect("routes");
         let worker = ControlledWorker {
             name: "anna".to_owned(),
-            coordinators: vec!["http://host:1".to_owned()],
+            routes: watch::channel(routes).1,
+            news: Arc::default(),
             started: Instant::now(),
             metrics: Arc::new(Metrics::new()),
+            own: OwnNumbers::new("anna".parse().expect("a name")),
             pauses: pauses.clone(),
             drain: drain.clone(),
         };

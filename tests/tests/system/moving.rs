@@ -1,0 +1,345 @@
+//! Workers on machines that sleep and change networks, and coordinators that move: they find each other again by
+//! themselves, and the count is right.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use queens_solver::{BoardSize, Kernel, published};
+use queens_tests::cleanup::Undo;
+use queens_tests::cluster::{Coordinator, SLOWLY, coordinator_command, worker_command};
+use queens_tests::data_dir::records;
+use queens_tests::guarded::certs;
+use queens_tests::process::{clean, is_installed, queens, queens_coordinator, run, wait_at_most, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{Port, TempDir, binary, say, skipped, skipped_without_root};
+use serde_json::Value;
+
+/// A board that takes one thread of a fast kernel some seconds.
+const BOARD: u8 = 16;
+
+/// Longer than a coordinator keeps a silent worker (14 s), and longer than any timeout of a connection (60 s).
+const SLEEP: Duration = Duration::from_secs(70);
+
+/// The longest time after which a machine that runs is connected again, on a busy machine: dead connections are found
+/// within 20 s, and no pause between attempts reaches 24 s.
+const SOON: Duration = Duration::from_secs(60);
+
+/// The workers of one user.
+struct User {
+    scratch: TempDir,
+}
+
+impl User {
+    fn new() -> Self {
+        Self { scratch: TempDir::new().expect("a temporary directory") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    fn start(&self, mut command: Command, name: &str) -> Service {
+        command.env("XDG_RUNTIME_DIR", self.path("run"));
+        Service::start(command, &self.path(&format!("{name}.log")))
+    }
+
+    fn status(&self, name: &str) -> Option<Value> {
+        let mut command = clean(Command::new(binary("queens-worker")));
+        command.args(["status", "--name", name, "--output", "json"]).env("XDG_RUNTIME_DIR", self.path("run"));
+        let ended = run(command);
+        ended.status.success().then(|| ended.answer())
+    }
+
+    #[track_caller]
+    fn wait_for_connection(&self, name: &str) {
+        wait_at_most(Duration::from_secs(200), "a connection", || {
+            self.status(name).filter(|status| status["connected"] == true)
+        });
+    }
+
+    fn n_counted(&self, name: &str) -> u128 {
+        number(&self.status(name).expect("it runs")["subproblems"])
+    }
+
+    /// Tells how many subproblems of a finished job these workers counted twice, and checks the records.
+    #[track_caller]
+    fn check_end(&self, what: &str, status: &Value, names: &[&str], data_dir: &Path) {
+        assert_eq!(status["solutions"], solutions(), "{status}");
+        let n_recorded: i64 =
+            records(data_dir).expect("readable").iter().map(|one| one.n_subproblems()).sum();
+        let n_recorded = u128::try_from(n_recorded).expect("positive");
+        assert_eq!(n_recorded, number(&status["recorded"]), "all is recorded once");
+        let n_counted: u128 = names.iter().map(|name| self.n_counted(name)).sum();
+        let n_twice = n_counted.checked_sub(n_recorded).expect("all was counted");
+        say(&format!("{what}: {n_twice} of {n_recorded} subproblems were counted twice"));
+        // What a worker counted since its last report, and after its sleep until it is told what others have.
+        assert!(n_twice * 5 < n_recorded, "{n_twice} of {n_recorded} were counted twice");
+    }
+}
+
+fn solutions() -> String {
+    published(BoardSize::new(BOARD).expect("a board size")).expect("published").solutions.to_string()
+}
+
+fn number(value: &Value) -> u128 {
+    value.as_str().expect("a number").parse().expect("a number")
+}
+
+fn n_recorded(coordinator: &Coordinator, job: &str) -> u128 {
+    number(&coordinator.status(job)["recorded"])
+}
+
+/// Whether others count the leases of the worker that sleeps.
+fn sleep_and_go_on(others_count: bool) {
+    let user = User::new();
+    let data_dir = user.path("data");
+    let coordinator = Coordinator::start(&data_dir);
+    let job = coordinator.submit(BOARD);
+    let worker = |name: &str, percent: &str| {
+        let mut command = worker_command(&coordinator.url(), name, Kernel::Portable);
+        command.args(["--cpu", percent]);
+        user.start(command, name)
+    };
+    let mut laptop = worker("laptop", "25");
+    wait_until("a record", || (n_recorded(&coordinator, &job) > 0).then_some(()));
+    laptop.signal("STOP");
+    let other = others_count.then(|| worker("other", "5"));
+    // What it reported last may still be on the way.
+    thread::sleep(Duration::from_secs(2));
+    let before = n_recorded(&coordinator, &job);
+    thread::sleep(SLEEP);
+    let after = n_recorded(&coordinator, &job);
+    assert_eq!(after > before, others_count, "{before} {after}");
+    let n_connected = laptop.log().matches(" connected ").count();
+    laptop.signal("CONT");
+    let woke = Instant::now();
+    wait_at_most(SOON, "a new connection", || {
+        (laptop.log().matches(" connected ").count() > n_connected).then_some(())
+    });
+    say(&format!("connected {:?} after a sleep of {SLEEP:?}", woke.elapsed()));
+    user.wait_for_connection("laptop");
+    let mut names = vec!["laptop", "fast"];
+    names.extend(other.as_ref().map(|_| "other"));
+    let fast = user.start(worker_command(&coordinator.url(), "fast", Kernel::best()), "fast");
+    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
+        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
+    });
+    let what = if others_count { "asleep, others count" } else { "asleep, alone" };
+    user.check_end(what, &status, &names, &data_dir);
+    [laptop, fast].into_iter().chain(other).for_each(Service::stop);
+}
+
+#[test]
+fn a_worker_that_slept_goes_on_with_its_leases() {
+    sleep_and_go_on(false);
+}
+
+#[test]
+fn a_worker_that_slept_gives_up_what_others_count() {
+    sleep_and_go_on(true);
+}
+
+/// Two networks with one cable.
+struct Networks {
+    names: [String; 2],
+    _undo: [Undo; 2],
+}
+
+const COORDINATOR: &str = "10.77.0.1";
+
+impl Networks {
+    /// Makes them; `None` if this user may not, or a program is missing.
+    fn new() -> Option<Self> {
+        if !is_installed("ip") {
+            skipped("a worker that changes its network, as there is no iproute2");
+            return None;
+        }
+        let names = ["c", "w"].map(|end| format!("queens-{}-{end}", std::process::id()));
+        let undo = names.each_ref().map(|name| {
+            Undo::by(|| {
+                let mut command = Command::new("ip");
+                command.args(["netns", "del", name]);
+                command
+            })
+        });
+        for name in &names {
+            if !ip(&["netns", "add", name]) {
+                skipped_without_root("a worker that changes its network");
+                return None;
+            }
+        }
+        let networks = Self { names, _undo: undo };
+        let [c, w] = &networks.names;
+        let of_w = ["link", "add", "eth0", "netns", w, "type", "veth", "peer", "name", "eth0", "netns", c];
+        assert!(ip(&of_w), "a cable");
+        for name in &networks.names {
+            for link in ["lo", "eth0"] {
+                assert!(ip(&["-n", name, "link", "set", link, "up"]), "{link}");
+            }
+        }
+        assert!(ip(&["-n", c, "address", "add", &format!("{COORDINATOR}/16"), "dev", "eth0"]));
+        Some(networks)
+    }
+
+    fn has_address(&self, address: &str, is_there: bool) {
+        let action = if is_there { "add" } else { "del" };
+        assert!(ip(&["-n", &self.names[1], "address", action, &format!("{address}/16"), "dev", "eth0"]));
+    }
+
+    /// Returns a command that runs another one in the network of the coordinator (0) or of the worker (1).
+    fn within(&self, network: usize, command: &Command) -> Command {
+        let mut within = clean(Command::new("ip"));
+        within
+            .args(["netns", "exec", &self.names[network]])
+            .arg(command.get_program())
+            .args(command.get_args());
+        within
+    }
+}
+
+fn ip(args: &[&str]) -> bool {
+    let mut command = Command::new("ip");
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_worker_goes_on_in_another_network() {
+    let Some(networks) = Networks::new() else { return };
+    let user = User::new();
+    let data_dir = user.path("data");
+    let (listen, url) = (format!("{COORDINATOR}:50051"), format!("http://{COORDINATOR}:50051"));
+    let mut command = coordinator_command(&listen, &data_dir);
+    command.arg("--insecure-no-auth");
+    let _coordinator = Coordinator::start_command(networks.within(0, &command), &data_dir);
+    let ask = |args: &[&str]| {
+        let command = queens([args, &["--coordinator", &url, "--output", "json"]].concat());
+        run(networks.within(0, &command)).answer()
+    };
+    let submitted = run(networks.within(0, &queens(["submit", &BOARD.to_string(), "--coordinator", &url])));
+    assert!(submitted.status.success(), "{submitted:?}");
+    let n_recorded = || number(&ask(&["status", "1"])["recorded"]);
+    networks.has_address("10.77.1.1", true);
+    let mut command = worker_command(&url, "laptop", Kernel::Portable);
+    command.args(SLOWLY);
+    let mut laptop = user.start(networks.within(1, &command), "laptop");
+    wait_until("a record", || (n_recorded() > 0).then_some(()));
+    let addresses = ["10.77.1.1", "10.77.2.1", "10.77.1.1", "10.77.3.1"];
+    for (step, (old, new)) in addresses.iter().zip(&addresses[1..]).enumerate() {
+        let is_asleep = step == 2;
+        let n_connected = laptop.log().matches(" connected ").count();
+        if is_asleep {
+            laptop.signal("STOP");
+        }
+        networks.has_address(old, false);
+        // Between two networks, there is none.
+        thread::sleep(Duration::from_secs(if is_asleep { 15 } else { 5 }));
+        networks.has_address(new, true);
+        let moved = Instant::now();
+        if is_asleep {
+            laptop.signal("CONT");
+        }
+        wait_at_most(SOON, "a new connection", || {
+            (laptop.log().matches(" connected ").count() > n_connected).then_some(())
+        });
+        let (took, asleep) = (moved.elapsed(), if is_asleep { " during a sleep" } else { "" });
+        say(&format!("connected {took:?} after a change of the network{asleep}"));
+        // A worker that did not know of its sleep would wait for its keep-alive, for 20 s.
+        assert!(!is_asleep || took < Duration::from_secs(12), "{}", laptop.log());
+        let before = n_recorded();
+        wait_until("more records", || (n_recorded() > before).then_some(()));
+    }
+    let fast = worker_command(&url, "fast", Kernel::best());
+    let fast = user.start(networks.within(0, &fast), "fast");
+    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
+        Some(ask(&["status", "1"])).filter(|status| status["state"] == "done")
+    });
+    user.check_end("in another network", &status, &["laptop", "fast"], &data_dir);
+    [laptop, fast].into_iter().for_each(Service::stop);
+}
+
+/// A coordinator with a campaign, whose pages stay where they are while it moves.
+struct Site {
+    user: User,
+    pages: Port,
+}
+
+impl Site {
+    fn coordinator(&self, port: &Port, name: &str) -> Coordinator {
+        let (data_dir, keys) = (self.user.path(name), self.user.path(&format!("{name}.keys")));
+        if !keys.exists() {
+            certs(&keys, &[]);
+        }
+        let mut command = coordinator_command(&port.address(), &data_dir);
+        command.args(["--http", &self.pages.address(), "--tls-cert"]).arg(keys.join("server.pem"));
+        command.arg("--tls-key").arg(keys.join("server.key"));
+        Coordinator::start_command(command, &data_dir)
+    }
+
+    fn manage(&self, args: &[&str]) -> String {
+        let data_dir = self.user.path("data");
+        let ended = queens_coordinator(&[args, &["--data-dir", data_dir.to_str().expect("UTF-8")]].concat());
+        assert!(ended.status.success(), "{ended:?}");
+        ended.stdout
+    }
+}
+
+/// The campaign is closed when the coordinator moves. The worker looks for it where the link says, and nowhere else.
+#[test]
+fn a_coordinator_that_moved_is_found_by_the_link() {
+    let site = Site { user: User::new(), pages: Port::draw() };
+    let (old, new) = (Port::draw(), Port::draw());
+    let coordinator = site.coordinator(&old, "data");
+    let opened = site.manage(&["campaign", "open"]);
+    let line: Vec<&str> = opened.lines().last().expect("a line").split_whitespace().collect();
+    let invited = site.manage(&["invite", "--role", "operator"]);
+    let token =
+        invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN=")).expect("a token");
+    let authority = site.user.path("data.keys/ca.pem");
+    let ask = |port: &Port, args: &[&str]| {
+        let url = format!("https://{}", port.address());
+        let mut command = queens([args, &["--coordinator", &url, "--output", "json", "--ca"]].concat());
+        command.arg(&authority).env("QUEENS_TOKEN", token);
+        run(command)
+    };
+    assert!(ask(&old, &["submit", &BOARD.to_string()]).status.success());
+    let home = site.user.path("home");
+    fs::create_dir(&home).expect("created");
+    let mut command = clean(Command::new(binary("queens-worker")));
+    command.args(&line[1..]).args(["--name", "anna"]).env("HOME", &home).env_remove("XDG_CONFIG_HOME");
+    command.env("QUEENS_THREADS", "1").env("QUEENS_LOG", "info,queens_worker=debug");
+    let anna = site.user.start(command, "anna");
+    let status = |port: &Port| ask(port, &["status", "1"]).answer();
+    wait_until("a record", || (number(&status(&old)["recorded"]) > 0).then_some(()));
+    let toml = home.join(".config/queens/worker.toml");
+    let before = fs::read_to_string(&toml).expect("readable");
+    assert!(before.contains(&format!("campaign = \"{}\"", line[2])), "{before}");
+    site.manage(&["campaign", "close", "--all"]);
+
+    // Somebody else's coordinator answers where the link leads. It does not have the key.
+    coordinator.stop();
+    let stranger = site.coordinator(&old, "other");
+    let untrusted = "the campaign's site does not answer";
+    wait_at_most(Duration::from_secs(150), "a question", || anna.log().contains(untrusted).then_some(()));
+    assert!(anna.log().contains("it is not known to be the coordinator"), "{}", anna.log());
+    assert!(!anna.log().contains("has moved"), "{}", anna.log());
+    stranger.stop();
+    let moved = Instant::now();
+    let coordinator = site.coordinator(&new, "data");
+    site.user.wait_for_connection("anna");
+    say(&format!("a coordinator that moved was found after {:?}", moved.elapsed()));
+    assert!(anna.log().contains("the coordinator has moved, as the campaign's site says"), "{}", anna.log());
+    let expected = before.replace(&old.address(), &new.address());
+    assert_ne!(expected, before);
+    assert_eq!(fs::read_to_string(&toml).expect("readable"), expected);
+    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
+        Some(status(&new)).filter(|status| status["state"] == "done")
+    });
+    site.user.check_end("a coordinator that moved", &status, &["anna"], &site.user.path("data"));
+    let told = site.user.status("anna").expect("it runs");
+    assert_eq!(told["coordinators"][0], format!("https://{}/", new.address()));
+    anna.stop();
+    coordinator.stop();
+}

@@ -1,0 +1,117 @@
+//! What a coordinator tells the people who run workers: which version to install, what to wait for, and that it is over.
+
+use std::time::Duration;
+
+use queens_proto::pb::coordinator_message::Message;
+use queens_proto::pb::workers_client::WorkersClient;
+use queens_proto::pb::{self, Notice, worker_message};
+use queens_solver::DECOMPOSITION_VERSION;
+use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::guarded::Guarded;
+use queens_tests::process::{clean, run, wait_until};
+use queens_tests::service::Service;
+use queens_tests::{Port, TempDir, binary};
+use serde_json::Value;
+use tokio::time::timeout;
+
+const ABOUT: &str = "https://queens.example.org/about";
+
+#[test]
+fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let guarded = Guarded::start_with(&scratch.path().join("data"), &["--about-url", ABOUT]);
+    let [operator, worker] = ["operator", "worker"].map(|role| guarded.invite(["--role", role]));
+    let mut command = guarded.worker_command(&worker, "anna");
+    command.env("XDG_RUNTIME_DIR", scratch.path().join("run"));
+    let log = scratch.path().join("anna.log");
+    let mut anna = Service::start(command, &log);
+    let status = |args: &[&str]| {
+        let mut command = clean(std::process::Command::new(binary("queens-worker")));
+        command.args([&["status"], args].concat()).env("XDG_RUNTIME_DIR", scratch.path().join("run"));
+        run(command)
+    };
+    let queens = |args: &[&str]| {
+        let ended = guarded.queens(Some(&operator), args);
+        assert!(ended.status.success(), "{ended:?}");
+    };
+    let waits_for = |text: &str| {
+        let logged = format!("nothing to count: {text} (see {ABOUT})");
+        wait_until(&logged, || anna.log().contains(&logged).then_some(()));
+        let told = status(&["--output", "json"]).answer();
+        assert_eq!(told["waits_for"], format!("{text} (see {ABOUT})"), "{told}");
+        assert_eq!((&told["state"], &told["news"]), (&Value::from("no_job"), &Value::Null), "{told}");
+        let lines = status(&[]).stdout;
+        assert!(lines.contains(&format!("state        not counting: {text} (see {ABOUT})")), "{lines}");
+    };
+    waits_for("there is no job at present: this worker waits for the next");
+    queens(&["submit", "20"]);
+    queens(&["pause", "1"]);
+    waits_for("the operator has paused all jobs");
+    // It counts, and waits for the same again: that is no news.
+    queens(&["resume", "1"]);
+    wait_until("a lease", || (status(&["--output", "json"]).answer()["state"] == "counting").then_some(()));
+    queens(&["pause", "1"]);
+    wait_until("a pause", || (status(&["--output", "json"]).answer()["state"] == "no_job").then_some(()));
+    guarded.manage(["campaign", "open"]);
+    guarded.manage(["campaign", "close", "--all"]);
+    queens(&["cancel", "1"]);
+    waits_for("the campaign has ended, and all its jobs are counted: thank you! You may stop this worker");
+    assert_eq!(anna.log().matches("the operator has paused all jobs").count(), 1, "{}", anna.log());
+    guarded.manage(["revoke", "2"]);
+    assert_eq!(anna.wait().code(), Some(1));
+    let last = format!("refused this worker: the invitation was revoked (see {ABOUT})");
+    assert!(anna.log().contains(&last), "{}", anna.log());
+}
+
+fn hello(protocol: u32, build: &str) -> pb::WorkerMessage {
+    let hello = pb::Hello {
+        protocol,
+        decomposition: DECOMPOSITION_VERSION,
+        worker: 7,
+        name: "anna".to_owned(),
+        build: build.to_owned(),
+        kernel: "portable".to_owned(),
+        threads: 1,
+        work_per_second: 1.0,
+        halves_work_per_second: 1.0,
+        ..pb::Hello::default()
+    };
+    pb::WorkerMessage { message: Some(worker_message::Message::Hello(hello)) }
+}
+
+/// Opens a session; returns its first notices, or why it ended.
+async fn notices(url: &str, hello: pb::WorkerMessage, n_notices: usize) -> Result<Vec<Notice>, String> {
+    let mut client = WorkersClient::connect(url.to_owned()).await.expect("connected");
+    let stays = tokio_stream::StreamExt::chain(tokio_stream::iter([hello]), tokio_stream::pending());
+    let mut session = client.session(stays).await.map_err(|status| status.message().to_owned())?.into_inner();
+    let mut found = Vec::new();
+    while found.len() < n_notices {
+        let next = timeout(Duration::from_secs(60), session.message()).await.expect("in time");
+        let next = next.map_err(|status| status.message().to_owned())?.expect("a message");
+        if let Some(Message::Notice(notice)) = next.message {
+            found.push(notice);
+        }
+    }
+    Ok(found)
+}
+
+#[tokio::test]
+async fn workers_of_other_versions_are_told_which_one_to_install() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let (port, data_dir) = (Port::draw(), scratch.path().join("data"));
+    let mut command = coordinator_command(&port.address(), &data_dir);
+    command.args(["--about-url", ABOUT]);
+    let coordinator = Coordinator::start_command(command, &data_dir);
+    let version = env!("CARGO_PKG_VERSION");
+    let refused = notices(&coordinator.url(), hello(99, version), 1).await.expect_err("refused");
+    let expected = format!("install version {version}");
+    assert!(refused.starts_with("protocol version 99 is not supported"), "{refused}");
+    assert!(refused.contains(&expected) && refused.ends_with(&format!("(see {ABOUT})")), "{refused}");
+    let mut found = notices(&coordinator.url(), hello(1, "0.0.1"), 2).await.expect("notices");
+    found.sort_by_key(|notice| notice.is_reason_to_wait);
+    assert!(found[0].text.starts_with("this worker has version 0.0.1, and the coordinator "), "{found:?}");
+    assert!(found[1].is_reason_to_wait && found[1].text.contains("there is no job"), "{found:?}");
+    assert!(found.iter().all(|notice| notice.url == ABOUT), "{found:?}");
+    let found = notices(&coordinator.url(), hello(1, version), 1).await.expect("a notice");
+    assert!(found[0].is_reason_to_wait, "{found:?}");
+}

@@ -1,0 +1,144 @@
+//! Fills templates and formats values for the public pages. Names are of strangers: all of them are escaped.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use queens_model::{date, grouped};
+
+/// Replaces each `{key}` of a template by its value, which is HTML. A value is not searched for keys: a name may look
+/// like one.
+pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled =
+        String::with_capacity(template.len() + values.iter().map(|(_, value)| value.len()).sum::<usize>());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        let (before, after) = rest.split_at(at);
+        filled += before;
+        let known = values.iter().find_map(|(key, value)| {
+            let after = after.get(1..)?.strip_prefix(key)?.strip_prefix('}')?;
+            Some((*value, after))
+        });
+        let (value, after) = known.unwrap_or_else(|| after.split_at(1));
+        filled += value;
+        rest = after;
+    }
+    filled + rest
+}
+
+/// Escapes a text for HTML and SVG, also within quoted attributes.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// Encodes a name as one segment of a path. A browser removes the segments `.` and `..`, also if they are encoded: they
+/// get a space, which no name has at its end.
+pub(super) fn segment(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            other => _ = write!(encoded, "%{other:02X}"),
+        }
+    }
+    if name == "." || name == ".." { encoded + "%20" } else { encoded }
+}
+
+/// Formats a whole number, grouped by thousands.
+pub(super) fn whole(number: u128) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Converts a time to hours.
+pub(super) fn hours(time: Duration) -> f64 {
+    time.as_secs_f64() / 3600.0
+}
+
+/// Formats thread time in hours: "0.53", "1,234".
+pub(super) fn core_hours(time: Duration) -> String {
+    let hours = hours(time);
+    if hours < 100.0 { format!("{hours:.2}") } else { grouped(hours) }
+}
+
+/// Formats a share of a whole: "12.3 %".
+pub(super) fn share(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.1 => "less than 0.1 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+/// Formats a time in milliseconds since 1970: "2026-11-21 22:14 UTC".
+pub(super) fn moment(at_ms: u64) -> String {
+    date(at_ms / 1000)
+}
+
+/// Formats the day of a time in milliseconds since 1970: "2026-11-21".
+pub(super) fn day(at_ms: u64) -> String {
+    moment(at_ms).chars().take(10).collect()
+}
+
+/// Returns a fact for a list of facts. The value is HTML.
+pub(super) fn fact(name: &str, value: &str) -> String {
+    format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_not_a_template() {
+        assert_eq!(fill("<{a}|{b}|{c}{", &[("a", "{b}"), ("b", "{a}")]), "<{b}|{a}|{c}{");
+    }
+
+    #[test]
+    fn names_do_no_harm_in_a_page_and_in_a_link() {
+        assert_eq!(
+            escaped("<script>alert('&\"')</script>"),
+            "&lt;script&gt;alert(&#39;&amp;&quot;&#39;)&lt;/script&gt;"
+        );
+        for (name, expected) in [
+            ("anna-2", "anna-2"),
+            ("a b", "a%20b"),
+            ("a/../b", "a%2F..%2Fb"),
+            ("..", "..%20"),
+            (".", ".%20"),
+            ("...", "..."),
+            ("100%", "100%25"),
+            ("?x#y", "%3Fx%23y"),
+            ("♛", "%E2%99%9B"),
+        ] {
+            assert_eq!(segment(name), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_are_for_people() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(whole), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(core_hours(Duration::from_secs(1800)), "0.50");
+        assert_eq!(core_hours(Duration::from_secs(3600 * 12_345)), "12,345");
+        assert_eq!([0.0, 0.0001, 0.123, 1.0].map(share), ["0.0 %", "less than 0.1 %", "12.3 %", "100.0 %"]);
+        assert_eq!(day(1_795_299_299_000), "2026-11-21");
+    }
+}
