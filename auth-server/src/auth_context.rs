@@ -89,7 +89,7 @@ impl AuthContext {
     #[must_use]
     pub fn owns_name(&self, name: &Name) -> bool {
         let owns = |(principal, invitations): &(Principal, InvitationCache)| {
-            invitations.owns(principal.invitation.party, name)
+            invitations.known().owner(name) == Some(principal.invitation.party)
         };
         self.principal.as_ref().is_none_or(owns)
     }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use queens_auth::{Invitation, Pin};
-use queens_model::{AuditEntry, Name, Party, Person};
+use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -105,16 +105,6 @@ impl InvitationCache {
         principals.filter(is_meant).cloned().collect()
     }
 
-    /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
-    pub(super) fn people(&self) -> Vec<Person> {
-        let person = |principal: &Principal| {
-            let Invitation { party, label, made_ms, revoked, campaign, .. } = &*principal.invitation;
-            let name = label.clone().filter(|_| campaign.is_some() && !revoked)?;
-            Some(Person { party: *party, name, since_ms: *made_ms })
-        };
-        self.known().all().filter_map(person).collect()
-    }
-
     /// Returns the principal that was invited last with this key.
     pub(super) fn principal_with_key(&self, key: &Pin) -> Option<Principal> {
         self.known().of_key(key)
@@ -186,14 +176,9 @@ impl InvitationCache {
         answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
     }
 
-    /// Returns whether a worker name is bound to a party.
-    pub(super) fn owns(&self, party: Party, name: &Name) -> bool {
-        self.known().owner(name) == Some(party)
-    }
-
     /// Binds a worker name to a party for good. The time does not depend on the number of names.
     pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NameError> {
-        if self.owns(party, name) {
+        if self.known().owner(name) == Some(party) {
             return Ok(());
         }
         let gone = || NameError::Unknown("the coordinator is stopping".to_owned());

@@ -11,7 +11,6 @@ use tracing::warn;
 use super::audit_log::entry;
 use super::authenticator::Authenticator;
 use super::campaign::Campaign;
-use super::invitation_cache::InvitationCache;
 use super::join::{Application, JoinRefusal, Joined};
 
 /// Where workers find the coordinators of a campaign.
@@ -48,7 +47,7 @@ impl Authenticator {
     /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
     #[must_use]
     pub fn people(&self) -> Vec<Person> {
-        self.invitations.as_ref().map(InvitationCache::people).unwrap_or_default()
+        self.invitations.as_ref().map(|known| known.known().people()).unwrap_or_default()
     }
 
     /// Returns where those who have a join code find the coordinators; `None` if no campaign has it. Closed and expired

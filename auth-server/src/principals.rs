@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use queens_auth::{Invitation, Pin, Proof};
-use queens_model::{Name, Party};
+use queens_model::{Name, Party, Person};
 use tokio_util::sync::CancellationToken;
 
 use super::campaign::Campaign;
@@ -49,6 +49,16 @@ impl Principals {
     /// Returns all principals, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = &Principal> {
         self.by_number.values()
+    }
+
+    /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
+    pub(super) fn people(&self) -> Vec<Person> {
+        let person = |principal: &Principal| {
+            let Invitation { party, label, made_ms, revoked, campaign, .. } = &*principal.invitation;
+            let name = label.clone().filter(|_| campaign.is_some() && !revoked)?;
+            Some(Person { party: *party, name, since_ms: *made_ms })
+        };
+        self.all().filter_map(person).collect()
     }
 
     /// Returns the owner of a worker name.

@@ -6,8 +6,8 @@ use queens_auth_server::Requirement;
 use super::handler_types::Route;
 use super::state::App;
 use super::{
-    campaign_location, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, public,
-    search_steps, solution_map, status, worker_list, workers,
+    campaign_location, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts,
+    public, search_steps, solution_map, status, worker_list, workers,
 };
 
 /// Returns all routes. The middleware refuses a request for any other method or path.
