@@ -10,20 +10,19 @@ use queens_runtime::CONNECTION;
 
 /// The campaign that this worker has joined.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = CONNECTION)]
 pub(crate) struct CampaignArgs {
     /// Link of the campaign that this worker has joined: if it reaches no coordinator, it asks there where they are
     /// [default: none]
-    #[arg(long, env = "QUEENS_CAMPAIGN", value_name = "URL", value_parser = link)]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_CAMPAIGN", value_name = "URL", value_parser = link)]
     campaign: Option<Uri>,
 
     /// CA certificates (PEM) to verify that site with [default: Mozilla's root certificates]
-    #[arg(long, env = "QUEENS_CAMPAIGN_CA", value_name = "FILE", conflicts_with = "campaign_pin")]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_CAMPAIGN_CA", value_name = "FILE", conflicts_with = "campaign_pin")]
     campaign_ca: Option<PathBuf>,
 
     /// Public keys of that site; only with one of them, it may name coordinators with keys that this worker does not
     /// know [default: verified by --campaign-ca]
-    #[arg(long, env = "QUEENS_CAMPAIGN_PIN", value_name = "sha256:…", value_delimiter = ',')]
+    #[arg(long, help_heading = CONNECTION, env = "QUEENS_CAMPAIGN_PIN", value_name = "sha256:…", value_delimiter = ',')]
     campaign_pin: Vec<Pin>,
 }
 

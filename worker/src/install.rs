@@ -98,8 +98,9 @@ pub(crate) fn uninstall() -> anyhow::Result<()> {
 fn check_ours(supervisor: Supervisor, file: &Path, service: &UserService) -> anyhow::Result<bool> {
     let unreadable = || format!("failed to read '{}'", file.display());
     match file.symlink_metadata() {
+        Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        found => drop(found.with_context(unreadable)?),
+        Err(error) => return Err(error).with_context(unreadable),
     }
     let mut bytes = Vec::new();
     let read = open_regular_file(file).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));

@@ -49,6 +49,11 @@ pub(crate) async fn ask(campaign: &JoinedCampaign, body: Option<&str>) -> anyhow
         let next: Uri = location.parse().ok().context("the coordinator sent nonsense")?;
         ensure!(next.path() == uri.path(), "'{host}' leads elsewhere: it is no coordinator");
         check_scheme(&next).map_err(anyhow::Error::msg)?;
+        // What proves itself must not hand over to what does not.
+        ensure!(
+            uri.scheme_str() != Some("https") || next.scheme_str() == Some("https"),
+            "'{host}' leads to a place that is not encrypted"
+        );
         uri = next;
     }
     bail!("one coordinator names the other as the leader: try again in a minute")

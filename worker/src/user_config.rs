@@ -218,7 +218,7 @@ mod tests {
         let pin: Pin = format!("sha256:{}", "0".repeat(64)).parse().expect("a pin");
         let link = crate::campaign_link::link(LINK).expect("a link");
         Membership {
-            campaign: JoinedCampaign { link, trust: Trust::Pinned(vec![pin.clone()]) },
+            campaign: JoinedCampaign { link, trust: Trust::Pinned(vec![pin]) },
             name: name.parse().expect("a name"),
             coordinators: vec![endpoint("https://here:1").expect("a URL")],
             credentials: Credentials {

@@ -54,7 +54,7 @@ impl User {
 
     #[track_caller]
     fn wait_for_connection(&self, name: &str) {
-        wait_at_most(Duration::from_secs(200), "a connection", || {
+        wait_at_most(Duration::from_secs(300), "a connection", || {
             self.status(name).filter(|status| status["connected"] == true)
         });
     }
