@@ -82,8 +82,9 @@ impl Site {
 
     /// Waits until everybody together has found so many solutions; returns the summary.
     fn wait_for_solutions(&self, solutions: u64) -> Value {
+        let expected = solutions.to_string();
         wait_at_most(SOON, "the sums", || {
-            Some(self.api("/public")).filter(|summary| summary["all"]["solutions"] == solutions.to_string())
+            Some(self.api("/public")).filter(|summary| summary["all"]["solutions"] == expected.as_str())
         })
     }
 }
