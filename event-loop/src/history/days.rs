@@ -38,7 +38,10 @@ pub(crate) struct Days {
     /// By day, ascending; in microseconds.
     curves: HashMap<Party, Vec<(u32, u64)>>,
     n_rows: usize,
+    /// The first day to keep.
     first_day: u32,
+    /// The first day that a party has, if there is one.
+    oldest: Option<u32>,
     unstored: BTreeSet<(u32, Party)>,
 }
 
@@ -54,9 +57,15 @@ impl Days {
         for (party, time) in parties {
             self.set(day, party, u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
         }
+        self.limit(day, MOST_PARTY_ROWS);
+    }
+
+    /// Drops days that are too old on this day, and the oldest days of all while there are too many rows.
+    fn limit(&mut self, day: u32, most_rows: usize) {
         self.drop_before(day.saturating_sub(PARTY_DAYS - 1));
-        while self.n_rows > MOST_PARTY_ROWS {
-            self.drop_before(self.first_day + 1);
+        while self.n_rows > most_rows {
+            let Some(oldest) = self.oldest else { break };
+            self.drop_before(oldest + 1);
         }
     }
 
@@ -106,6 +115,7 @@ impl Days {
             _ => {
                 curve.push((day, time_us));
                 self.n_rows += 1;
+                self.oldest = Some(self.oldest.map_or(day, |oldest| oldest.min(day)));
             }
         }
         self.unstored.insert((day, party));
@@ -114,15 +124,16 @@ impl Days {
     /// Drops all earlier days. The last of them that a party has stands for those after it, and goes as well: its curve
     /// begins at its first kept day.
     fn drop_before(&mut self, first_day: u32) {
-        if first_day <= self.first_day {
+        self.first_day = self.first_day.max(first_day);
+        if self.oldest.is_none_or(|oldest| oldest >= first_day) {
             return;
         }
-        self.first_day = first_day;
         self.curves.retain(|_, curve| {
             curve.retain(|&(day, _)| day >= first_day);
             !curve.is_empty()
         });
         self.n_rows = self.curves.values().map(Vec::len).sum();
+        self.oldest = self.curves.values().filter_map(|curve| curve.first()).map(|(day, _)| *day).min();
         self.unstored.retain(|&(day, _)| day >= first_day);
     }
 }
@@ -170,12 +181,14 @@ mod tests {
         }
         assert_eq!((days.of(party(1)).len(), days.n_rows), (400, 400));
         assert_eq!((days.unstored().1, days.unstored.len()), (10, 400));
-        let (now, most) = (PARTY_DAYS + 10, u32::try_from(MOST_PARTIES_OF_A_DAY).expect("few"));
-        for day in now..now + 45 {
-            days.note(day, (0..most + 5).map(|number| (party(number), hours(u64::from(number + day)))));
-        }
-        assert!(days.n_rows <= MOST_PARTY_ROWS && days.n_rows > MOST_PARTY_ROWS * 9 / 10, "{}", days.n_rows);
-        assert_eq!(days.of(party(3)), [], "it has less than the others");
+        let most = u32::try_from(MOST_PARTIES_OF_A_DAY).expect("few");
+        let day = PARTY_DAYS + 10;
+        days.note(day, (0..most + 5).map(|number| (party(number), hours(u64::from(number) + 500))));
+        assert_eq!((days.of(party(4)), days.n_rows), (vec![], 399 + MOST_PARTIES_OF_A_DAY));
+        days.limit(day, MOST_PARTIES_OF_A_DAY + 10);
+        assert_eq!((days.n_rows, days.of(party(1)).len()), (MOST_PARTIES_OF_A_DAY + 10, 10));
+        days.limit(day, MOST_PARTIES_OF_A_DAY - 1);
+        assert_eq!((days.n_rows, days.unstored().1), (0, day + 1));
         assert_eq!(days.n_rows, days.unstored.len());
     }
 }

@@ -9,6 +9,7 @@
 //! of reports that each store takes.
 
 mod many;
+mod readers;
 mod stores;
 mod storm;
 mod tls;
