@@ -46,8 +46,8 @@ fn readers_of_public_pages_add_little_to_the_load() {
     let [(without, n_reports, _), (with, _, n_read)] = [false, true].map(|read| measured(load, read));
     let share = (with - without) / load.measured.as_secs_f64();
     say(&format!(
-        "{n_reports} reports in {:.0?}: {without:.2} s of processor time; with {n_read} readers, and people who join: {with:.2} s, \
-         {:.1} % of a core more",
+        "{n_reports} reports in {:.0?}: {without:.2} s of processor time; with {n_read} readers, and people who join: \
+         {with:.2} s, {:.1} % of a core more",
         load.measured,
         100.0 * share
     ));
@@ -111,7 +111,8 @@ fn measured(load: Load, read: bool) -> (f64, usize, usize) {
                         asked.push(tokio::spawn(read_page(number, address)));
                     }
                     _ = joins.tick() => {
-                        let (name, address, path) = (format!("newcomer {}", joined.len()), address.clone(), path.clone());
+                        let name = format!("newcomer {}", joined.len());
+                        let (address, path) = (address.clone(), path.clone());
                         joined.push(tokio::task::spawn_blocking(move || join(&address, &path, &name)));
                     }
                 }
