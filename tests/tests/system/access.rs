@@ -88,12 +88,12 @@ fn each_role_may_call_what_is_its_own_and_nothing_else() {
     for path in &methods {
         let name = path.rsplit('/').next().expect("a name");
         let is_decision = DECISIONS.contains(&name);
-        let is_session = name == "Session";
+        let is_of_workers = ["Session", "GetOwnContribution"].contains(&name);
         for (who, invited, may) in [
             ("nobody", None, false),
-            ("a viewer", Some(&viewer), !is_decision && !is_session),
-            ("an operator", Some(&operator), !is_session),
-            ("a worker", Some(&worker), is_session),
+            ("a viewer", Some(&viewer), !is_decision && !is_of_workers),
+            ("an operator", Some(&operator), !is_of_workers),
+            ("a worker", Some(&worker), is_of_workers),
         ] {
             let code = runtime.block_on(answer(&guarded, invited, path));
             let refused = if invited.is_none() { Code::Unauthenticated } else { Code::PermissionDenied };

@@ -126,6 +126,13 @@ fn each_role_may_ask_by_http_for_what_is_its_own_and_nothing_else() {
             "/api/v1/logout",
             "/join/{code}",
             "/api/v1/join/{code}",
+            "/public",
+            "/people",
+            "/people/{name}",
+            "/people/{name}/badge.svg",
+            "/api/v1/public",
+            "/api/v1/people",
+            "/api/v1/people/{name}",
         ];
         let is_free = is_free.contains(&template.as_str());
         let is_decision = method == "POST" || template == "/api/v1/audit";

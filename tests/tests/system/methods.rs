@@ -141,8 +141,14 @@ async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
     assert_eq!(workers[0]["methods"], serde_json::json!(["search"]));
     // The next job, by the search, is leased at once.
     let search = submit(&coordinator, 10, Method::Search);
-    let leased = session.message().await.expect("a session").and_then(|message| message.message);
-    let Some(pb::coordinator_message::Message::Lease(lease)) = leased else { panic!("{leased:?}") };
+    let lease = loop {
+        match session.message().await.expect("a session").and_then(|message| message.message) {
+            // What it waits for.
+            Some(pb::coordinator_message::Message::Notice(_)) => {}
+            Some(pb::coordinator_message::Message::Lease(lease)) => break lease,
+            other => panic!("{other:?}"),
+        }
+    };
     let identity = identity(&scratch.path().join("data"), &search).expect("it is there");
     assert_eq!((lease.job, lease.method), (identity, pb::Method::Search.into()));
     let _able = coordinator.worker("able");

@@ -171,6 +171,8 @@ impl Worker {
                     }
                 }
             }
+            // What a worker without leases would wait for.
+            ToWorker::Notice(_) => {}
             other => return Err(other),
         }
         Ok(())
