@@ -157,8 +157,9 @@ fn table(of: &str, headings: &[&str], rows: &str) -> String {
     let headings: String =
         headings.iter().map(|name| format!("<th scope=\"col\" data-label=\"{name}\">{name}</th>")).collect();
     format!(
-        "<table class=\"list {of}\" aria-labelledby=\"{of}-title\">\n<thead><tr>{headings}</tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table>\n"
+        "<div class=\"sideways\" tabindex=\"0\" role=\"region\" aria-label=\"The table\">\n\
+         <table class=\"list {of}\" aria-labelledby=\"{of}-title\">\n<thead><tr>{headings}</tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table>\n</div>\n"
     )
 }
 
