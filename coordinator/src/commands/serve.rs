@@ -58,10 +58,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "QUEENS_DATA_DIR", value_name = "DIR", default_value = "queens-data")]
     data_dir: PathBuf,
 
-    /// Show everybody what is counted and who has counted how much: /public and /people of the web pages, without log-in
+    /// Serve public pages without log-in: /public lists the jobs, /people the people who joined by a link
     ///
-    /// It shows the people who joined by a link, with the names that they chose, and jobs. It shows no addresses, no
-    /// machines and no names of workers.
+    /// People appear under the names that they chose. The pages show no addresses, machines or names of workers.
     #[arg(long, env = "QUEENS_PUBLIC", requires = "http")]
     public: bool,
 
