@@ -256,12 +256,8 @@ fn a_worker_goes_on_in_another_network() {
         let (took, asleep) = (moved.elapsed(), if is_asleep { " during a sleep" } else { "" });
         say(&format!("connected {took:?} after a change of the network{asleep}"));
         // A worker that did not know of its sleep would wait for its keep-alive.
-        assert_eq!(
-            laptop.log().contains("this program did not run for"),
-            is_asleep,
-            "{took:?}: {}",
-            laptop.log()
-        );
+        let log = laptop.log();
+        assert!(!is_asleep || log.contains("this program did not run for"), "{took:?}: {log}");
         let before = n_recorded();
         wait_until("more records", || (n_recorded() > before).then_some(()));
     }
