@@ -86,7 +86,7 @@ impl Hangups {
             _ = self.hangup.recv().await;
         }
         #[cfg(windows)]
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -7,7 +7,7 @@ use std::hash::Hasher;
 use std::sync::Arc;
 
 use queens_model::{JobId, Party, WorkerId};
-use queens_solver::{Method, Pass, Span};
+use queens_solver::{Kernel, Method, Pass, Span};
 use siphasher::sip::SipHasher24;
 
 use crate::jobs::job::{Job, Rank};
@@ -94,6 +94,13 @@ fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
     hasher.finish()
 }
 
+/// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code
+/// if they are equal.
+fn is_same_code(method: Method, one: &str, other: &str) -> bool {
+    let kernel = |name| Kernel::ALL.into_iter().find(|kernel| kernel.name() == name);
+    one == other || kernel(one).zip(kernel(other)).is_some_and(|(one, other)| method.is_same_code(one, other))
+}
+
 /// Leases records of a job to a worker with capacity for a recount. It prefers records of another machine and kernel.
 fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let Some(method) = state.method(job) else { return };
@@ -117,7 +124,7 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
         let work = work_for(speed, power, recounts.work());
         let dislike = |excluded_parties: &BTreeSet<Party>, recorded: &Recorded| {
             2 * u8::from(!excluded_parties.is_disjoint(&near))
-                + u8::from(recorded.record.source.kernel == kernel)
+                + u8::from(is_same_code(method, recorded.record.source.kernel.as_str(), kernel.as_str()))
         };
         Some(recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike))
     });
@@ -195,5 +202,20 @@ pub(crate) fn grant(state: &mut State, worker: WorkerId, job: JobId, spans: Vec<
     let waits = state.workers().get(worker).is_some_and(|worker| !worker.held_leases().is_running(lease));
     if waits {
         recall_less_urgent(state, worker, priority);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_halves_v128_and_portable_are_the_same_code() {
+        let same = |one, other| Method::ALL.map(|method| is_same_code(method, one, other));
+        assert_eq!(Method::ALL, [Method::Search, Method::Halves]);
+        assert_eq!(same("v128", "portable"), [false, true]);
+        assert_eq!(same("avx2", "portable"), [false, false]);
+        assert_eq!(same("avx2", "avx2"), [true, true]);
+        assert_eq!(same("cuda", "opencl"), [false, false]);
     }
 }

@@ -1,5 +1,5 @@
 //! The kernel for vectors of 128 bits, which nearly all processors have: four states at a time, by NEON, by SSE4.1 or
-//! by WebAssembly's `simd128`. Other processors compile it in plain Rust, and do not use it.
+//! by WebAssembly's `simd128`. For other processors it is plain Rust, which only tests use.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::*;
