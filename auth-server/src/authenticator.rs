@@ -103,6 +103,8 @@ impl AuthError {
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
+            // Its worker tries again.
+            Self::InvitationError(InvitationError::Waiting) => StatusCode::SERVICE_UNAVAILABLE,
             Self::NoToken
             | Self::MalformedToken
             | Self::LoggedOut
@@ -343,6 +345,9 @@ impl Authenticator {
         path: &str,
         peer: Option<IpAddr>,
     ) {
+        if *refusal == AuthError::InvitationError(InvitationError::Waiting) {
+            return; // Its worker asks at least twice a minute.
+        }
         if let Some(left_out) = self.refusals.allows() {
             // Requests without credentials must not fill the audit log.
             if let (false, Some(invitations)) = (*refusal == AuthError::NoToken, &self.invitations) {

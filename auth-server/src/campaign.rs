@@ -14,7 +14,7 @@ use super::rows::{number, signed};
 /// The table of campaigns, which belong to no job.
 pub(super) static CAMPAIGN: Table = Table::without_digest(
     "campaign",
-    &["number", "hash", "job", "made_ms", "expires_ms", "closed", "most_people", "n_names"],
+    &["number", "hash", "job", "made_ms", "expires_ms", "closed", "most_people", "n_names", "approve"],
     1,
 );
 
@@ -29,6 +29,8 @@ pub struct NewCampaign {
     pub most_people: u32,
     /// How many worker names each of them may use, 1 to 100,000.
     pub n_names: u32,
+    /// Whether an operator has to approve each of them.
+    pub approve: bool,
 }
 
 /// A campaign that strangers may join by a link.
@@ -50,6 +52,8 @@ pub struct Campaign {
     pub most_people: u32,
     /// How many worker names each of them may use.
     pub n_names: u32,
+    /// Whether an operator has to approve each of them.
+    pub approve: bool,
     /// How many people had joined when it was read.
     pub n_people: u32,
 }
@@ -88,8 +92,9 @@ impl InvitationStore {
             if n_campaigns.unwrap_or_default() >= MOST_CAMPAIGNS {
                 return Err(InvitationStoreError::TooManyCampaigns.into());
             }
-            let sql = "INSERT INTO campaign (hash, job, made_ms, expires_ms, closed, most_people, n_names)
-                       VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6) RETURNING number";
+            let sql =
+                "INSERT INTO campaign (hash, job, made_ms, expires_ms, closed, most_people, n_names, approve)
+                       VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7) RETURNING number";
             let values = [
                 code.hash().to_vec().into(),
                 wanted.job.map(|job| signed(job.0)).into(),
@@ -97,6 +102,7 @@ impl InvitationStore {
                 signed(wanted.expires_ms).into(),
                 wanted.most_people.into(),
                 wanted.n_names.into(),
+                wanted.approve.into(),
             ];
             let number = first(database, sql, &values, |row| number(row, "number"))?;
             Ok(number.ok_or_else(|| Fault::Damaged("a campaign has no number".to_owned()))?)
@@ -160,7 +166,7 @@ fn all(database: &dyn Database) -> Result<Vec<Campaign>, Fault> {
     Ok(all)
 }
 
-const SELECT: &str = "SELECT number, hash, job, made_ms, expires_ms, closed, most_people, n_names,
+const SELECT: &str = "SELECT number, hash, job, made_ms, expires_ms, closed, most_people, n_names, approve,
     (SELECT count(*) FROM invitation WHERE campaign = campaign.number) AS n_people FROM campaign";
 
 /// Parses a campaign.
@@ -176,6 +182,7 @@ fn campaign(row: &Row<'_>) -> Result<Campaign, Fault> {
         closed: row.get("closed", &place)?,
         most_people: row.get("most_people", &place)?,
         n_names: row.get("n_names", &place)?,
+        approve: row.get("approve", &place)?,
         n_people: row.get("n_people", &place)?,
     })
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
-use queens_auth::{Invitation, Pin};
+use queens_auth::{Invitation, InvitationError, Pin};
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
@@ -418,7 +418,8 @@ impl CacheThread {
 
     fn end_expired(&self) {
         let now_ms = unix_ms();
-        let has_ended = |invitation: &Invitation| invitation.is_open(now_ms).is_err();
+        let has_ended =
+            |it: &Invitation| !matches!(it.is_open(now_ms), Ok(()) | Err(InvitationError::Waiting));
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known
             .all()

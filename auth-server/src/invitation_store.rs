@@ -13,6 +13,7 @@ use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
+use super::campaign::Campaign;
 use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, MOST_INVITATIONS, TransactionError};
 use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
@@ -97,6 +98,20 @@ impl InvitationStore {
             let sql = "UPDATE invitation SET revoked = 1 WHERE number = ?1 RETURNING number";
             let found = first(database, sql, &[signed(number).into()], |_| Ok(()))?;
             Ok(found.ok_or(InvitationStoreError::Unknown(number))?)
+        })
+    }
+
+    /// Approves an invitation; returns whether it has waited for that.
+    ///
+    /// # Errors
+    /// If no invitation has this number, or the store can't be written.
+    pub fn approve(&mut self, number: u64) -> Result<bool, InvitationStoreError> {
+        self.backend.transact(|database| {
+            let (sql, key) = (format!("{SELECT} WHERE number = ?1"), [signed(number).into()]);
+            let found = first(database, &sql, &key, invitation)?;
+            let has_waited = found.ok_or(InvitationStoreError::Unknown(number))?.waiting;
+            database.change("UPDATE invitation SET waiting = 0 WHERE number = ?1 AND waiting = 1", &key)?;
+            Ok(has_waited)
         })
     }
 
@@ -217,14 +232,14 @@ fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
 }
 
 const SELECT: &str =
-    "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key, campaign
-    FROM invitation";
+    "SELECT number, party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key, campaign,
+    waiting FROM invitation";
 
 /// Inserts an invitation with a new token; `campaign` is the one that its user joins.
 pub(super) fn add_with_token(
     database: &dyn Database,
     wanted: &NewInvitation,
-    campaign: Option<u64>,
+    campaign: Option<&Campaign>,
     now_ms: u64,
 ) -> Result<(Token, Invitation), TransactionError> {
     let number = add(database, wanted, campaign, now_ms, None)?;
@@ -241,7 +256,7 @@ pub(super) fn add_with_token(
 fn add(
     database: &dyn Database,
     wanted: &NewInvitation,
-    campaign: Option<u64>,
+    campaign: Option<&Campaign>,
     now_ms: u64,
     key: Option<Pin>,
 ) -> Result<u64, TransactionError> {
@@ -255,8 +270,8 @@ fn add(
     }
     let party = random_party().map_err(|error| Fault::Unfit(error.to_string()))?;
     let sql =
-        "INSERT INTO invitation (party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key, campaign)
-               VALUES (?8, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7, ?9) RETURNING number";
+        "INSERT INTO invitation (party, role, label, made_ms, expires_ms, revoked, n_names, salt, hash, key, campaign, waiting)
+               VALUES (?8, ?1, ?2, ?3, ?4, 0, ?5, ?6, ?6, ?7, ?9, ?10) RETURNING number";
     let values = [
         wanted.role.name().to_owned().into(),
         wanted.label.as_ref().map(|label| label.as_str().to_owned()).into(),
@@ -266,7 +281,8 @@ fn add(
         key.is_none().then(Vec::new).into(),
         key.map(|key| key.to_string()).into(),
         bytes(party),
-        campaign.map(signed).into(),
+        campaign.map(|campaign| signed(campaign.number)).into(),
+        campaign.is_some_and(|campaign| campaign.approve).into(),
     ];
     let number = first(database, sql, &values, |row| number(row, "number"))?;
     let number = number.ok_or_else(|| Fault::Damaged("an invitation has no number".to_owned()))?;

@@ -46,6 +46,8 @@ pub struct Joined {
     pub coordinators: Vec<String>,
     /// The pins of their keys; empty if a proxy encrypts.
     pub pins: BTreeSet<String>,
+    /// Whether the invitation waits until an operator approves it.
+    pub waiting: bool,
 }
 
 /// Why a person can't join a campaign.
@@ -121,7 +123,7 @@ fn join(
         expires_ms: None,
         n_names: campaign.n_names,
     };
-    let (token, invitation) = add_with_token(database, &wanted, Some(campaign.number), *now_ms)?;
+    let (token, invitation) = add_with_token(database, &wanted, Some(&campaign), *now_ms)?;
     let what = format!("join campaign {}", campaign.number);
     let audit_entry = AuditEntry {
         party: Some(invitation.party),
@@ -130,7 +132,7 @@ fn join(
     };
     append(database, &[(false, audit_entry)])?;
     let pins = places.into_iter().filter_map(|place| place.pin).collect();
-    Ok(Ok((Joined { token, name: free, coordinators, pins }, invitation)))
+    Ok(Ok((Joined { token, name: free, coordinators, pins, waiting: invitation.waiting }, invitation)))
 }
 
 /// Returns the name itself if it is free, or else the first free one with a number. A name that somebody has had is
@@ -162,7 +164,7 @@ fn numbered(name: &Name, number: u32) -> Option<Name> {
 
 #[cfg(test)]
 mod tests {
-    use queens_auth::JoinCode;
+    use queens_auth::{InvitationError, JoinCode};
     use queens_postgres::StoreLocation;
 
     use super::super::campaign::{CampaignKey, NewCampaign};
@@ -183,7 +185,8 @@ mod tests {
             let location = StoreLocation::Directory(dir.path().to_owned());
             let mut store = InvitationStore::open(&location).expect("a store");
             let code = JoinCode::random().expect("random");
-            let wanted = NewCampaign { job: None, expires_ms: HOUR_MS, most_people, n_names: 10 };
+            let wanted =
+                NewCampaign { job: None, expires_ms: HOUR_MS, most_people, n_names: 10, approve: false };
             assert_eq!(store.open_campaign(&wanted, &code, 0).expect("opened"), 1);
             let place =
                 PublishedAddress { url: Some("https://here:1".to_owned()), ..PublishedAddress::default() };
@@ -245,6 +248,25 @@ mod tests {
         test.store.revoke(1).expect("revoked");
         assert_eq!(test.join("anna", 0).as_deref(), Ok("anna-2"));
         assert_eq!(test.join("bert", 0).as_deref(), Ok("bert-2"), "an operator's label is not a stranger's");
+    }
+
+    #[test]
+    fn an_invitation_waits_until_it_is_approved() {
+        let mut test = Test::new(1000);
+        let code = JoinCode::random().expect("random");
+        let wanted =
+            NewCampaign { job: None, expires_ms: HOUR_MS, most_people: 2, n_names: 1, approve: true };
+        test.store.open_campaign(&wanted, &code, 0).expect("opened");
+        let name = "anna".parse().expect("a name");
+        let application = Application { hash: code.hash(), name, peer: None, now_ms: 0 };
+        let (joined, invitation) = test.store.join(&application).expect("joined");
+        assert!(joined.waiting);
+        assert_eq!(invitation.check_token(&joined.token, 0), Err(InvitationError::Waiting));
+        assert!(matches!(test.store.approve(2), Err(InvitationStoreError::Unknown(2))));
+        assert!(test.store.approve(1).expect("approved"));
+        assert!(!test.store.approve(1).expect("approved before"));
+        let approved = &test.store.invitations().expect("readable")[0];
+        assert_eq!(approved.check_token(&joined.token, 0), Ok(()));
     }
 
     #[test]

@@ -51,11 +51,11 @@ impl Principals {
         self.by_number.values()
     }
 
-    /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
+    /// Returns the people who joined a campaign and whose invitations are approved and not revoked, in no order.
     pub(super) fn people(&self) -> Vec<Person> {
         let person = |principal: &Principal| {
-            let Invitation { party, label, made_ms, revoked, campaign, .. } = &*principal.invitation;
-            let name = label.clone().filter(|_| campaign.is_some() && !revoked)?;
+            let Invitation { party, label, made_ms, revoked, campaign, waiting, .. } = &*principal.invitation;
+            let name = label.clone().filter(|_| campaign.is_some() && !revoked && !waiting)?;
             Some(Person { party: *party, name, since_ms: *made_ms })
         };
         self.all().filter_map(person).collect()

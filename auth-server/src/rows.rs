@@ -32,6 +32,7 @@ pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
         n_names: row.get("n_names", &place)?,
         proof,
         campaign: row.get::<Option<i64>>("campaign", &place)?.map(i64::unsigned_abs),
+        waiting: row.get("waiting", &place)?,
     })
 }
 

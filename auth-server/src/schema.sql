@@ -9,7 +9,8 @@ CREATE TABLE campaign (
     expires_ms  INTEGER NOT NULL,                 -- milliseconds since 1970; then nobody joins any more
     closed      INTEGER NOT NULL CHECK (closed IN (0, 1)),
     most_people INTEGER NOT NULL,                 -- how many invitations it may make
-    n_names     INTEGER NOT NULL                  -- the number of names that workers of each may use
+    n_names     INTEGER NOT NULL,                 -- the number of names that workers of each may use
+    approve     INTEGER NOT NULL CHECK (approve IN (0, 1)) -- 1: an operator has to approve each invitation
 ) STRICT;
 
 CREATE TABLE invitation (
@@ -26,6 +27,7 @@ CREATE TABLE invitation (
     hash       BLOB,                              -- SHA-256 of salt and token; NULL with a key
     key        TEXT,                              -- the pin of the key, if a TLS certificate identifies the party
     campaign   INTEGER REFERENCES campaign (number), -- by which the party joined; NULL: an operator made the invitation
+    waiting    INTEGER NOT NULL CHECK (waiting IN (0, 1)), -- 1: it is refused until an operator approves it
     CHECK ((hash IS NULL) <> (key IS NULL) AND (hash IS NULL) = (salt IS NULL))
 ) STRICT;
 CREATE INDEX invitation_of_key ON invitation (key) WHERE key IS NOT NULL;

@@ -32,6 +32,8 @@ pub struct Invitation {
     pub proof: Proof,
     /// The campaign by which its principal joined; `None` if an operator made it.
     pub campaign: Option<u64>,
+    /// Whether it is refused until an operator approves it.
+    pub waiting: bool,
 }
 
 /// How an invitation's principal authenticates.
@@ -61,6 +63,9 @@ pub enum InvitationError {
     /// The invitation has expired.
     #[error("the invitation has expired")]
     Expired,
+    /// No operator has approved the invitation yet.
+    #[error("your invitation waits until its operator approves it")]
+    Waiting,
 }
 
 /// Draws the identity of a new invitation.
@@ -97,14 +102,15 @@ impl Invitation {
         }
     }
 
-    /// Checks that the invitation has not ended.
+    /// Checks that the invitation is approved and has not ended.
     ///
     /// # Errors
-    /// If it is revoked or expired.
+    /// If it is revoked, expired or not approved yet.
     pub fn is_open(&self, now_ms: u64) -> Result<(), InvitationError> {
         match self.expires_ms {
             _ if self.revoked => Err(InvitationError::Revoked),
             Some(expires_ms) if expires_ms <= now_ms => Err(InvitationError::Expired),
+            _ if self.waiting => Err(InvitationError::Waiting),
             _ => Ok(()),
         }
     }
@@ -128,6 +134,7 @@ mod tests {
             n_names: 1,
             proof: Proof::Token(TokenHash::of(&token).expect("random")),
             campaign: None,
+            waiting: false,
         };
         assert_eq!(open.check_token(&token, 999), Ok(()));
         assert_eq!(open.check_token(&token, 1000), Err(InvitationError::Expired));
@@ -138,7 +145,10 @@ mod tests {
                 "strangers learn nothing"
             );
         }
-        let revoked = Invitation { revoked: true, ..open.clone() };
+        let waiting = Invitation { waiting: true, ..open.clone() };
+        assert_eq!(waiting.check_token(&token, 999), Err(InvitationError::Waiting));
+        assert_eq!(waiting.check_token(&token, 1000), Err(InvitationError::Expired));
+        let revoked = Invitation { revoked: true, ..waiting };
         assert_eq!(revoked.check_token(&token, 0), Err(InvitationError::Revoked));
         let pin = format!("sha256:{}", "0".repeat(64)).parse().expect("a pin");
         let known_by_key = Invitation { proof: Proof::Key(pin), ..open };

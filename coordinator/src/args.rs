@@ -144,6 +144,16 @@ pub(crate) enum Command {
     /// List all invitations, with the worker names that are bound to each
     Invitations(InvitationStoreArgs),
 
+    /// Approve people who have joined a campaign that was opened with --approve
+    Approve {
+        /// Numbers of their invitations, from 'queens-coordinator invitations'; 'revoke' refuses others
+        #[arg(value_name = "NUMBER", required = true)]
+        numbers: Vec<u64>,
+
+        #[command(flatten)]
+        store: InvitationStoreArgs,
+    },
+
     /// Revoke one or all invitations, and disconnect their users
     Revoke {
         /// Number of the invitation, from 'queens-coordinator invitations'

@@ -27,6 +27,8 @@ queens-coordinator invitations  # lists those of the usual directory
 queens-coordinator revoke 3  # number 3 of 'invitations'
 queens-coordinator campaign open 3  # a link to count job 3
 queens-coordinator campaign open --most-people 50 --expires 7d  # for few
+queens-coordinator campaign open --approve  # people wait for your approval
+queens-coordinator approve 3 4  # numbers of 'invitations'
 queens-coordinator campaign close 1  # number 1 of 'campaign list'
 queens-coordinator campaign close --all  # nobody can join any more
 queens-coordinator campaign list  # with the people who have joined

@@ -15,7 +15,7 @@ use crate::commands::audit_jobs::check;
 use crate::commands::backup::{make_backup, recover, restore_copy};
 use crate::commands::campaign::campaign;
 use crate::commands::export::export_job;
-use crate::commands::invite::{invitations, invite, revoke};
+use crate::commands::invite::{approve, invitations, invite, revoke};
 use crate::commands::serve::serve;
 use crate::commands::signing_key::{show_key, sign};
 use crate::commands::store::move_jobs;
@@ -61,6 +61,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         Some(Command::Recover { damaged, new_dir, reach }) => recover(&reach.location(damaged)?, new_dir),
         Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.store),
         Some(Command::Invitations(store)) => invitations(store.open()?),
+        Some(Command::Approve { numbers, store }) => approve(numbers, store.open()?),
         Some(Command::Revoke { number, all: _, store }) => revoke(*number, store.open()?),
         Some(Command::Campaign(command)) => campaign(command),
         Some(Command::Certs(args)) => certs(args),

@@ -51,6 +51,8 @@ pub(super) struct Admission {
     coordinator: String,
     /// The pins of their keys, separated by commas; null if a proxy encrypts, whose key is not known.
     pin: Option<String>,
+    /// Whether an operator has to approve the invitation first. Until then, its worker is refused with 503.
+    waiting: bool,
 }
 
 /// Joins a campaign: makes an invitation of a worker. The link's code is the only credential.
@@ -80,6 +82,7 @@ pub(super) async fn join(
         name: joined.name.to_string(),
         coordinator: joined.coordinators.join(","),
         pin: Some(pins.join(",")).filter(|pin| !pin.is_empty()),
+        waiting: joined.waiting,
     };
     let mut response = (StatusCode::CREATED, Json(admission)).into_response();
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -131,6 +134,8 @@ pub(super) async fn page(
         }
     };
     let page = page.replace("{public}", public);
+    let approve = if campaign.approve { " It waits until the operator has approved you." } else { "" };
+    let page = page.replace("{approve}", approve);
     ([(CONTENT_TYPE, HTML)], page).into_response()
 }
 
@@ -258,6 +263,7 @@ mod tests {
             closed: false,
             most_people: 1,
             n_names: 1,
+            approve: false,
             n_people: 0,
         };
         let job = |n| {

@@ -85,7 +85,7 @@ pub struct WorkerStatus {
     pub reasons: Vec<String>,
     /// When its schedule begins next, if that is a reason: a time with its zone, by RFC 9557.
     pub next: Option<String>,
-    /// What it waits for, by its coordinator's words, if it is connected and has nothing to count.
+    /// If it has nothing to count: what it waits for, by its coordinator's words, or why it is not connected.
     #[serde(default)]
     pub waits_for: Option<String>,
     /// What its coordinator has told its user last.

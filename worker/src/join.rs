@@ -44,6 +44,7 @@ struct Answer {
     name: String,
     coordinator: String,
     pin: Option<String>,
+    waiting: bool,
 }
 
 /// The coordinator's refusal.
@@ -69,8 +70,13 @@ pub(crate) fn join(args: &JoinArgs) -> anyhow::Result<Membership> {
     let taken =
         if args.name.is_some() && given != wanted { format!(": '{wanted}' is taken") } else { String::new() };
     let urls = urls(&membership.coordinators);
+    let approval = if membership.waiting {
+        "approval       the operator has to approve you first: the worker waits for that\n"
+    } else {
+        ""
+    };
     print(&format!(
-        "you are '{given}'{taken}\n\
+        "you are '{given}'{taken}\n{approval}\
          coordinator    {}\n\
          kept           '{}' and '{}', which only you can read\n\
          gives way      it has the lowest priority and pauses on battery; 'queens-worker pause', 'resume' and 'status'\n\
@@ -126,7 +132,7 @@ fn membership(response: &Response, campaign: JoinedCampaign) -> anyhow::Result<M
     let credentials = Credentials { trust, token: Some(token), certificate: None };
     // A coordinator to which the token would be sent in the clear is refused before anything is kept.
     Routes::new(coordinators.clone(), credentials.clone())?;
-    Ok(Membership { name, coordinators, credentials, campaign })
+    Ok(Membership { name, coordinators, credentials, campaign, waiting: answer.waiting })
 }
 
 #[cfg(test)]
@@ -148,7 +154,7 @@ mod tests {
         let token = Token::random(3).expect("random");
         let pin = format!("sha256:{}", "0".repeat(64));
         let answer = |token: &str, name: &str, coordinator: &str, pin: Option<&str>| {
-            let body = json!({ "token": token, "name": name, "coordinator": coordinator, "pin": pin });
+            let body = json!({ "token": token, "name": name, "coordinator": coordinator, "pin": pin, "waiting": false });
             membership(&response(201, &body.to_string()), campaign())
         };
         let good = answer(token.secret(), "anna", "https://a:1,https://b:2", Some(&pin)).expect("an answer");

@@ -74,7 +74,7 @@ fn run(mut args: Args, join_args: Option<JoinArgs>) -> anyhow::Result<()> {
     let (credentials, campaign) = match join_args {
         None => (args.credentials.credentials()?, args.campaign.clone().campaign()?),
         Some(join_args) => {
-            let Membership { name, coordinators, credentials, campaign } = join(&join_args)?;
+            let Membership { name, coordinators, credentials, campaign, waiting: _ } = join(&join_args)?;
             (args.name, args.coordinator) = (Some(name), coordinators);
             args.manners.of_a_guest();
             (credentials, Some(campaign))

@@ -14,7 +14,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// How long a worker is idle before the reason is logged: between two leases, it is so for a moment.
 const IDLE: Duration = Duration::from_secs(3);
 
-/// How soon the same reason is logged again.
+/// How soon the same reason to wait, or for a failed attempt to connect, is logged again.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// The last notices of coordinators.
@@ -29,6 +29,8 @@ struct Last {
     reason_to_wait: Option<String>,
     /// The page that was named last.
     page: Option<PageUrl>,
+    /// Why the last attempts to connect failed, and when that was logged; absent with a connection.
+    failure: Option<(String, Instant)>,
 }
 
 impl News {
@@ -58,6 +60,27 @@ impl News {
     /// Keeps a text that is logged elsewhere.
     pub(crate) fn keep(&self, text: String) {
         self.last().notice = Some(text);
+    }
+
+    /// Keeps why attempts to connect failed. Returns whether to log it: another reason, or the same after a while.
+    pub(crate) fn is_new_failure(&self, reason: &str) -> bool {
+        let (mut last, now) = (self.last(), Instant::now());
+        let is_new = last.failure.as_ref().is_none_or(|(text, at)| text != reason || now - *at >= AGAIN);
+        if is_new {
+            last.failure = Some((reason.to_owned(), now));
+        }
+        is_new
+    }
+
+    /// Forgets why attempts to connect failed.
+    pub(crate) fn connected(&self) {
+        self.last().failure = None;
+    }
+
+    /// Returns why the last attempts to connect failed; `None` with a connection.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.last().failure.as_ref().map(|(reason, _)| reason.clone())
     }
 
     /// Returns the last text that was no reason to wait.

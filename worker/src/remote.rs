@@ -141,7 +141,7 @@ async fn serve_by(
         }
         let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
             let pause = pauses.next(since.elapsed());
-            tell(&in_vain, pause);
+            tell(&in_vain, pause, news);
             if rest(worker, pause, &routes, requests).await {
                 (pauses, since) = (Backoff::new(are_several), Instant::now());
             }
@@ -152,6 +152,7 @@ async fn serve_by(
         let (began, mut was_open) = (Instant::now(), false);
         let mut open = || {
             search.leads(&attempt.route);
+            news.connected();
             was_open = true;
         };
         let lost = match session(worker, &attempt, &connect, &mut open, news, requests, own).await {
@@ -237,19 +238,22 @@ async fn rest(
     false
 }
 
-/// Logs the failed attempts of a round.
-fn tell(in_vain: &[(Route, Lost)], pause: Duration) {
+/// Logs the failed attempts of a round, unless they failed for the same reasons as those before.
+fn tell(in_vain: &[(Route, Lost)], pause: Duration, news: &News) {
+    let reasons: Vec<String> = match in_vain {
+        [(_, lost)] => vec![lost.to_string()],
+        several => several.iter().map(|(route, lost)| format!("{}: {lost}", route.uri())).collect(),
+    };
+    let reasons = reasons.join("; ");
+    if !news.is_new_failure(&reasons) {
+        return;
+    }
     match in_vain {
         [(route, lost)] => warn!(
             coordinator = %route.uri(), reason = %lost, hint = lost.hint(), next_attempt = ?pause,
             "no connection to the coordinator"
         ),
-        several => {
-            let reasons: Vec<String> =
-                several.iter().map(|(route, lost)| format!("{}: {lost}", route.uri())).collect();
-            let reasons = reasons.join("; ");
-            warn!(%reasons, next_attempt = ?pause, "no connection to a coordinator that leads");
-        }
+        _ => warn!(%reasons, next_attempt = ?pause, "no connection to a coordinator that leads"),
     }
 }
 

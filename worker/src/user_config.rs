@@ -40,6 +40,8 @@ pub(crate) struct Membership {
     pub(crate) coordinators: Vec<Endpoint>,
     pub(crate) credentials: Credentials,
     pub(crate) campaign: JoinedCampaign,
+    /// Whether an operator has to approve the person first.
+    pub(crate) waiting: bool,
 }
 
 /// Where the coordinators are, and how they prove themselves.
@@ -219,6 +221,7 @@ mod tests {
         let link = crate::campaign_link::link(LINK).expect("a link");
         Membership {
             campaign: JoinedCampaign { link, trust: Trust::Pinned(vec![pin]) },
+            waiting: false,
             name: name.parse().expect("a name"),
             coordinators: vec![endpoint("https://here:1").expect("a URL")],
             credentials: Credentials {

@@ -65,6 +65,10 @@ pub(crate) struct OpenArgs {
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_NAMES)))]
     names_each: u32,
 
+    /// Let nobody count until you approve them: 'queens-coordinator approve'
+    #[arg(long)]
+    approve: bool,
+
     /// URL of the pages for people [default: that of the coordinator's --http, if it encrypts]
     #[arg(long, value_name = "URL")]
     url: Option<CoordinatorUrl>,
@@ -102,6 +106,7 @@ fn open(args: &OpenArgs) -> anyhow::Result<()> {
         expires_ms: now_ms.saturating_add(milliseconds(args.expires)),
         most_people: args.most_people,
         n_names: args.names_each,
+        approve: args.approve,
     };
     let number = store.open_campaign(&wanted, &code, now_ms)?;
     let pins: BTreeSet<&str> = places.iter().filter_map(|place| place.pin.as_deref()).collect();
@@ -148,14 +153,15 @@ fn list(store: &InvitationStoreArgs) -> anyhow::Result<()> {
 }
 
 fn line_of(campaign: &Campaign, now_ms: u64) -> String {
-    let Campaign { number, job, expires_ms, closed, most_people, n_names, n_people, .. } = campaign;
+    let Campaign { number, job, expires_ms, closed, most_people, n_names, n_people, approve, .. } = campaign;
     let job = job.map(|job| format!("  job {job}")).unwrap_or_default();
     let state = match expires_ms.checked_sub(now_ms) {
         _ if *closed => "closed".to_owned(),
         None | Some(0) => "expired".to_owned(),
         Some(left) => format!("open for {} h", left.div_ceil(3_600_000)),
     };
-    format!("{number}{job}  {state}  {n_people} of {most_people} people  {n_names} names each")
+    let approve = if *approve { "  each to be approved" } else { "" };
+    format!("{number}{job}  {state}  {n_people} of {most_people} people  {n_names} names each{approve}")
 }
 
 /// Parses a campaign's number or its code.
@@ -192,10 +198,12 @@ mod tests {
             closed: false,
             most_people: 10,
             n_names: 2,
+            approve: false,
             n_people: 4,
         };
         assert_eq!(line_of(&open, 1), "3  job 7  open for 2 h  4 of 10 people  2 names each");
         assert!(line_of(&open, 7_200_000).contains("  expired  "));
+        assert!(line_of(&Campaign { approve: true, ..open }, 1).ends_with("  each to be approved"));
         assert!(line_of(&Campaign { closed: true, job: None, ..open }, 1).starts_with("3  closed  "));
     }
 }

@@ -258,6 +258,7 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     let label = label.as_ref().map(|label| format!("  '{label}'")).unwrap_or_default();
     let state = match (invitation.is_open(now_ms), expires_ms) {
         (Err(InvitationError::Revoked), _) => "revoked".to_owned(),
+        (Err(InvitationError::Waiting), _) => "waits for 'approve'".to_owned(),
         (Err(_), _) => "expired".to_owned(),
         (Ok(()), Some(end)) => format!("open for {} h", end.saturating_sub(now_ms).div_ceil(3_600_000)),
         (Ok(()), None) => "open".to_owned(),
@@ -271,6 +272,19 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
         Role::Viewer | Role::Operator => String::new(),
     };
     format!("{number}  {role}{label}  {state}{key}{names}")
+}
+
+/// Approves invitations of people who joined a campaign.
+pub(crate) fn approve(numbers: &[u64], mut store: InvitationStore) -> anyhow::Result<()> {
+    for &number in numbers {
+        let how = if store.approve(number)? {
+            "is approved: its worker connects within half a minute"
+        } else {
+            "did not wait to be approved"
+        };
+        print(&format!("invitation {number} {how}"))?;
+    }
+    Ok(())
 }
 
 /// Revokes an invitation, or all of them.

@@ -1,5 +1,6 @@
 //! A worker's gRPC session: forwards messages between the stream and the event loop.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -9,13 +10,13 @@ use queens_auth_server::{AuthContext, Authenticator, NameError, REVOKED};
 use queens_connections::{NotYetAtWork, RequestGuard};
 use queens_event_loop::Handle;
 use queens_ledger::WorkerRefusal;
-use queens_model::{Notice, ToCoordinator, ToWorker};
+use queens_model::{LeaseId, Notice, Report, ToCoordinator, ToWorker};
 use queens_proto::convert::InvalidMessage;
 use queens_proto::pb::coordinator_message;
 use queens_proto::pb::workers_server::Workers;
 use queens_proto::{link, pb};
 use queens_runtime::LogThrottle;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinError;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -72,7 +73,7 @@ impl Workers for WorkersService {
             auth: request.extensions().get().cloned(),
             name: worker.clone(),
             news: self.news.clone(),
-            greeted: Arc::default(),
+            held: Held::default(),
             outgoing: outgoing.clone(),
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
@@ -120,9 +121,30 @@ struct Heard {
     /// The worker's name, after its Hello.
     name: Arc<OnceLock<String>>,
     news: WorkerNews,
-    /// Notified by the Hello.
-    greeted: Arc<Notify>,
+    /// The leases that its worker holds, as far as the session has seen; absent before its Hello.
+    held: Held,
     outgoing: Outgoing,
+}
+
+/// The leases that a worker holds; cheap to clone.
+#[derive(Clone, Default)]
+struct Held(Arc<watch::Sender<Option<BTreeSet<LeaseId>>>>);
+
+impl Held {
+    /// Changes the leases. Wakes waiters only when the first one comes or the last one goes.
+    fn change(&self, change: impl FnOnce(&mut BTreeSet<LeaseId>)) {
+        self.0.send_if_modified(|held| {
+            let before = held.as_ref().map(BTreeSet::is_empty);
+            let held = held.get_or_insert_default();
+            change(held);
+            before != Some(held.is_empty())
+        });
+    }
+
+    /// Waits until the worker has introduced itself and holds no lease. Cancel safe.
+    async fn idle(&self) {
+        _ = self.0.subscribe().wait_for(|held| held.as_ref().is_some_and(BTreeSet::is_empty)).await;
+    }
 }
 
 /// Messages to a worker, and the reason why they end.
@@ -138,10 +160,10 @@ async fn run_session(
     let (worker_end, coordinator_end) = link();
     let party = heard.auth.as_ref().and_then(AuthContext::party);
     let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
-    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
+    let mut forwarding = tokio::spawn(forward(worker_end.receiver, heard.held.clone(), outgoing.clone()));
     let mut served = None;
     let (auth, news) = (heard.auth.clone(), heard.news.clone());
-    let mut telling = pin!(tell(news.clone(), heard.greeted.clone(), outgoing.clone()));
+    let mut telling = pin!(tell(news.clone(), heard.held.clone(), outgoing.clone()));
     let put_out = async {
         match &auth {
             Some(auth) => auth.ended().await,
@@ -194,13 +216,16 @@ fn refusal(end: Result<Result<(), WorkerRefusal>, JoinError>, news: &WorkerNews)
     })
 }
 
-/// Tells the worker why it may have nothing to count, from its Hello on, until the session is gone.
-async fn tell(mut news: WorkerNews, greeted: Arc<Notify>, outgoing: Outgoing) {
-    greeted.notified().await;
+/// Tells an idle worker why it has nothing to count, until the session is gone. A worker with leases is told when it has
+/// none.
+async fn tell(mut news: WorkerNews, held: Held, outgoing: Outgoing) {
     news.begin();
     loop {
-        let notice = news.next_reason_to_wait().await;
-        if outgoing.send(Ok(message_of(notice))).await.is_err() {
+        news.changed().await;
+        held.idle().await;
+        if let Some(notice) = news.reason_to_wait()
+            && outgoing.send(Ok(message_of(notice))).await.is_err()
+        {
             return;
         }
     }
@@ -234,10 +259,15 @@ async fn receive(
             if let Some(auth) = &heard.auth {
                 auth.use_name(&hello.name).await.map_err(not_bound)?;
             }
-            heard.greeted.notify_one();
+            heard.held.change(|held| held.extend(hello.held.iter().map(|held| held.lease)));
             if let Some(notice) = heard.news.of_version(hello.build.as_str()) {
                 _ = heard.outgoing.send(Ok(message_of(notice))).await;
             }
+        }
+        if let ToCoordinator::Report(Report { finished, .. }) = &message
+            && !finished.is_empty()
+        {
+            heard.held.change(|held| finished.iter().for_each(|lease| _ = held.remove(lease)));
         }
         if to_coordinator.send(message).await.is_err() {
             return Ok(());
@@ -262,8 +292,13 @@ fn not_bound(reason: NameError) -> Status {
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.
-async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, outgoing: Outgoing) {
+async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, held: Held, outgoing: Outgoing) {
     while let Some(message) = to_worker.recv().await {
+        match &message {
+            ToWorker::Lease(lease) => held.change(|held| _ = held.insert(lease.id)),
+            ToWorker::Cancel(lease) => held.change(|held| _ = held.remove(lease)),
+            _ => {}
+        }
         if outgoing.send(Ok(message.into())).await.is_err() {
             return;
         }

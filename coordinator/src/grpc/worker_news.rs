@@ -55,17 +55,16 @@ impl WorkerNews {
         Status::new(refusal.code(), text)
     }
 
-    /// Waits for the next reason for which a worker without leases has nothing to count. Cancel safe.
-    pub(super) async fn next_reason_to_wait(&mut self) -> Notice {
-        loop {
-            if self.to_wait.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            let reason = self.to_wait.borrow_and_update().clone();
-            if let Some(reason) = reason {
-                return reason;
-            }
+    /// Waits until there is another reason to wait than the last one that was taken. Cancel safe.
+    pub(super) async fn changed(&mut self) {
+        if self.to_wait.changed().await.is_err() {
+            std::future::pending::<()>().await;
         }
+    }
+
+    /// Takes the reason for which a worker without leases has nothing to count.
+    pub(super) fn reason_to_wait(&mut self) -> Option<Notice> {
+        self.to_wait.borrow_and_update().clone()
     }
 
     /// Makes the present reason one that was not told yet.

@@ -19,16 +19,16 @@ use queens_tests::{TempDir, binary, http, https, skipped};
 use serde_json::Value;
 
 /// A coordinator that encrypts, with a campaign.
-struct Site {
-    guarded: Guarded,
+pub(super) struct Site {
+    pub(super) guarded: Guarded,
     link: String,
     /// The line for one person.
     line: Vec<String>,
-    scratch: TempDir,
+    pub(super) scratch: TempDir,
 }
 
 impl Site {
-    fn start(args: &[&str]) -> Self {
+    pub(super) fn start(args: &[&str]) -> Self {
         Self::start_with(&[], args)
     }
 
@@ -49,12 +49,12 @@ impl Site {
     }
 
     /// Starts the worker as a person does whose home this is.
-    fn worker(&self, home: &str, args: &[&str]) -> Command {
+    pub(super) fn worker(&self, home: &str, args: &[&str]) -> Command {
         worker(&self.scratch.path().join(home), args)
     }
 
     /// Returns the printed line with more arguments, for a person whose home this is.
-    fn join(&self, home: &str, more: &[&str]) -> Command {
+    pub(super) fn join(&self, home: &str, more: &[&str]) -> Command {
         let mut command = self.worker(home, &[]);
         command.args(&self.line[1..]).args(more);
         command
@@ -88,7 +88,7 @@ fn worker(home: &Path, args: &[&str]) -> Command {
 }
 
 /// Starts a command whose stdout goes to a file; returns the text of the file once it has all lines of 'join'.
-fn start(mut command: Command, file: &Path) -> (Running, String) {
+pub(super) fn start(mut command: Command, file: &Path) -> (Running, String) {
     command.stdin(Stdio::null()).stdout(fs::File::create(file).expect("created")).stderr(Stdio::null());
     let mut running = Running::start_redirected(&mut command);
     let said = wait_until("the end of joining", || {
@@ -98,7 +98,7 @@ fn start(mut command: Command, file: &Path) -> (Running, String) {
     (running, said)
 }
 
-fn answer(guarded: &Guarded, operator: &Invited, args: &[&str]) -> Value {
+pub(super) fn answer(guarded: &Guarded, operator: &Invited, args: &[&str]) -> Value {
     guarded.queens(Some(operator), [args, &["--output", "json"]].concat()).answer()
 }
 

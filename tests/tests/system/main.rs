@@ -3,6 +3,7 @@
 
 mod access;
 mod allowed_processors;
+mod approval;
 mod attacks;
 mod audit_log;
 mod bench;

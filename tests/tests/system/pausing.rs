@@ -228,7 +228,8 @@ fn several_workers_are_told_apart_and_a_killed_one_is_replaced() {
     // A killed worker leaves its socket.
     anna.kill();
     assert!(guest.sockets().contains(&"anna.socket".to_owned()));
-    assert_eq!(guest.told(&["resume"]), "berta b.: not counting: no connection to a coordinator");
+    let told = guest.told(&["resume"]);
+    assert!(told.starts_with("berta b.: not counting: no connection to a coordinator"), "{told}");
     let anna = guest.worker(url, "anna", &[]);
     guest.wait_for("anna", "no_connection");
     // One with the same name counts all the same.

@@ -73,7 +73,10 @@ impl WorkerStatus {
         match self.state {
             Doing::Counting => "counting".to_owned(),
             Doing::NoJob => format!("not counting: {}", self.waits_for.as_deref().unwrap_or("no job")),
-            Doing::NoConnection => "not counting: no connection to a coordinator".to_owned(),
+            Doing::NoConnection => {
+                let reason = self.waits_for.iter().map(|reason| format!(": {reason}")).collect::<String>();
+                format!("not counting: no connection to a coordinator{reason}")
+            }
             Doing::Paused => format!("not counting: {}", self.reasons.join("; ")),
             Doing::Leaving => "leaving".to_owned(),
         }

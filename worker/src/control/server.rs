@@ -134,7 +134,11 @@ impl ControlledWorker {
             state,
             next: next.map(ToString::to_string),
             reasons: reasons.iter().map(ToString::to_string).collect(),
-            waits_for: self.news.reason_to_wait().filter(|_| state == Doing::NoJob),
+            waits_for: match state {
+                Doing::NoJob => self.news.reason_to_wait(),
+                Doing::NoConnection => self.news.failure(),
+                _ => None,
+            },
             news: self.news.notice(),
             seconds: self.started.elapsed().as_secs(),
             subproblems: activity.counted.n_subproblems.to_string(),

@@ -1,0 +1,53 @@
+//! People of a campaign that was opened with --approve wait for the operator, with the real worker.
+
+use std::process::Command;
+
+use queens_tests::process::wait_until;
+
+use super::joining::{Site, answer, start};
+
+#[test]
+fn nobody_counts_before_the_operator_approves() {
+    let site = Site::start(&["--approve"]);
+    let operator = site.guarded.invite(["--role", "operator"]);
+    let files = ["said", "also"].map(|name| site.scratch.path().join(name));
+    let with_socket = |mut command: Command| {
+        command.env("XDG_RUNTIME_DIR", site.scratch.path());
+        command
+    };
+    let (_anna, said) = start(with_socket(site.join("a", &["--name", "anna"])), &files[0]);
+    assert!(said.contains("the operator has to approve you first"), "{said}");
+    let (mut fake, _) = start(site.join("b", &["--name", "fake"]), &files[1]);
+    let status = || with_socket(site.worker("a", &["status"])).output().expect("run");
+    wait_until("the reason", || {
+        let status = String::from_utf8(status().stdout).expect("text");
+        status.contains("waits until its operator approves it").then_some(())
+    });
+    let listed = site.guarded.manage(["invitations"]).stdout;
+    let waiting = |listed: &str| listed.lines().filter(|line| line.contains("waits for 'approve'")).count();
+    assert_eq!(waiting(&listed), 2, "{listed}");
+    assert!(site.guarded.manage(["campaign", "list"]).stdout.contains("  each to be approved"));
+    assert_eq!(answer(&site.guarded, &operator, &["workers"]), serde_json::json!([]));
+    // A person who waits is no refusal: neither in the audit log nor by a slower answer.
+    let refusals = site.guarded.queens(Some(&operator), ["audit"]).stdout;
+    assert!(refusals.contains("join campaign 1") && !refusals.contains("refused"), "{refusals}");
+
+    let number = |name: &str| {
+        let line = listed.lines().find(|line| line.contains(&format!("'{name}'"))).expect("listed");
+        line.split_whitespace().next().expect("a number").to_owned()
+    };
+    let approved = site.guarded.manage(["approve", &number("anna")]).stdout;
+    assert!(approved.contains("is approved: its worker connects within half a minute"), "{approved}");
+    let approved = site.guarded.manage(["approve", &number("anna")]).stdout;
+    assert!(approved.contains("did not wait to be approved"), "{approved}");
+    site.guarded.manage(["revoke", &number("fake")]);
+    wait_until("anna", || {
+        let workers = answer(&site.guarded, &operator, &["workers"]);
+        let workers = workers.as_array().expect("an array").clone();
+        assert!(workers.iter().all(|worker| worker["name"] == "anna"), "{workers:?}");
+        workers.iter().any(|worker| worker["connected"] == true).then_some(())
+    });
+    assert!(!fake.wait_for_end().success(), "a revoked one ends");
+    let listed = site.guarded.manage(["invitations"]).stdout;
+    assert_eq!(waiting(&listed), 0, "{listed}");
+}
