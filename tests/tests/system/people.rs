@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use queens_tests::guarded::Behind;
 use queens_tests::http::{self, Answer};
+use queens_tests::postgres::Postgres;
 use queens_tests::process::{Running, clean, run, wait_at_most};
 use queens_tests::{TempDir, binary};
 use serde_json::{Value, json};
@@ -29,16 +30,33 @@ const SECRETS: [&str; 2] = ["rack-secret-7", "operators-box"];
 /// A coordinator with public pages and a campaign.
 struct Site {
     behind: Behind,
+    /// The arguments that name its store; empty for its directory.
+    store: Vec<String>,
     operator: String,
     code: String,
 }
 
 impl Site {
-    fn start(data_dir: &Path, args: &[&str]) -> Self {
-        let behind = Behind::start(data_dir, &[&["--url", "https://queens.example.org:443"], args].concat());
-        let opened = behind.manage(["campaign", "open", "--url", "https://queens.example.org:443"]).stdout;
-        let code = opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link").to_owned();
-        Self { operator: behind.token("operator"), code, behind }
+    fn start(data_dir: &Path, store: &[&str], args: &[&str]) -> Self {
+        let url = ["--url", "https://queens.example.org:443"];
+        let behind = Behind::start(data_dir, &[&url, store, args].concat());
+        let store = store.iter().map(|&arg| arg.to_owned()).collect();
+        let mut site = Self { behind, store, operator: String::new(), code: String::new() };
+        let opened = site.manage(&[&["campaign", "open"], &url[..]].concat());
+        site.code =
+            opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link").to_owned();
+        site.operator = site.token("operator");
+        site
+    }
+
+    fn manage(&self, args: &[&str]) -> String {
+        self.behind.manage(args.iter().copied().chain(self.store.iter().map(String::as_str))).stdout
+    }
+
+    fn token(&self, role: &str) -> String {
+        let line = self.manage(&["invite", "--role", role]);
+        let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
+        token.expect("a token").to_owned()
     }
 
     fn http(&self) -> String {
@@ -118,12 +136,22 @@ fn sums(person: &Value) -> Value {
 
 #[test]
 fn everybody_sees_what_people_have_counted_and_no_machines() {
+    check_sums(&[]);
+}
+
+#[test]
+fn a_database_tells_the_same() {
+    let Some(postgres) = Postgres::start("fsync = off") else { return };
+    check_sums(&["--store", &postgres.database("people")]);
+}
+
+fn check_sums(store: &[&str]) {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
-    let site = Site::start(&data_dir, &["--public"]);
+    let site = Site::start(&data_dir, store, &["--public"]);
     let (anna, bert) = (site.join("anna"), site.join("bert"));
     let home = scratch.path().join("home");
-    let others = site.behind.token("worker");
+    let others = site.token("worker");
     let workers = [
         site.worker(&anna, SECRETS[0], &home),
         site.worker(&bert, "bert", &home.join("bert")),
@@ -163,7 +191,7 @@ fn everybody_sees_what_people_have_counted_and_no_machines() {
     drop(workers);
     // They outlive a restart, and so does the curve.
     drop(site);
-    let site = Site::start(&data_dir, &["--public"]);
+    let site = Site::start(&data_dir, store, &["--public"]);
     site.wait_for_solutions(14_200 + 2 * 724);
     assert_eq!(sums(&site.api("/people/anna")), sums(&person));
     for name in NAMES {
@@ -173,12 +201,12 @@ fn everybody_sees_what_people_have_counted_and_no_machines() {
     check_names(&site);
     // A revoked name is gone, and its counts are those of others.
     let number_of = |who: &str| {
-        let invitations = site.behind.manage(["invitations"]).stdout;
+        let invitations = site.manage(&["invitations"]);
         let line =
             invitations.lines().find(|line| line.contains(&format!("'{who}'"))).expect("invited").to_owned();
         line.split_whitespace().next().expect("a number").to_owned()
     };
-    _ = site.behind.manage(["revoke", &number_of("anna")]);
+    _ = site.manage(&["revoke", &number_of("anna")]);
     wait_at_most(SOON, "the end of the name", || (site.get("/people/anna").status == 404).then_some(()));
     let three = site.api("/public");
     assert_eq!(three["all"], two["all"]);
@@ -237,7 +265,7 @@ fn check_names(site: &Site) {
 #[test]
 fn nothing_is_public_unless_the_operator_says_so() {
     let scratch = TempDir::new().expect("a temporary directory");
-    let site = Site::start(&scratch.path().join("data"), &[]);
+    let site = Site::start(&scratch.path().join("data"), &[], &[]);
     _ = site.join("anna");
     for path in ["/public", "/people", "/people/anna", "/people/anna/badge.svg", "/people/bert"] {
         let page = site.get(path);
