@@ -1,7 +1,7 @@
 // The page of all jobs, with the form that submits one.
 
 import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
-import { drawChart, throughput } from "./chart.js";
+import { drawChart, drawSpeeds, ofMeans } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
 const said = $("said");
@@ -84,14 +84,9 @@ repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).eve
 let levels = [];
 function redraw() {
   const level = levels.find((level) => level.step_seconds === Number($("range").value));
-  const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, work_per_second: mean })) };
   const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
-  drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
-  // A method without samples has no chart; if neither has any, the search's chart says so.
-  const has = (of) => Boolean(level?.[of].length);
-  $("halves-part").hidden = !has("halves");
-  $("search-part").hidden = has("halves") && !has("search");
-  for (const of of ["search", "halves"]) drawChart($(`${of}-chart`), curve(of), throughput(of));
+  drawChart($("workers-chart"), ofMeans(level, "workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
+  drawSpeeds(level, "throughput");
 }
 $("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-const WIDTHS: [u32; 4] = [360, 768, 1280, 1920];
+const WIDTHS: [u32; 5] = [360, 768, 1024, 1280, 1920];
 
 /// The most bytes of a complete page with everything that it loads, uncompressed.
 const MOST_BYTES: u64 = 150_000;
@@ -37,7 +37,11 @@ const PAGES: [(&str, &str, &str); 10] = [
         "document.querySelector('#job-2') !== null && document.querySelector('#events li') !== null",
     ),
     ("workers", "/workers", "document.querySelector('#workers')?.innerText.includes('anna')"),
-    ("one-worker", "/workers/anna", "document.querySelector('#all section') !== null"),
+    (
+        "one-worker",
+        "/workers/anna",
+        "document.querySelector('#all section') !== null && document.querySelector('#search-chart .curve') !== null",
+    ),
     (
         "job-running",
         "/jobs/2",
