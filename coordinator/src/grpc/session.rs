@@ -138,7 +138,7 @@ async fn run_session(
     let (worker_end, coordinator_end) = link();
     let party = heard.auth.as_ref().and_then(AuthContext::party);
     let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
-    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone()));
+    let mut forwarding = tokio::spawn(forward(worker_end.receiver, outgoing.clone(), heard.news.clone()));
     let mut served = None;
     let (auth, news) = (heard.auth.clone(), heard.news.clone());
     let mut telling = pin!(tell(news.clone(), heard.greeted.clone(), outgoing.clone()));
@@ -262,10 +262,15 @@ fn not_bound(reason: NameError) -> Status {
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.
-async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, outgoing: Outgoing) {
+async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, outgoing: Outgoing, news: WorkerNews) {
     while let Some(message) = to_worker.recv().await {
-        if outgoing.send(Ok(message.into())).await.is_err() {
-            return;
+        let notice = news.about(&message).map(message_of);
+        let is_notice = matches!(message, ToWorker::Notice(_));
+        let message = (!is_notice).then(|| message.into());
+        for message in notice.into_iter().chain(message) {
+            if outgoing.send(Ok(message)).await.is_err() {
+                return;
+            }
         }
     }
 }
