@@ -29,17 +29,19 @@ function makeRow(id) {
   const actions = jobActions(said);
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
   const state = h("span"), failure = h("small", { className: "bad" });
-  const n = h("span"), method = h("span"), count = h("span", { className: "number" }), agrees = h("small");
+  const pass = h("small"), n = h("span"), method = h("span"), count = h("span", { className: "number" }), agrees = h("small");
   const share = h("span"), bar = h("progress", { max: 1, "aria-label": `Work done of job ${id}` });
   const now = h("span"), hour = h("small"), left = h("span"), workers = h("span"), priority = h("span");
   const element = h("tr", { id: `job-${id}` },
-    cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`)), cell("n", n), cell("Method", method), cell("State", state, failure),
+    cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`), pass), cell("n", n), cell("Method", method), cell("State", state, failure),
     cell("Solutions", count, agrees), h("td", { "data-label": "Work done", className: "share" }, h("div", {}, share, bar)),
     cell("Speed", now, hour), cell("Time left", left), cell("Workers", workers), cell("Priority", priority),
     cell("Actions", actions.element));
   const show = (job) => {
     say(n, String(job.n));
     say(method, job.method);
+    say(pass, job.second_of === null ? "" : `second pass of job ${job.second_of}`);
+    element.className = job.state === "done" ? "is-counted" : "";
     say(state, stateText(job));
     state.className = ["failed", "disputed", "damaged"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
     say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));

@@ -209,6 +209,30 @@ fn the_pages_fit_every_screen() {
     }
 }
 
+/// A list without room for its buttons says where they are. On a phone, a job takes few lines.
+#[test]
+fn narrow_lists_hide_nothing_without_a_word() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("lists on narrow screens, as {reason}"));
+    }
+    let site = Site::start();
+    let is_seen = |css: &str| format!("(document.querySelector('{css}')?.getClientRects().length ?? 0) > 0");
+    for page in [PAGES[0], PAGES[1]] {
+        for (width, is_told, has_buttons) in [(360, false, true), (768, true, false), (1920, false, true)] {
+            site.browser.look(Viewport { width, dark: false });
+            site.go(page);
+            let seen = [".fewer", "#list td .actions button"].map(|css| site.browser.eval(&is_seen(css)));
+            assert_eq!(json!(seen), json!([is_told, has_buttons]), "{} at {width}", page.0);
+        }
+    }
+    site.browser.look(Viewport { width: 360, dark: false });
+    site.go(PAGES[0]);
+    // One line has about 25 pixels.
+    let height = |job: u8| site.browser.eval(&format!("document.querySelector('#job-{job}').offsetHeight"));
+    let [done, running] = [height(1), height(2)].map(|height| height.as_f64().expect("a number"));
+    assert!(done < 100.0 && running < 150.0, "{done} and {running} pixels");
+}
+
 fn number(browser: &Browser, css: &str) -> Value {
     browser.eval(&format!("Number(document.querySelector({css:?}).innerText.replaceAll(',', ''))"))
 }
