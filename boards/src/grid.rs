@@ -47,7 +47,7 @@ pub struct Cell {
     pub count: u128,
 }
 
-/// Draws counts, darker for more, with a legend of each shade's upper bound.
+/// Draws counts, with stronger shades for more, with a legend of each shade's upper bound.
 ///
 /// ```
 /// # use queens_boards::grid::{Cell, Labels, svg};

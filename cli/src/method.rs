@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::Args;
-use queens_model::default_method;
+use queens_model::{core_seconds as core_seconds_of, default_method, price};
 use queens_solver::{BoardSize, Kernel, Method};
 use thiserror::Error;
 use tracing::info;
@@ -89,6 +89,23 @@ impl MethodChoice {
     pub(crate) fn in_cluster(self, n: BoardSize) -> Method {
         self.0.unwrap_or_else(|| default_method(n))
     }
+
+    /// Says by which method a coordinator's workers count a board, why, and at which price; `None` for small boards.
+    pub(crate) fn explained_in_cluster(self, n: BoardSize) -> Option<String> {
+        let method = self.in_cluster(n);
+        let why = match (self.0, n.get()) {
+            (_, ..HALVES_FROM) => return None,
+            (Some(_), _) => "as --method says",
+            (None, HALVES_FROM..HALVES_ALWAYS_FROM) => {
+                "as some kernels are slower by halves: --method halves takes them"
+            }
+            (None, _) if method == Method::Halves => "which are faster with any kernel",
+            (None, _) => "as nobody has measured halves there",
+        };
+        let price = price(core_seconds_of(n, method, Kernel::Avx512));
+        let price = price.map(|price| format!(". It takes some {price} with the fastest kernel, avx512"));
+        Some(format!("n = {n}: by {method}, {why}{}", price.unwrap_or_default()))
+    }
 }
 
 /// Returns the faster method if it is known without a measurement. Below [`HALVES_FROM`], it is the search. From
@@ -138,6 +155,23 @@ fn core_seconds(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_submitted_job_has_a_method_with_a_reason_and_a_price() {
+        let explained = |choice: &str, n| {
+            let choice: MethodChoice = choice.parse().expect("a choice");
+            choice.explained_in_cluster(BoardSize::new(n).expect("a board size")).unwrap_or_default()
+        };
+        assert_eq!(explained("auto", 19), "");
+        assert!(explained("auto", 20).starts_with("n = 20: by search, as some kernels"));
+        let price = "It takes some 55 core-years with the fastest kernel, avx512";
+        assert_eq!(
+            explained("auto", 28),
+            format!("n = 28: by halves, which are faster with any kernel. {price}")
+        );
+        assert!(explained("auto", 29).starts_with("n = 29: by search, as nobody"));
+        assert!(explained("search", 28).starts_with("n = 28: by search, as --method says. It takes"));
+    }
 
     #[test]
     fn methods_are_chosen_by_name_or_left_to_be_measured() {

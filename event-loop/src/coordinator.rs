@@ -132,6 +132,7 @@ fn prepare(
         ranking: Arc::new(Ranking::default()),
         exports,
         curves,
+        worker_speeds: historian.worker_speeds(),
         store: kind,
     };
     Ok((handle, event_loop, historian))

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::audit_action::AuditAction;
 use crate::command::Command;
 use crate::exports::{Exports, NoExport, Pieces};
-use crate::history::SharedCurves;
+use crate::history::{SharedCurves, SharedWorkerSpeeds};
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
 use crate::party_totals::TotalsReader;
@@ -48,6 +48,7 @@ pub struct Handle {
     pub(crate) ranking: Arc<Ranking>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) curves: SharedCurves,
+    pub(crate) worker_speeds: SharedWorkerSpeeds,
     /// The kind of its store.
     pub(crate) store: &'static str,
 }
@@ -147,6 +148,11 @@ impl Handle {
     /// Returns the progress curves of jobs.
     pub fn curves(&self) -> &SharedCurves {
         &self.curves
+    }
+
+    /// Returns the speeds of workers over time.
+    pub fn worker_speeds(&self) -> &SharedWorkerSpeeds {
+        &self.worker_speeds
     }
 
     /// Returns the duration of the present step, if it is noticeably long.

@@ -8,6 +8,7 @@ mod curves;
 mod days;
 #[cfg(test)]
 mod tests;
+mod worker_speeds;
 #[cfg(test)]
 mod year;
 
@@ -31,6 +32,7 @@ use queens_store::history::{Change, History, NotKept, Past, Subject};
 pub use self::curves::{Curves, Speeds, mean};
 pub use self::curves::{begins, whole};
 pub(crate) use self::days::SharedDays;
+pub use self::worker_speeds::{SharedWorkerSpeeds, SpeedLevel, SpeedSample, WorkerSpeeds};
 
 /// The maximum time before new data are stored.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -69,6 +71,7 @@ pub(crate) struct Historian {
     store: Option<Box<dyn History>>,
     curves: SharedCurves,
     days: SharedDays,
+    worker_speeds: SharedWorkerSpeeds,
     started: Instant,
     /// The number of the last stored event.
     last_event: u64,
@@ -93,6 +96,7 @@ impl Historian {
             store,
             curves: SharedCurves(Arc::new(Mutex::new(curves))),
             days: SharedDays::restore(days, is_stored),
+            worker_speeds: SharedWorkerSpeeds::default(),
             started: Instant::now(),
             last_event,
             changed: None,
@@ -106,6 +110,10 @@ impl Historian {
 
     pub(crate) fn days(&self) -> SharedDays {
         self.days.clone()
+    }
+
+    pub(crate) fn worker_speeds(&self) -> SharedWorkerSpeeds {
+        self.worker_speeds.clone()
     }
 
     /// Runs the historian on a thread of its own.
@@ -139,6 +147,7 @@ impl Historian {
     /// Samples the last snapshot. `now` is a monotonic clock, `at_ms` the calendar.
     fn look_at(&mut self, now: Duration, at_ms: u64) {
         let snapshot = self.snapshots.borrow_and_update().clone();
+        self.worker_speeds.lock().sample(at_ms, &snapshot.workers);
         let mut curves = self.curves.lock();
         let is_due = curves.is_due(now, &snapshot.jobs);
         let has_moved = is_due && curves.measure(now, at_ms, &snapshot);

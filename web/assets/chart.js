@@ -1,6 +1,6 @@
 // Draws throughput over time as an SVG curve, with gaps where nothing was measured.
 
-import { prefixed, speed, unitsOf } from "./page.js";
+import { $, prefixed, speed, unitsOf } from "./page.js";
 
 const part = (tag, attributes, text) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -33,6 +33,17 @@ function runsOf({ step_seconds, samples }) {
 /** Describes the curve of a job's throughput by a method. */
 export const throughput = (method) =>
   ({ what: "throughput", unit: `${unitsOf(method)} a second`, mark: prefixed, say: (value) => speed(value, method) });
+
+/** Draws the speeds by search and by halves of a level. A method without samples has no chart; if neither has any, the search's chart says so. */
+export function drawSpeeds(level, what) {
+  const has = (method) => Boolean(level?.[method].length);
+  $("halves-part").hidden = !has("halves");
+  $("search-part").hidden = has("halves") && !has("search");
+  for (const method of ["search", "halves"]) drawChart($(`${method}-chart`), ofMeans(level, method), { ...throughput(method), what });
+}
+
+/** Returns the samples of one of a level's curves. */
+export const ofMeans = (level, of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, work_per_second: mean })) };
 
 /** Draws a level of a history; the last argument describes the curve, as `throughput` does. Returns whether there are enough samples. */
 export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {

@@ -48,8 +48,7 @@ function show(job) {
   const [words, look] = agreement(job);
   say($("agrees"), words);
   $("agrees").className = look;
-  const seconds = job.started_ms === null || job.finished_ms === null ? job.seconds : (job.finished_ms - job.started_ms) / 1000;
-  say($("took"), took(seconds));
+  say($("took"), took(job.seconds));
   say($("mean"), job.seconds > 0 ? speed(Number(job.work) / job.seconds, job.method) : "–");
   say($("subproblems"), grouped(job.subproblems));
   say($("share"), `${percent(job.fraction)} (${grouped(job.recorded)} of ${grouped(job.subproblems)} subproblems)`);

@@ -1,7 +1,7 @@
 // The page of all jobs, with the form that submits one.
 
 import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
-import { drawChart, throughput } from "./chart.js";
+import { drawChart, drawSpeeds, ofMeans } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
 const said = $("said");
@@ -29,17 +29,19 @@ function makeRow(id) {
   const actions = jobActions(said);
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
   const state = h("span"), failure = h("small", { className: "bad" });
-  const n = h("span"), method = h("span"), count = h("span", { className: "number" }), agrees = h("small");
+  const pass = h("small"), n = h("span"), method = h("span"), count = h("span", { className: "number" }), agrees = h("small");
   const share = h("span"), bar = h("progress", { max: 1, "aria-label": `Work done of job ${id}` });
   const now = h("span"), hour = h("small"), left = h("span"), workers = h("span"), priority = h("span");
   const element = h("tr", { id: `job-${id}` },
-    cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`)), cell("n", n), cell("Method", method), cell("State", state, failure),
+    cell("Job", h("a", { href: `/jobs/${id}` }, `job ${id}`), pass), cell("n", n), cell("Method", method), cell("State", state, failure),
     cell("Solutions", count, agrees), h("td", { "data-label": "Work done", className: "share" }, h("div", {}, share, bar)),
     cell("Speed", now, hour), cell("Time left", left), cell("Workers", workers), cell("Priority", priority),
     cell("Actions", actions.element));
   const show = (job) => {
     say(n, String(job.n));
     say(method, job.method);
+    say(pass, job.second_of === null ? "" : `second pass of job ${job.second_of}`);
+    element.className = job.state === "done" ? "is-counted" : "";
     say(state, stateText(job));
     state.className = ["failed", "disputed", "damaged"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
     say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
@@ -84,14 +86,9 @@ repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).eve
 let levels = [];
 function redraw() {
   const level = levels.find((level) => level.step_seconds === Number($("range").value));
-  const curve = (of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, work_per_second: mean })) };
   const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
-  drawChart($("workers-chart"), curve("workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
-  // A method without samples has no chart; if neither has any, the search's chart says so.
-  const has = (of) => Boolean(level?.[of].length);
-  $("halves-part").hidden = !has("halves");
-  $("search-part").hidden = has("halves") && !has("search");
-  for (const of of ["search", "halves"]) drawChart($(`${of}-chart`), curve(of), throughput(of));
+  drawChart($("workers-chart"), ofMeans(level, "workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
+  drawSpeeds(level, "throughput");
 }
 $("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);

@@ -19,11 +19,11 @@ export function makePicture(id) {
   };
   return function show(job) {
     // A small board has no parts, and others have none until the plan is ready.
-    const hasParts = job.subproblems !== "0";
+    const hasParts = job.subproblems !== "0" && job.recorded !== "0";
     image.hidden = !hasParts;
     $("picture-link").hidden = !hasParts;
     $("picture-none").hidden = hasParts;
-    say($("picture-none"), why[job.state] ?? "It appears when the plan is ready.");
+    say($("picture-none"), why[job.state] ?? (job.subproblems === "0" ? "It appears when the plan is ready." : "It appears when something is counted."));
     const isDone = job.state === "done";
     say($("picture-said"), isDone || !hasParts ? "" : "It names the share that is counted so far.");
     if (!hasParts || document.hidden || (state === job.state && Date.now() < due)) return;

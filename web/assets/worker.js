@@ -2,6 +2,7 @@
 
 import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, showEvents, spans, speed, subproblems } from "./page.js";
 import { countingOf, heardOf, isTroubled, stateOf, workerActions } from "./fleet.js";
+import { drawSpeeds } from "./chart.js";
 import { makeRows } from "./list.js";
 
 /** The most workers that are shown. */
@@ -20,7 +21,7 @@ say($("title"), name);
 /** The current jobs of the workers; `null` until they are known. */
 let jobs = null;
 
-const isThere = reveal("workers", "jobs", "events");
+const isThere = reveal("workers", "jobs", "events", "curve");
 
 /** Makes the section of one worker. */
 function makeWorker(id) {
@@ -92,6 +93,16 @@ repeat(2, async () => {
   $("events-none").hidden = events.length > 0;
   showEvents($("events"), events);
   isThere("events");
+});
+
+let levels = [];
+const redraw = () => drawSpeeds(levels.find((level) => level.step_seconds === Number($("range").value)), "speed");
+$("range").addEventListener("change", redraw);
+addEventListener("resize", redraw);
+repeat(5, async () => {
+  ({ levels } = await get(`workers/${encodeURIComponent(name)}/history`));
+  redraw();
+  isThere("curve");
 });
 
 follow(() => {});

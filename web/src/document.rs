@@ -61,6 +61,7 @@ mod tests {
             jobs::job,
             history::history,
             history::fleet_history,
+            history::worker_history,
             jobs::contributions,
             jobs::verdicts,
             jobs::pause,

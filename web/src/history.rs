@@ -1,4 +1,4 @@
-//! Handlers for the history of a job's progress and of the fleet.
+//! Handlers for the history of a job's progress, of the fleet, and of the workers of a name.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -6,7 +6,7 @@ use queens_store::history::Subject;
 use serde::{Deserialize, Serialize};
 
 use super::handler_types::{Answer, Queried};
-use super::history_json::{FleetLevelView, LevelView, fleet_levels, levels, run};
+use super::history_json::{FleetLevelView, LevelView, WorkerLevelView, fleet_levels, levels, run};
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoSuchJob};
 use super::state::{App, find, job_id};
@@ -69,4 +69,25 @@ pub(super) struct FleetHistory {
 ))]
 pub(super) async fn fleet_history(State(app): State<App>) -> Json<FleetHistory> {
     Json(FleetHistory { levels: fleet_levels(&app.handle.curves().lock()) })
+}
+
+/// The speed of all workers of a name, in steps of 5 and 600 seconds, over the last ten minutes and the last day. Times
+/// without a connected worker of the name have no samples.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct WorkerHistory {
+    levels: Vec<WorkerLevelView>,
+}
+
+/// The speed over time of all workers of a name; empty if the name is unknown. A restart of the coordinator begins it
+/// anew.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/workers/{worker}/history",
+    params(("worker" = String, Path, description = "The name of the workers.")),
+    responses((status = 200, description = "The answer.", body = WorkerHistory)),
+))]
+pub(super) async fn worker_history(State(app): State<App>, Path(name): Path<String>) -> Json<WorkerHistory> {
+    let levels = app.handle.worker_speeds().lock().levels(&name);
+    Json(WorkerHistory { levels: levels.into_iter().map(WorkerLevelView::from).collect() })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use queens_event_loop::history::{Curves, begins, mean, whole};
+use queens_event_loop::history::{Curves, SpeedLevel, SpeedSample, begins, mean, whole};
 use queens_store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
 
 /// The seconds that a mean covers. In small clusters, workers report once a second, so shorter means would fluctuate
@@ -46,7 +46,19 @@ pub(super) struct FleetLevelView {
     workers: Vec<MeanView>,
 }
 
-/// A mean value of the fleet at one time.
+/// The workers of a name in equal steps, the oldest first. Steps without a measurement are left out.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = WorkerLevel))]
+pub(super) struct WorkerLevelView {
+    /// The length of a step.
+    step_seconds: u64,
+    /// The speed by search, in nodes per second: zero while the workers do something else.
+    search: Vec<MeanView>,
+    /// The speed by halves, in units per second: zero while the workers do something else.
+    halves: Vec<MeanView>,
+}
+
+/// A mean value at one time.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Mean))]
 struct MeanView {
@@ -111,6 +123,19 @@ pub(super) fn fleet_levels(curves: &Curves) -> Vec<FleetLevelView> {
         workers: all(&workers[at], 1000.0),
     };
     LEVELS.iter().enumerate().map(level).collect()
+}
+
+impl From<SpeedLevel> for WorkerLevelView {
+    fn from(SpeedLevel { step_seconds, search, halves }: SpeedLevel) -> Self {
+        let all = |samples: Vec<SpeedSample>| samples.into_iter().map(MeanView::from).collect();
+        Self { step_seconds, search: all(search), halves: all(halves) }
+    }
+}
+
+impl From<SpeedSample> for MeanView {
+    fn from(SpeedSample { at_ms, measured_seconds, mean }: SpeedSample) -> Self {
+        Self { at_ms, measured_seconds, mean }
+    }
 }
 
 /// Returns the points that have a mean, each with that mean.

@@ -10,12 +10,13 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_auth_server::{Campaign, JoinRefusal};
 use queens_connections::Peer;
-use queens_model::{JobState, JobStatus, Name};
+use queens_model::{JobState, JobStatus, Name, PageUrl};
 use queens_solver::published;
 use serde::{Deserialize, Serialize};
 
 use super::error_pages;
 use super::handler_types::{Body, Object};
+use super::public::html::escaped;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NotDecided, NotJoined};
@@ -123,9 +124,12 @@ pub(super) async fn page(
     let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
     let snapshot = app.handle.snapshot();
     let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), &campaign);
-    // Nothing in these texts needs escaping: they are ours, numbers, and a link of letters, digits and few signs.
+    // Nothing else in these texts needs escaping: they are ours, numbers, and a link of letters, digits and few signs.
     let page = PAGE.replace("{facts}", &facts).replace("{why}", &why);
-    let page = page.replace("{link}", &link).replace("{pin}", &pin);
+    let page = page
+        .replace("{link}", &link)
+        .replace("{pin}", &pin)
+        .replace("{programs}", &programs(app.about.as_deref()));
     let public = match app.public {
         None => "",
         Some(_) => {
@@ -141,6 +145,20 @@ pub(super) async fn page(
 
 pub(super) fn address(sender: &Sender) -> Option<std::net::IpAddr> {
     sender.as_ref().map(|Extension(ConnectInfo(peer))| peer.address())
+}
+
+/// Says where to get the programs, as HTML.
+fn programs(about: Option<&PageUrl>) -> String {
+    about.map_or_else(
+        || {
+            "You need the program <code>queens-worker</code>: ask for it where you found this link."
+                .to_owned()
+        },
+        |url| {
+            let url = escaped(&url.to_string());
+            format!("Get <code>queens-worker</code> from <a href=\"{url}\">{url}</a>.")
+        },
+    )
 }
 
 /// Returns the origin by which the visitor reached the page. Without TLS here, a proxy encrypts, unless the visitor is
@@ -232,6 +250,15 @@ mod tests {
         ] {
             assert_eq!(about(seconds), expected);
         }
+    }
+
+    #[test]
+    fn the_page_links_the_programs_harmlessly() {
+        assert!(programs(None).contains("ask for it where you found this link"));
+        let url: PageUrl = "https://a.example/get?v=1&os=linux".parse().expect("a URL");
+        let shown = "https://a.example/get?v=1&amp;os=linux";
+        let expected = format!("Get <code>queens-worker</code> from <a href=\"{shown}\">{shown}</a>.");
+        assert_eq!(programs(Some(&url)), expected);
     }
 
     #[test]

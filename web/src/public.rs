@@ -5,7 +5,7 @@
 
 mod badge;
 mod curve;
-mod html;
+pub(super) mod html;
 mod json;
 mod page;
 

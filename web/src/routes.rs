@@ -54,6 +54,7 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/api/v1/join/{code}", PUBLIC, get(campaign_location::location)),
         ("GET", "/api/v1/me", READ, get(log_in::me)),
         ("GET", "/api/v1/workers", READ, get(worker_list::list_workers)),
+        ("GET", "/api/v1/workers/{worker}/history", READ, get(history::worker_history)),
         ("POST", "/api/v1/workers/drain", DECIDE, post(workers::drain)),
         ("POST", "/api/v1/workers/block", DECIDE, post(workers::block)),
         ("POST", "/api/v1/workers/unblock", DECIDE, post(workers::unblock)),

@@ -11,7 +11,7 @@ use axum::response::IntoResponse;
 use queens_auth_server::Authenticator;
 use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
 use queens_event_loop::Handle;
-use queens_model::{CoordinatorUrl, ListenAddress};
+use queens_model::{CoordinatorUrl, ListenAddress, PageUrl};
 use queens_postgres::Standby;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,7 @@ pub struct Site {
     hosts: Hosts,
     tls: Option<Arc<Tls>>,
     is_public: bool,
+    about: Option<Arc<PageUrl>>,
 }
 
 impl Site {
@@ -48,13 +49,19 @@ impl Site {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address.as_str()).await?.into_std()?;
         let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
-        Ok(Self { listener, hosts, tls, is_public: false })
+        Ok(Self { listener, hosts, tls, is_public: false, about: None })
     }
 
     /// Shows what is counted, and who has counted how much, to everybody.
     #[must_use]
     pub fn with_public_pages(self, is_public: bool) -> Self {
         Self { is_public, ..self }
+    }
+
+    /// Links a page about the count on the pages of campaigns, as the place to get the programs.
+    #[must_use]
+    pub fn with_about(self, about: Option<PageUrl>) -> Self {
+        Self { about: about.map(Arc::new), ..self }
     }
 
     /// Returns the bound address.
@@ -80,8 +87,8 @@ impl Site {
     /// # Errors
     /// If the system has no more file descriptors.
     pub fn again(&self) -> io::Result<Self> {
-        let (hosts, tls) = (self.hosts.clone(), self.tls.clone());
-        Ok(Self { listener: self.listener.try_clone()?, hosts, tls, is_public: self.is_public })
+        let (hosts, tls, about) = (self.hosts.clone(), self.tls.clone(), self.about.clone());
+        Ok(Self { listener: self.listener.try_clone()?, hosts, tls, is_public: self.is_public, about })
     }
 
     /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
@@ -99,7 +106,8 @@ impl Site {
         let n_subscribers = limits.n_connections.div_ceil(2);
         let summary_stream = SummaryStream::start(handle.clone(), n_subscribers, stop.clone());
         let public = self.is_public.then(|| Arc::new(RenderedPages::default()));
-        let router = router(App { handle, summary_stream, authenticator, public }, self.hosts.clone());
+        let app = App { handle, summary_stream, authenticator, public, about: self.about.clone() };
+        let router = router(app, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }
 

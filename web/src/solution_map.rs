@@ -118,6 +118,7 @@ impl Spread {
             (true, None) if job.is_provisional() => format!("All is counted, but not yet checked ({at})."),
             (true, None) => format!("All is counted ({at})."),
             (true, Some(parts)) => format!("Counted: only parts {parts} of {} ({at}).", job.n_parts),
+            (false, _) if self.fraction <= 0.0 => format!("Nothing is counted yet ({at})."),
             (false, None) => format!("PARTIAL: {} of the work is done ({at}).", percent(self.fraction)),
             (false, Some(parts)) => {
                 format!("PARTIAL: {} of the work on parts {parts} is done ({at}).", percent(self.fraction))
@@ -127,13 +128,14 @@ impl Spread {
         let (lines, across, down) = match cross_lines(n).filter(|_| job.method == Method::Search) {
             Some([first, second]) => (
                 format!(
-                    "The darker, the more solutions have their queens on rows {first} and {second} in these columns."
+                    "The stronger a shade, the more solutions have their queens on rows {first} and {second} in these columns."
                 ),
                 format!("column of the queen on row {second}"),
                 format!("column of the queen on row {first}"),
             ),
             None => (
-                "Counted by halves: the darker, the more solutions have the parts of a cell.".to_owned(),
+                "Counted by halves: the stronger a shade, the more solutions have the parts of a cell."
+                    .to_owned(),
                 "parts in the order of their columns".to_owned(),
                 match n.get() % 2 {
                     1 => format!("column of the queen on row {}", n.get() / 2),

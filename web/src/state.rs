@@ -5,7 +5,7 @@ use std::sync::Arc;
 use queens_auth_server::Authenticator;
 use queens_event_loop::Handle;
 use queens_event_loop::Snapshot;
-use queens_model::{JobId, JobStatus};
+use queens_model::{JobId, JobStatus, PageUrl};
 
 use super::job_json::Job;
 use super::refusal::RequestRefusal;
@@ -20,6 +20,8 @@ pub(super) struct App {
     pub(super) authenticator: Authenticator,
     /// The rendered public pages; `None` if there are none.
     pub(super) public: Option<Arc<RenderedPages>>,
+    /// The page about the count and its programs.
+    pub(super) about: Option<Arc<PageUrl>>,
 }
 
 impl App {

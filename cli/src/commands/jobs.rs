@@ -65,6 +65,12 @@ fn none_of_these(states: &[JobState], n_all: usize) -> String {
     format!("no job is {}; there {verb} {}", states.join(" or "), plural(n_all, "other"))
 }
 
+/// Returns a job's method, and whose second pass it is.
+fn method(job: &JobStatus) -> String {
+    let pass = job.terms.second_of.map(|first| format!(", second pass of {first}"));
+    format!("{}{}", job.method, pass.unwrap_or_default())
+}
+
 fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
     let mut table = Table::new([
         Column::number("JOB"),
@@ -82,7 +88,7 @@ fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
         table.add_row([
             job.id.to_string(),
             job.n.to_string(),
-            job.method.to_string(),
+            method(job),
             job.priority.to_string(),
             state(job),
             percent(job.fraction()),

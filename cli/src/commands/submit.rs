@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use queens_model::{JobId, Priority};
-use queens_runtime::print;
+use queens_runtime::{print, say};
 use queens_solver::BoardSize;
 use serde_json::json;
 
@@ -20,7 +20,8 @@ use crate::terms::TermsArgs;
 /// Submit jobs to a coordinator and print their ids
 ///
 /// Submits a job for each board, the smallest first, and prints each id on a line of its own. If the coordinator
-/// refuses one, the boards after it are not submitted, and a message names those that were.
+/// refuses one, the boards after it are not submitted, and a message names those that were. From n = 20 on, a message
+/// says by which method each board is counted, why, and at which price.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
     /// Size of the board, 0 to 32; or a range that includes both ends, such as 24-28
@@ -73,6 +74,7 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
             Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),
         };
         submitted.push((n, job));
+        args.method.choice().explained_in_cluster(n).iter().for_each(|text| say(text));
         print(&match args.remote.output() {
             Output::Text => job.to_string(),
             Output::Json => json!({ "job": job.to_string() }).to_string(),

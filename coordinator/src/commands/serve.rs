@@ -64,8 +64,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "QUEENS_PUBLIC", requires = "http")]
     public: bool,
 
-    /// Page about this count, with a place to get the programs: workers are told of it when they need another version,
-    /// have to wait, or are done [default: none]
+    /// Page about this count, with a place to get the programs: the page of a campaign links it, and workers are told of
+    /// it when they need another version, have to wait, or are done [default: none]
     #[arg(long, env = "QUEENS_ABOUT_URL", value_name = "URL")]
     about_url: Option<PageUrl>,
 
@@ -204,7 +204,9 @@ async fn serve_as_leader(
     let server = tokio::spawn(server);
     let site = ports
         .for_pages()?
-        .map(|(site, limits)| (site.with_public_pages(args.public), limits))
+        .map(|(site, limits)| {
+            (site.with_public_pages(args.public).with_about(args.about_url.clone()), limits)
+        })
         .map(|(site, limits)| tokio::spawn(site.serve(limits, handle.clone(), authenticator, stop.clone())));
     ready();
     let end = tokio::select! {

@@ -160,7 +160,8 @@ async fn run_session(
     let (worker_end, coordinator_end) = link();
     let party = heard.auth.as_ref().and_then(AuthContext::party);
     let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
-    let mut forwarding = tokio::spawn(forward(worker_end.receiver, heard.held.clone(), outgoing.clone()));
+    let forwarding = forward(worker_end.receiver, heard.held.clone(), outgoing.clone(), heard.news.clone());
+    let mut forwarding = tokio::spawn(forwarding);
     let mut served = None;
     let (auth, news) = (heard.auth.clone(), heard.news.clone());
     let mut telling = pin!(tell(news.clone(), heard.held.clone(), outgoing.clone()));
@@ -292,15 +293,20 @@ fn not_bound(reason: NameError) -> Status {
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.
-async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, held: Held, outgoing: Outgoing) {
+async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, held: Held, outgoing: Outgoing, news: WorkerNews) {
     while let Some(message) = to_worker.recv().await {
         match &message {
             ToWorker::Lease(lease) => held.change(|held| _ = held.insert(lease.id)),
             ToWorker::Cancel(lease) => held.change(|held| _ = held.remove(lease)),
             _ => {}
         }
-        if outgoing.send(Ok(message.into())).await.is_err() {
-            return;
+        let notice = news.about(&message).map(message_of);
+        let is_notice = matches!(message, ToWorker::Notice(_));
+        let message = (!is_notice).then(|| message.into());
+        for message in notice.into_iter().chain(message) {
+            if outgoing.send(Ok(message)).await.is_err() {
+                return;
+            }
         }
     }
 }

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use queens_auth_server::Authenticator;
 use queens_event_loop::{Handle, Snapshot};
-use queens_model::{JobState, Notice, PageUrl};
+use queens_model::{JobState, Notice, PageUrl, ToWorker};
 use queens_runtime::VERSION;
 use tokio::sync::watch;
 use tonic::Status;
 
 /// The interval between looks at the jobs. A job that lasts less changes nothing for people.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// What a drained worker is told.
+const DRAINED: &str = "the operator has drained this worker: it reports its counts and ends";
 
 /// News for the workers of all sessions; cheap to clone.
 #[derive(Clone, Debug)]
@@ -53,6 +56,16 @@ impl WorkerNews {
         let page = self.about.as_ref().map(|url| format!(" (see {url})")).unwrap_or_default();
         let text = format!("{}; install version {VERSION} of the programs{page}", refusal.message());
         Status::new(refusal.code(), text)
+    }
+
+    /// Returns the notice for a message, with the page, if people need one.
+    pub(super) fn about(&self, message: &ToWorker) -> Option<Notice> {
+        let text = match message {
+            ToWorker::Drain => DRAINED.to_owned(),
+            ToWorker::Notice(text) => text.clone(),
+            _ => return None,
+        };
+        Some(Notice { text, url: self.about.clone(), is_reason_to_wait: false })
     }
 
     /// Waits until there is another reason to wait than the last one that was taken. Cancel safe.
@@ -127,6 +140,17 @@ mod tests {
         check(&[JobState::Failed, JobState::Paused], false, "wait for their operator");
         check(&[JobState::Planning, JobState::Paused], false, "being planned");
         check(&[JobState::Planning, JobState::Verifying], false, "other workers hold");
+    }
+
+    #[test]
+    fn workers_that_are_drained_or_blocked_are_told_of_the_page() {
+        let about: Option<PageUrl> = "https://a/b".parse().ok();
+        let news = WorkerNews { about, to_wait: watch::channel(None).1 };
+        let told = |message| news.about(&message).map(|notice| notice.to_string());
+        assert_eq!(told(ToWorker::Drain), Some(format!("{DRAINED} (see https://a/b)")));
+        let blocked = ToWorker::Notice("the name is blocked".to_owned());
+        assert_eq!(told(blocked).as_deref(), Some("the name is blocked (see https://a/b)"));
+        assert_eq!(told(ToWorker::Farewell), None);
     }
 
     #[tokio::test]

@@ -190,7 +190,9 @@ fn answers_are_as_the_document_says() {
     wait_until("a worker that counts and a history", || {
         let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
         let sampled = !site.get("/api/v1/jobs/2/history").json()["levels"][0]["samples"][0].is_null();
-        (counting && sampled).then_some(())
+        let level = site.get("/api/v1/workers/first/history").json()["levels"][1].clone();
+        let followed = ["search", "halves"].iter().any(|method| !level[method][0].is_null());
+        (counting && sampled && followed).then_some(())
     });
     for (path, schema) in [
         ("coordinator", "Coordinator"),
@@ -207,6 +209,8 @@ fn answers_are_as_the_document_says() {
         ("jobs/2/parts/7?subproblem=1", "Explanation"),
         ("events?job=2", "Events"),
         ("workers?sort=speed", "Workers"),
+        ("workers/first/history", "WorkerHistory"),
+        ("workers/no%20such%2Fworker/history", "WorkerHistory"),
     ] {
         let answer = site.get(&format!("/api/v1/{path}"));
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
@@ -235,7 +239,7 @@ fn answers_are_as_the_document_says() {
     }
     refused(&site.get("/api/v1/jobs/2/parts/7?subproblem=99999999"), 404);
     for (path, methods) in document["paths"].as_object().expect("paths") {
-        let path = path.replace("{job}", "1").replace("{part}", "0");
+        let path = path.replace("{job}", "1").replace("{part}", "0").replace("{worker}", "first");
         let answer = site.request("OPTIONS", &path, &[], "");
         let allowed: BTreeSet<String> =
             answer.header("allow").expect("methods").split(',').map(str::to_lowercase).collect();

@@ -329,7 +329,9 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     }
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
-    let behind = Behind::start(&data_dir, &["--url", "https://queens.example.org:443"]);
+    let about = "https://queens.example.org/get?os=any&v=1";
+    let args = ["--url", "https://queens.example.org:443", "--about-url", about];
+    let behind = Behind::start(&data_dir, &args);
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
     let header =
@@ -365,6 +367,9 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     browser.go(&path);
     let facts = browser.text("dl");
     assert!(facts.contains("22 queens on 22×22 squares") && facts.contains("halves"), "{facts}");
+    let text = browser.text("main");
+    assert!(text.contains(&format!("Get queens-worker from {about}.")), "{text}");
+    assert_eq!(browser.eval("document.querySelector('main a').href"), about);
     // One click selects a whole line.
     browser.click(".line");
     let line = browser.text(".line");

@@ -239,25 +239,102 @@ fn what_engines_set_is_what_programs_know() {
     assert!(n_variables > 20, "{n_variables}");
 }
 
+/// The beginning of a chart's names, for which deploy/kubernetes has none.
+const FULLNAME: &str = "x9";
+
+/// The label of the objects of a release.
+const RELEASE: &str = "app.kubernetes.io/instance";
+
 /// Runs helm with these settings; nothing, with a line, if it is missing.
 fn helm(settings: &str) -> Option<Ended> {
+    helm_of("queens", settings)
+}
+
+/// Runs helm for a release of this name.
+fn helm_of(release: &str, settings: &str) -> Option<Ended> {
     if !is_installed("helm") {
         skipped("the Helm chart, without helm");
         return None;
     }
     let mut helm = clean(Command::new("helm"));
-    helm.args(["template", "queens"]).arg(Path::new(DEPLOY).join("helm/queens"));
+    helm.args(["template", release]).arg(Path::new(DEPLOY).join("helm/queens"));
     helm.args(["--set", settings]);
     Some(run(helm))
 }
 
 /// Returns the chart's objects with these settings, by title.
 fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
-    let rendered = helm(settings)?;
+    let rendered = helm(&format!("fullnameOverride={FULLNAME},{settings}"))?;
     assert!(rendered.status.success(), "{rendered:?}");
-    let objects = by_title(documents(&rendered.stdout));
+    let text = rendered.stdout.replace(&format!("{FULLNAME}-spare"), "queens-spare");
+    let mut objects = documents(&text.replace(&format!("{FULLNAME}-"), ""));
+    objects.iter_mut().for_each(remove_release);
+    let objects = by_title(objects);
     assert!(objects.values().all(|object| wrong(object).is_none()), "{objects:?}");
     Some(objects)
+}
+
+/// Removes the label that tells releases of the chart apart: deploy/kubernetes has none.
+fn remove_release(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(remove_release),
+        Value::Object(fields) => {
+            fields.remove(RELEASE);
+            fields.values_mut().for_each(remove_release);
+        }
+        _ => {}
+    }
+}
+
+/// Returns all texts of a value.
+fn texts<'a>(value: &'a Value, found: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+        Value::String(text) => _ = found.insert(text),
+        _ => {}
+    }
+}
+
+/// Two releases in one namespace share no names, secrets, hosts or pods.
+#[test]
+fn the_chart_fits_twice_in_a_namespace() {
+    const SETTINGS: &str =
+        "monitoring.enabled=true,autoscaling.enabled=true,gpu.replicas=1,coordinator.store.url=";
+    for store in ["", "postgres://queens@db/queens"] {
+        let release = |name: &str| helm_of(name, &format!("{SETTINGS}{store}"));
+        let Some((one, other)) = release("queens").zip(release("night")) else { return };
+        let [one, other] = [one, other].map(|ended| documents(&ended.stdout));
+        assert_eq!(one.len(), other.len());
+        let titles = |objects: &[Value]| objects.iter().map(title).collect::<BTreeSet<_>>();
+        assert!(titles(&one).is_disjoint(&titles(&other)), "{:?} {:?}", titles(&one), titles(&other));
+        let named = |objects: &[Value], begins: &str| {
+            let mut found = BTreeSet::new();
+            objects.iter().for_each(|object| texts(object, &mut found));
+            let found = found.into_iter().filter(|text| text.contains(begins));
+            found.map(str::to_owned).collect::<BTreeSet<_>>()
+        };
+        // Secrets and hosts begin with the name of the release.
+        let (its, others) = (named(&one, "queens-"), named(&other, "night-queens-"));
+        assert!(others.len() >= 9, "{others:?}");
+        let renamed = its.iter().filter(|text| !text.starts_with('/') && *text != "queens-gpu:0.3.0");
+        let renamed: BTreeSet<_> = renamed.map(|text| text.replace("queens-", "night-queens-")).collect();
+        assert!(renamed.is_subset(&others), "{renamed:?} {others:?}");
+        for object in &one {
+            let pointers = [
+                "/spec/selector/matchLabels",
+                "/spec/podSelector/matchLabels",
+                "/spec/template/metadata/labels",
+            ];
+            let service = object.pointer("/spec/selector").filter(|_| object["kind"] == "Service");
+            for labels in pointers.iter().filter_map(|pointer| object.pointer(pointer)).chain(service) {
+                assert_eq!(labels[RELEASE], "queens", "{}: {labels}", title(object));
+            }
+        }
+    }
+    let first = |ended: Option<Ended>| documents(&ended.expect("helm").stdout).iter().map(title).next_back();
+    let named = first(helm_of("night", "nameOverride=board,network.enabled=false"));
+    assert!(named.as_ref().is_some_and(|title| title.contains(" night-board-")), "{named:?}");
 }
 
 fn by_title(objects: Vec<Value>) -> BTreeMap<String, Value> {
@@ -271,6 +348,7 @@ fn the_chart_refuses_settings_that_it_does_not_have() {
         ("worker.replica=3", "at '/worker': additional properties 'replica' not allowed"),
         ("worker.replicas=many", "at '/worker/replicas': got string, want integer"),
         ("coordinator.url=http://coordinator:50051", "at '/coordinator/url'"),
+        ("fullnameOverride=Night_1", "at '/fullnameOverride'"),
     ];
     for (settings, expected) in wrong {
         let Some(ended) = helm(settings) else { return };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-const WIDTHS: [u32; 4] = [360, 768, 1280, 1920];
+const WIDTHS: [u32; 5] = [360, 768, 1024, 1280, 1920];
 
 /// The most bytes of a complete page with everything that it loads, uncompressed.
 const MOST_BYTES: u64 = 150_000;
@@ -37,7 +37,11 @@ const PAGES: [(&str, &str, &str); 10] = [
         "document.querySelector('#job-2') !== null && document.querySelector('#events li') !== null",
     ),
     ("workers", "/workers", "document.querySelector('#workers')?.innerText.includes('anna')"),
-    ("one-worker", "/workers/anna", "document.querySelector('#all section') !== null"),
+    (
+        "one-worker",
+        "/workers/anna",
+        "document.querySelector('#all section') !== null && document.querySelector('#search-chart .curve') !== null",
+    ),
     (
         "job-running",
         "/jobs/2",
@@ -203,6 +207,30 @@ fn the_pages_fit_every_screen() {
             site.browser.screenshot(&format!("{}-{width}-{scheme}", page.0));
         }
     }
+}
+
+/// A list without room for its buttons says where they are. On a phone, a job takes few lines.
+#[test]
+fn narrow_lists_hide_nothing_without_a_word() {
+    if let Some(reason) = Browser::missing() {
+        return skipped(&format!("lists on narrow screens, as {reason}"));
+    }
+    let site = Site::start();
+    let is_seen = |css: &str| format!("(document.querySelector('{css}')?.getClientRects().length ?? 0) > 0");
+    for page in [PAGES[0], PAGES[1]] {
+        for (width, is_told, has_buttons) in [(360, false, true), (768, true, false), (1920, false, true)] {
+            site.browser.look(Viewport { width, dark: false });
+            site.go(page);
+            let seen = [".fewer", "#list td .actions button"].map(|css| site.browser.eval(&is_seen(css)));
+            assert_eq!(json!(seen), json!([is_told, has_buttons]), "{} at {width}", page.0);
+        }
+    }
+    site.browser.look(Viewport { width: 360, dark: false });
+    site.go(PAGES[0]);
+    // One line has about 25 pixels.
+    let height = |job: u8| site.browser.eval(&format!("document.querySelector('#job-{job}').offsetHeight"));
+    let [done, running] = [height(1), height(2)].map(|height| height.as_f64().expect("a number"));
+    assert!(done < 100.0 && running < 150.0, "{done} and {running} pixels");
 }
 
 fn number(browser: &Browser, css: &str) -> Value {

@@ -47,6 +47,8 @@ fn boards_are_counted_twice_before_they_are_done() {
         assert_eq!((&second["method"], &first["provisional"]), (&method.into(), &false.into()));
         assert_ne!(first["work"], second["work"]);
     }
+    let listed = coordinator.queens(["jobs"]).stdout;
+    assert!(listed.contains(", second pass of 1 "), "{listed}");
     let shown = coordinator.queens(["status", "1"]).stdout;
     assert!(shown.contains("second pass   job 2"), "{shown}");
     drop(workers);

@@ -57,6 +57,13 @@ fn a_worker_says_once_what_it_waits_for_and_that_it_is_over() {
     queens(&["cancel", "1"]);
     waits_for("the campaign has ended, and all its jobs are counted: thank you! You may stop this worker");
     assert_eq!(anna.log().matches("the operator has paused all jobs").count(), 1, "{}", anna.log());
+    let other = guarded.invite(["--role", "worker"]);
+    let mut bert = Service::start(guarded.worker_command(&other, "bert"), &scratch.path().join("bert.log"));
+    wait_until("bert", || bert.log().contains("nothing to count").then_some(()));
+    queens(&["workers", "drain", "bert"]);
+    assert_eq!(bert.wait().code(), Some(0));
+    let told = format!("has drained this worker: it reports its counts and ends (see {ABOUT})");
+    assert!(bert.log().contains(&told), "{}", bert.log());
     guarded.manage(["revoke", "2"]);
     assert_eq!(anna.wait().code(), Some(1));
     let last = format!("refused this worker: the invitation was revoked (see {ABOUT})");
