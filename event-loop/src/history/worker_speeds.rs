@@ -88,7 +88,7 @@ impl WorkerSpeeds {
             // The clock was set back.
             Some(before) if before > step => self.curves.clear(),
             Some(before) => {
-                self.curves.values_mut().flat_map(Curve::rings).for_each(|ring| ring.advance(before, step))
+                self.curves.values_mut().flat_map(Curve::rings).for_each(|ring| ring.advance(before, step));
             }
             None => (),
         }
@@ -113,19 +113,14 @@ impl WorkerSpeeds {
     /// Returns the speeds of the workers of a name, the finest level first. O(1).
     pub fn levels(&self, name: &str) -> [SpeedLevel; 2] {
         let known = self.step.zip(name.parse::<Name>().ok().and_then(|name| self.curves.get(&name)));
-        let fine = |ring: &Option<Box<Ring>>, step| {
-            ring.as_ref().map(|ring| ring.fine_samples(step)).unwrap_or_default()
-        };
-        let coarse = |ring: &Option<Box<Ring>>, step| {
-            ring.as_ref().map(|ring| ring.coarse_samples(step)).unwrap_or_default()
-        };
-        let both = |step_seconds, samples: &dyn Fn(&Option<Box<Ring>>, u64) -> Vec<SpeedSample>| {
-            let of =
-                |(step, curve): (u64, &Curve)| (samples(&curve.search, step), samples(&curve.halves, step));
-            let (search, halves) = known.map(of).unwrap_or_default();
+        let both = |step_seconds, samples: fn(&Ring, u64) -> Vec<SpeedSample>| {
+            let of = |(step, Curve { search, halves, .. }): (u64, &Curve)| {
+                [search, halves].map(|ring| ring.as_ref().map(|ring| samples(ring, step)).unwrap_or_default())
+            };
+            let [search, halves] = known.map(of).unwrap_or_default();
             SpeedLevel { step_seconds, search, halves }
         };
-        [both(FINE_SECONDS, &fine), both(COARSE_SECONDS, &coarse)]
+        [both(FINE_SECONDS, Ring::fine_samples), both(COARSE_SECONDS, Ring::coarse_samples)]
     }
 }
 
@@ -136,6 +131,7 @@ impl Curve {
 }
 
 /// Adds the speed of one worker. A method by which the worker has never counted takes no memory.
+#[expect(clippy::cast_possible_truncation, reason = "seven digits are enough for a curve")]
 fn add(ring: &mut Option<Box<Ring>>, step: u64, speed: f64) {
     if speed <= 0.0 && ring.is_none() {
         return;
