@@ -191,15 +191,13 @@ impl Authenticator {
         };
         let mut meant = invitations.meant_by(text);
         meant.retain(|invitation| invitation.role == Role::Worker && invitation.is_open(unix_ms()).is_ok());
-        // A label may look like a number: the number takes precedence.
-        let by_number = meant.iter().find(|invitation| invitation.number.to_string() == text);
-        match (by_number, &meant[..]) {
-            (Some(one), _) | (None, [one]) => Ok(Arbiter { party: one.party, invitation: Some(one.number) }),
-            (None, []) => Err(format!(
+        match &meant[..] {
+            [one] => Ok(Arbiter { party: one.party, invitation: Some(one.number) }),
+            [] => Err(format!(
                 "no open invitation of a worker has the number or the label '{}' ('queens-coordinator invitations' lists them)",
                 plain::line(text)
             )),
-            (None, _) => Err(format!(
+            _ => Err(format!(
                 "several invitations have the label '{}': name one by its number",
                 plain::line(text)
             )),
@@ -345,10 +343,13 @@ impl Authenticator {
         path: &str,
         peer: Option<IpAddr>,
     ) {
-        if *refusal == AuthError::InvitationError(InvitationError::Waiting) {
-            return; // Its worker asks at least twice a minute.
-        }
-        if let Some(left_out) = self.refusals.allows() {
+        // A worker that waits asks at least twice a minute: that is not recorded.
+        use InvitationError::{Expired, Revoked};
+        // Only the owner of a token learns that its invitation has ended.
+        let is_owner = matches!(refusal, AuthError::InvitationError(Revoked | Expired));
+        let who = who.or_else(|| self.invitations.as_ref()?.principal(named.filter(|_| is_owner)?));
+        let waits = *refusal == AuthError::InvitationError(InvitationError::Waiting);
+        if let Some(left_out) = (!waits).then(|| self.refusals.allows()).flatten() {
             // Requests without credentials must not fill the audit log.
             if let (false, Some(invitations)) = (*refusal == AuthError::NoToken, &self.invitations) {
                 let auth = who.map(|principal| AuthContext::of(principal, invitations.clone()));

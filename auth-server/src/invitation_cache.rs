@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
-use queens_auth::{Invitation, InvitationError, Pin};
+use queens_auth::{Invitation, Pin};
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
@@ -94,13 +94,15 @@ impl InvitationCache {
         self.known().of_party(party)
     }
 
-    /// Returns the open invitations that a text names: by number, or by the label of workers' invitations.
+    /// Returns the invitations that a text names, open or ended: digits by number, other texts by label. So nobody is
+    /// taken for an invitation whose number is in the name.
     pub(super) fn meant_by(&self, text: &str) -> Vec<Arc<Invitation>> {
         let known = self.known();
         let principals = known.all().map(|principal| &principal.invitation);
-        let is_meant = |invitation: &&Arc<Invitation>| {
-            let has_label = invitation.label.as_ref().is_some_and(|label| label.as_str() == text);
-            invitation.number.to_string() == text || has_label
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_meant = |invitation: &&Arc<Invitation>| match is_number {
+            true => invitation.number.to_string() == text,
+            false => invitation.label.as_ref().is_some_and(|label| label.as_str() == text),
         };
         principals.filter(is_meant).cloned().collect()
     }
@@ -418,13 +420,9 @@ impl CacheThread {
 
     fn end_expired(&self) {
         let now_ms = unix_ms();
-        let has_ended =
-            |it: &Invitation| !matches!(it.is_open(now_ms), Ok(()) | Err(InvitationError::Waiting));
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known
-            .all()
-            .filter(|principal| has_ended(&principal.invitation))
-            .for_each(|principal| principal.ended.cancel());
+        let ended = known.all().filter(|principal| principal.invitation.has_ended(now_ms));
+        ended.for_each(|principal| principal.ended.cancel());
     }
 }
 

@@ -101,17 +101,21 @@ impl InvitationStore {
         })
     }
 
-    /// Approves an invitation; returns whether it has waited for that.
+    /// Approves invitations; returns them as they were.
     ///
     /// # Errors
-    /// If no invitation has this number, or the store can't be written.
-    pub fn approve(&mut self, number: u64) -> Result<bool, InvitationStoreError> {
+    /// If there is no invitation with one of these numbers, or the store can't be written; then none is approved.
+    pub fn approve(&mut self, numbers: &[u64]) -> Result<Vec<Invitation>, InvitationStoreError> {
         self.backend.transact(|database| {
-            let (sql, key) = (format!("{SELECT} WHERE number = ?1"), [signed(number).into()]);
-            let found = first(database, &sql, &key, invitation)?;
-            let has_waited = found.ok_or(InvitationStoreError::Unknown(number))?.waiting;
-            database.change("UPDATE invitation SET waiting = 0 WHERE number = ?1 AND waiting = 1", &key)?;
-            Ok(has_waited)
+            let approve = |&number: &u64| -> Result<Invitation, TransactionError> {
+                let (sql, key) = (format!("{SELECT} WHERE number = ?1"), [signed(number).into()]);
+                let found = first(database, &sql, &key, invitation)?;
+                let found = found.ok_or(InvitationStoreError::Unknown(number))?;
+                database
+                    .change("UPDATE invitation SET waiting = 0 WHERE number = ?1 AND waiting = 1", &key)?;
+                Ok(found)
+            };
+            numbers.iter().map(approve).collect()
         })
     }
 
@@ -130,7 +134,7 @@ impl InvitationStore {
     pub fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, InvitationStoreError> {
         self.backend.transact(|database| {
             let mut open = all_invitations(database)?;
-            open.retain(|invitation| invitation.is_open(now_ms).is_ok());
+            open.retain(|invitation| !invitation.has_ended(now_ms));
             database.change("UPDATE invitation SET revoked = 1 WHERE revoked = 0", &[])?;
             database.change("UPDATE campaign SET closed = 1 WHERE closed = 0", &[])?;
             Ok(open)

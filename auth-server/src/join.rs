@@ -262,9 +262,9 @@ mod tests {
         let (joined, invitation) = test.store.join(&application).expect("joined");
         assert!(joined.waiting);
         assert_eq!(invitation.check_token(&joined.token, 0), Err(InvitationError::Waiting));
-        assert!(matches!(test.store.approve(2), Err(InvitationStoreError::Unknown(2))));
-        assert!(test.store.approve(1).expect("approved"));
-        assert!(!test.store.approve(1).expect("approved before"));
+        assert!(matches!(test.store.approve(&[1, 2]), Err(InvitationStoreError::Unknown(2))));
+        let mut waited = || test.store.approve(&[1]).expect("approved")[0].waiting;
+        assert_eq!([waited(), waited()], [true, false]);
         let approved = &test.store.invitations().expect("readable")[0];
         assert_eq!(approved.check_token(&joined.token, 0), Ok(()));
     }

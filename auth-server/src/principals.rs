@@ -105,8 +105,12 @@ impl Principals {
         self.campaigns = campaigns.into_iter().map(|campaign| (campaign.hash, campaign)).collect();
         // In the order of their numbers: the latest invitation of a key stays.
         for invitation in invitations {
-            let ended = before.remove(&invitation.party).map(|principal| principal.ended).unwrap_or_default();
-            self.add(invitation, ended);
+            let mut principal = before.remove(&invitation.party);
+            // An earlier state was restored, in which nobody had approved it: its sessions end.
+            if let Some(approved) = principal.take_if(|it| invitation.waiting && !it.invitation.waiting) {
+                approved.ended.cancel();
+            }
+            self.add(invitation, principal.map(|principal| principal.ended).unwrap_or_default());
         }
         // An invitation that is missing now was removed by hand, or the store was restored to an earlier state.
         before.values().for_each(|principal| principal.ended.cancel());

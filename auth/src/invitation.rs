@@ -102,6 +102,12 @@ impl Invitation {
         }
     }
 
+    /// Returns whether it is revoked or expired. One that waits for approval has not ended.
+    #[must_use]
+    pub fn has_ended(&self, now_ms: u64) -> bool {
+        self.revoked || self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms)
+    }
+
     /// Checks that the invitation is approved and has not ended.
     ///
     /// # Errors

@@ -21,6 +21,9 @@ const FIRST: Duration = Duration::from_secs(5);
 /// The pause between two questions, however many want an answer.
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// How long a person who asks waits for a newer answer than the last.
+const MOMENT: Duration = Duration::from_millis(500);
+
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -41,11 +44,17 @@ impl OwnNumbers {
         Self { name, known: watch::channel(None).0, wanted: Arc::default() }
     }
 
-    /// Returns the last answer, if there was one, and has a session ask for a newer one.
+    /// Returns the last answer, if there was one.
     #[must_use]
     pub fn last(&self) -> Option<OwnNumbersStatus> {
-        self.wanted.notify_one();
         self.known.borrow().as_ref().map(OwnNumbersStatus::from)
+    }
+
+    /// Has a session ask for a newer answer, and waits a moment for it.
+    pub(crate) async fn renew(&self) {
+        let mut known = self.known.subscribe();
+        self.wanted.notify_one();
+        _ = timeout(MOMENT, known.changed()).await;
     }
 
     /// Asks for a new answer and returns it, or the last one if no new one comes soon.

@@ -4,6 +4,7 @@
 //! coordinators, with the pins of their keys. An authority proves only who owns a name today, and names change owners.
 //! So a site that proved itself by an authority may name new addresses only of keys, or on hosts, that the worker knows.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,7 +144,10 @@ fn pauses() -> ExponentialBackoff {
 fn told(Answer { coordinator, pin }: &Answer) -> anyhow::Result<(Vec<Endpoint>, Vec<Pin>)> {
     let coordinators: Result<Vec<Endpoint>, _> = coordinator.split(',').map(endpoint).collect();
     let pins: Result<Vec<Pin>, _> = pin.iter().flat_map(|pins| pins.split(',')).map(str::parse).collect();
-    Ok((coordinators?, pins?))
+    let mut coordinators = coordinators?;
+    let mut seen = BTreeSet::new();
+    coordinators.retain(|one| seen.insert(one.uri().to_string()));
+    Ok((coordinators, pins?))
 }
 
 /// Returns where to look after a site that proved itself by `site` has told something, as far as it may.
@@ -155,6 +159,11 @@ fn followed(
     known: &Place,
     (coordinators, pins): (Vec<Endpoint>, Vec<Pin>),
 ) -> anyhow::Result<Place> {
+    let is_plain = |one: &Endpoint| one.uri().scheme_str() != Some("https");
+    ensure!(
+        known.coordinators.iter().any(is_plain) || !coordinators.iter().any(is_plain),
+        "it names a coordinator that does not encrypt, and those that this worker knows do"
+    );
     let mut place = Place { coordinators, trust: known.trust.clone() };
     match (&known.trust, site) {
         // The key of the site is the one that was told with the link.
@@ -287,7 +296,13 @@ mod tests {
             assert!(moved(&relocation, urls, pin.clone()).is_err(), "{urls} {pin:?}");
         }
         // The token would be sent in the clear.
-        assert!(moved(&relocation, "http://new:1", a()).is_err());
+        for plain in
+            ["http://new:1", "http://localhost:1", "http://127.0.0.1:1", "https://new:1,http://[::1]:1"]
+        {
+            assert!(moved(&relocation, plain, a()).is_err(), "{plain}");
+        }
+        let repeated = moved(&relocation, "https://new:1,https://new:1", a());
+        assert_eq!(repeated, Ok(Some(("https://new:1".to_owned(), pinned('a')))));
         let many: Vec<String> = (1..=17).map(|port| format!("https://new:{port}")).collect();
         assert!(moved(&relocation, &many.join(","), a()).is_err());
         for (status, body) in [(404, r#"{"error":"no campaign has this link"}"#), (200, "<html>"), (302, "")]

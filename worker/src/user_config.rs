@@ -94,13 +94,16 @@ impl UserConfig {
                 path.display()
             );
         }
+        if path.is_dir() {
+            bail!("'{}' is a directory: move it away", path.display());
+        }
         let made = make_private_directory(&dir).and_then(|()| NamedTempFile::new_in(&dir));
         made.with_context(|| failure(&dir))?;
         Ok(Self { dir, replaces })
     }
 
     /// Writes both files, which only the user can read, and returns their paths. After a crash between the two there is
-    /// no file with options.
+    /// no token, and `--replace` joins anew.
     ///
     /// # Errors
     /// If they can't be written, or another process was faster.
@@ -121,9 +124,9 @@ impl UserConfig {
         if self.replaces && path.symlink_metadata().is_ok() {
             fs::remove_file(path)?;
         }
-        // A token without options is nobody's: it is left of a crash.
-        token.persist(token_path)?;
+        // Of two processes at once, only the one that makes the file with the options writes its token.
         options.persist_noclobber(path)?;
+        token.persist(token_path)?;
         sync_directory(&self.dir)
     }
 }
@@ -287,7 +290,12 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary directory");
         let begin = || UserConfig::begin(home.path().to_owned(), false).expect("nothing is there");
         let (one, other) = (begin(), begin());
-        one.keep(&membership("one")).expect("written");
+        let (_, token_path) = one.keep(&membership("one")).expect("written");
+        let token = fs::read_to_string(&token_path).expect("readable");
         other.keep(&membership("other")).expect_err("it is there");
+        assert_eq!(fs::read_to_string(&token_path).expect("readable"), token);
+        fs::remove_file(home.path().join(FILE)).expect("removed");
+        fs::create_dir(home.path().join(FILE)).expect("created");
+        UserConfig::begin(home.path().to_owned(), true).expect_err("a directory can't be replaced");
     }
 }

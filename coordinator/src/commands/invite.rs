@@ -255,7 +255,9 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
         Proof::Key(pin) => format!("  key {pin}"),
         Proof::Token(_) => String::new(),
     };
-    let label = label.as_ref().map(|label| format!("  '{label}'")).unwrap_or_default();
+    // Strangers choose their names: a quote in one does not end it.
+    let quoted = |name: &Name| format!("'{}'", name.as_str().replace('\'', "\\'"));
+    let label = label.as_ref().map(|label| format!("  {}", quoted(label))).unwrap_or_default();
     let state = match (invitation.is_open(now_ms), expires_ms) {
         (Err(InvitationError::Revoked), _) => "revoked".to_owned(),
         (Err(InvitationError::Waiting), _) => "waits for 'approve'".to_owned(),
@@ -266,21 +268,24 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     let names = match role {
         Role::Worker if names.is_empty() => format!("  0 of {n_names} names"),
         Role::Worker => {
-            let list: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+            let list: Vec<_> = names.iter().map(quoted).collect();
             format!("  {} of {n_names} names: {}", names.len(), list.join(", "))
         }
         Role::Viewer | Role::Operator => String::new(),
     };
-    format!("{number}  {role}{label}  {state}{key}{names}")
+    format!("{number}  {role}  {state}{label}{key}{names}")
 }
 
 /// Approves invitations of people who joined a campaign.
 pub(crate) fn approve(numbers: &[u64], mut store: InvitationStore) -> anyhow::Result<()> {
-    for &number in numbers {
-        let how = if store.approve(number)? {
-            "is approved: its worker connects within half a minute"
-        } else {
-            "did not wait to be approved"
+    let now_ms = now_ms();
+    for before in store.approve(numbers)? {
+        let number = before.number;
+        let how = match before.is_open(now_ms) {
+            Err(InvitationError::Waiting) => "is approved: its worker connects within half a minute",
+            Ok(()) => "did not wait to be approved",
+            Err(InvitationError::Revoked) => "stays revoked: the person has to join again",
+            Err(_) => "stays expired",
         };
         print(&format!("invitation {number} {how}"))?;
     }

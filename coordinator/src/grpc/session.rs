@@ -35,6 +35,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an ended session still counts towards its invitation's quota.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// The most leases that a session knows of its worker: two for each of the most threads.
+const MOST_HELD: usize = 8192;
+
 /// How long a session may take until its Hello.
 const HELLO: Duration = Duration::from_secs(10);
 
@@ -131,6 +134,15 @@ struct Heard {
 struct Held(Arc<watch::Sender<Option<BTreeSet<LeaseId>>>>);
 
 impl Held {
+    /// Adds a lease, unless there are more than an honest worker holds.
+    fn insert(&self, lease: LeaseId) {
+        self.change(|held| {
+            if held.len() < MOST_HELD {
+                held.insert(lease);
+            }
+        });
+    }
+
     /// Changes the leases. Wakes waiters only when the first one comes or the last one goes.
     fn change(&self, change: impl FnOnce(&mut BTreeSet<LeaseId>)) {
         self.0.send_if_modified(|held| {
@@ -296,7 +308,7 @@ fn not_bound(reason: NameError) -> Status {
 async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, held: Held, outgoing: Outgoing, news: WorkerNews) {
     while let Some(message) = to_worker.recv().await {
         match &message {
-            ToWorker::Lease(lease) => held.change(|held| _ = held.insert(lease.id)),
+            ToWorker::Lease(lease) => held.insert(lease.id),
             ToWorker::Cancel(lease) => held.change(|held| _ = held.remove(lease)),
             _ => {}
         }

@@ -105,7 +105,7 @@ fn reason_to_wait(snapshot: &Arc<Snapshot>, have_campaigns_ended: bool) -> &'sta
     } else if are_all(&[JobState::Planning, JobState::Paused, JobState::Failed, JobState::Damaged]) {
         "the next job is being planned"
     } else {
-        "other workers hold all that is left of the jobs"
+        "all that is left of the jobs is for other workers, which hold it or have to recount it"
     }
 }
 
@@ -135,11 +135,11 @@ mod tests {
         check(&[], false, "there is no job at present");
         check(&[JobState::Done, JobState::Cancelled], false, "there is no job at present");
         check(&[JobState::Done], true, "thank you");
-        check(&[JobState::Running], true, "other workers hold");
+        check(&[JobState::Running], true, "is for other workers");
         check(&[JobState::Done, JobState::Paused], true, "has paused all jobs");
         check(&[JobState::Failed, JobState::Paused], false, "wait for their operator");
         check(&[JobState::Planning, JobState::Paused], false, "being planned");
-        check(&[JobState::Planning, JobState::Verifying], false, "other workers hold");
+        check(&[JobState::Planning, JobState::Verifying], false, "is for other workers");
     }
 
     #[test]

@@ -62,6 +62,9 @@ impl Drop for LocalSocket {
 fn lock(path: &Path) -> io::Result<Option<File>> {
     loop {
         let mut options = OpenOptions::new();
+        // Neither waits for the other end of a named pipe nor follows a link.
+        let flags = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOFOLLOW);
+        options.custom_flags(flags.bits().cast_signed());
         let file = options.write(true).create(true).truncate(false).mode(0o600).open(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),

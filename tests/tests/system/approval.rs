@@ -51,3 +51,28 @@ fn nobody_counts_before_the_operator_approves() {
     let listed = site.guarded.manage(["invitations"]).stdout;
     assert_eq!(waiting(&listed), 0, "{listed}");
 }
+
+/// Strangers choose their names, and invitations have numbers.
+#[test]
+fn a_number_as_a_name_makes_nobody_the_arbiter() {
+    let site = Site::start(&[]);
+    let operator = site.guarded.invite(["--role", "operator"]);
+    _ = site.guarded.invite(["--role", "worker", "--name", "referee"]);
+    let listed = site.guarded.manage(["invitations"]).stdout;
+    let line = listed.lines().find(|line| line.contains("'referee'")).expect("listed");
+    let number = line.split_whitespace().next().expect("a number").to_owned();
+    for name in [&number, "7"] {
+        let joined = site.post("127.0.0.1", site.code(), &serde_json::json!({ "name": name }).to_string());
+        assert_eq!(joined.status, 201, "{joined:?}");
+    }
+    site.guarded.manage(["revoke", &number]);
+    for text in [&number, "7"] {
+        // The coordinator hears of the revocation within a second.
+        wait_until("a refusal", || {
+            let asked = site.guarded.queens(Some(&operator), ["submit", "10", "--recount-by", text]);
+            asked.stderr.contains("no open invitation of a worker has").then_some(())
+        });
+    }
+    let audit = site.guarded.queens(Some(&operator), ["audit"]).stdout;
+    assert!(!audit.contains("a stranger"), "{audit}");
+}

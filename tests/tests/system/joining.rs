@@ -44,7 +44,7 @@ impl Site {
         Self { link: link.to_owned(), line, guarded, scratch }
     }
 
-    fn code(&self) -> &str {
+    pub(super) fn code(&self) -> &str {
         self.link.rsplit('/').next().expect("a code")
     }
 
@@ -73,7 +73,7 @@ impl Site {
         https::request(from, &address, &trust, (method, path), &[("Content-Type", kind)], body)
     }
 
-    fn post(&self, from: &str, code: &str, body: &str) -> Answer {
+    pub(super) fn post(&self, from: &str, code: &str, body: &str) -> Answer {
         self.ask(from, "POST", &format!("/api/v1/join/{code}"), "application/json", body)
     }
 }

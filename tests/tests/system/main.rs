@@ -8,6 +8,7 @@ mod attacks;
 mod audit_log;
 mod bench;
 mod boards;
+mod campaign_rehearsal;
 mod certificate;
 mod client_certificates;
 mod cluster;

@@ -63,7 +63,10 @@ fn open_job(job: &JobStatus) -> String {
 
 fn done_row(job: &JobStatus) -> String {
     let done = job.finished_ms.map_or_else(|| "–".to_owned(), day);
-    let solutions = whole(job.progress.solutions);
+    let mut solutions = whole(job.progress.solutions);
+    if job.agrees() == Some(false) {
+        solutions += " (contradicts the published count)";
+    }
     row(&[
         ("Board", &board(job)),
         ("Solutions", &solutions),

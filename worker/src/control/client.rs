@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use jiff::Timestamp;
 use queens_platform::{connect_to_socket, socket_directory, sockets_in};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -97,7 +98,9 @@ impl WorkerStatus {
         );
         if let Some(own) = &self.own {
             let (records, confirmed, recounts) = (own.records, own.confirmed, own.recounts);
-            lines += &format!("\nall of yours {}", own.sums());
+            let at = i64::try_from(own.at_ms).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+            let at = at.map(|at| at.strftime(", as of %F %H:%M:%S UTC").to_string()).unwrap_or_default();
+            lines += &format!("\nall of yours {}{at}", own.sums());
             lines +=
                 &format!("\nrecords      {records}, {confirmed} confirmed by others; {recounts} recounts");
             lines += &own

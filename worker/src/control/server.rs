@@ -103,6 +103,7 @@ async fn answer(stream: LocalStream, worker: &ControlledWorker) -> io::Result<()
 impl ControlledWorker {
     async fn carry_out(&self, request: Request) {
         match request {
+            Request::Status if self.metrics.activity().n_connected > 0 => self.own.renew().await,
             Request::Status => {}
             Request::Pause => self.pauses.pause(true).await,
             Request::Resume => self.pauses.pause(false).await,
