@@ -333,8 +333,7 @@ impl Authenticator {
         Ok(principal)
     }
 
-    /// Logs and audits a refused request, whose token may have named an invitation. Delays the answer to invalid
-    /// credentials.
+    /// Logs and audits a refused request; `named` is its token's invitation. Delays the answer to invalid credentials.
     async fn refused(
         &self,
         refusal: &AuthError,
@@ -343,12 +342,12 @@ impl Authenticator {
         path: &str,
         peer: Option<IpAddr>,
     ) {
-        // A worker that waits asks at least twice a minute: that is not recorded.
-        use InvitationError::{Expired, Revoked};
+        use InvitationError::{Expired, Revoked, Waiting};
         // Only the owner of a token learns that its invitation has ended.
         let is_owner = matches!(refusal, AuthError::InvitationError(Revoked | Expired));
         let who = who.or_else(|| self.invitations.as_ref()?.principal(named.filter(|_| is_owner)?));
-        let waits = *refusal == AuthError::InvitationError(InvitationError::Waiting);
+        // A worker that waits asks at least twice a minute: that is not recorded.
+        let waits = *refusal == AuthError::InvitationError(Waiting);
         if let Some(left_out) = (!waits).then(|| self.refusals.allows()).flatten() {
             // Requests without credentials must not fill the audit log.
             if let (false, Some(invitations)) = (*refusal == AuthError::NoToken, &self.invitations) {

@@ -13,7 +13,6 @@ use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
-use super::campaign::Campaign;
 use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, MOST_INVITATIONS, TransactionError};
 use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
@@ -36,6 +35,15 @@ pub struct NewInvitation {
     pub expires_ms: Option<u64>,
     /// How many worker names the invitation allows.
     pub n_names: u32,
+}
+
+/// The campaign that the user of a new invitation joins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct JoinedCampaign {
+    /// Its number.
+    pub(super) number: u64,
+    /// Whether the invitation waits until an operator approves it.
+    pub(super) approve: bool,
 }
 
 /// The address and the key of a coordinator, for invited users.
@@ -243,7 +251,7 @@ const SELECT: &str =
 pub(super) fn add_with_token(
     database: &dyn Database,
     wanted: &NewInvitation,
-    campaign: Option<&Campaign>,
+    campaign: Option<JoinedCampaign>,
     now_ms: u64,
 ) -> Result<(Token, Invitation), TransactionError> {
     let number = add(database, wanted, campaign, now_ms, None)?;
@@ -260,7 +268,7 @@ pub(super) fn add_with_token(
 fn add(
     database: &dyn Database,
     wanted: &NewInvitation,
-    campaign: Option<&Campaign>,
+    campaign: Option<JoinedCampaign>,
     now_ms: u64,
     key: Option<Pin>,
 ) -> Result<u64, TransactionError> {

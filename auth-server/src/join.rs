@@ -11,7 +11,9 @@ use tracing::warn;
 
 use super::audit_log::{append, entry};
 use super::campaign::campaign_of;
-use super::invitation_store::{InvitationStore, NewInvitation, add_with_token, published_addresses};
+use super::invitation_store::{
+    InvitationStore, JoinedCampaign, NewInvitation, add_with_token, published_addresses,
+};
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::worker_names::taken;
 
@@ -123,7 +125,8 @@ fn join(
         expires_ms: None,
         n_names: campaign.n_names,
     };
-    let (token, invitation) = add_with_token(database, &wanted, Some(&campaign), *now_ms)?;
+    let joined = JoinedCampaign { number: campaign.number, approve: campaign.approve };
+    let (token, invitation) = add_with_token(database, &wanted, Some(joined), *now_ms)?;
     let what = format!("join campaign {}", campaign.number);
     let audit_entry = AuditEntry {
         party: Some(invitation.party),

@@ -92,7 +92,7 @@ impl Rehearsal {
     #[track_caller]
     fn manage(&self, args: &str) -> String {
         let ended = self.on_store(args);
-        say(&format!("$ queens-coordinator {args} --store …\n{}{}", ended.stdout, ended.stderr).trim_end());
+        say(format!("$ queens-coordinator {args} --store …\n{}{}", ended.stdout, ended.stderr).trim_end());
         ended.stdout
     }
 
