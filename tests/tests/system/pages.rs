@@ -340,7 +340,10 @@ fn the_count_is_a_picture_to_download() {
     let site = Site::start();
     let done = http::get(&site.address, "/api/v1/jobs/1/count.svg");
     assert_eq!((done.status, done.header("content-type")), (200, Some("image/svg+xml")));
-    let partial = http::get(&site.address, "/api/v1/jobs/2/count.svg");
+    let partial = wait_until("a record", || {
+        let partial = http::get(&site.address, "/api/v1/jobs/2/count.svg");
+        partial.body.contains("PARTIAL: ").then_some(partial)
+    });
     for (svg, texts) in [
         (&done, ["16 queens: 14,772,512 solutions", "All is counted ("]),
         (&partial, ["solutions, a partial count", "PARTIAL: "]),
