@@ -72,9 +72,10 @@ impl News {
         is_new
     }
 
-    /// Forgets why attempts to connect failed.
+    /// Forgets why attempts to connect failed, and what was waited for in an earlier session.
     pub(crate) fn connected(&self) {
-        self.last().failure = None;
+        let mut last = self.last();
+        (last.failure, last.reason_to_wait) = (None, None);
     }
 
     /// Returns why the last attempts to connect failed; `None` with a connection.

@@ -11,7 +11,7 @@ use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tonic::Code;
 use tracing::debug;
 
@@ -32,7 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct OwnNumbers {
     /// The name under which this process asks.
     name: Name,
-    known: watch::Sender<Option<OwnContribution>>,
+    /// The last answer, and when it came.
+    known: watch::Sender<Option<(OwnContribution, Instant)>>,
     /// Wakes one session.
     wanted: Arc<Notify>,
 }
@@ -47,14 +48,17 @@ impl OwnNumbers {
     /// Returns the last answer, if there was one.
     #[must_use]
     pub fn last(&self) -> Option<OwnNumbersStatus> {
-        self.known.borrow().as_ref().map(OwnNumbersStatus::from)
+        self.known.borrow().as_ref().map(|(own, _)| own.into())
     }
 
-    /// Has a session ask for a newer answer, and waits a moment for it.
+    /// Has a session ask for a newer answer, and waits a moment for it if the last one is old.
     pub(crate) async fn renew(&self) {
         let mut known = self.known.subscribe();
         self.wanted.notify_one();
-        _ = timeout(MOMENT, known.changed()).await;
+        let is_old = known.borrow_and_update().as_ref().is_some_and(|(_, at)| at.elapsed() > PAUSE);
+        if is_old {
+            _ = timeout(MOMENT, known.changed()).await;
+        }
     }
 
     /// Asks for a new answer and returns it, or the last one if no new one comes soon.
@@ -62,7 +66,7 @@ impl OwnNumbers {
         let mut known = self.known.subscribe();
         self.wanted.notify_one();
         _ = timeout(PAUSE + PATIENCE, known.changed()).await;
-        self.known.borrow().as_ref().map(OwnNumbersStatus::from)
+        self.known.borrow().as_ref().map(|(own, _)| own.into())
     }
 
     /// Asks by a session's connection, once and whenever somebody wants to know. A coordinator that does not know the
@@ -73,7 +77,7 @@ impl OwnNumbers {
             let request = pb::GetOwnContributionRequest { worker: self.name.to_string() };
             match timeout(PATIENCE, client.get_own_contribution(request)).await {
                 Ok(Ok(answer)) => match OwnContribution::try_from(answer.into_inner()) {
-                    Ok(own) => _ = self.known.send_replace(Some(own)),
+                    Ok(own) => _ = self.known.send_replace(Some((own, Instant::now()))),
                     Err(error) => debug!(%error, "the coordinator's answer about own counts is invalid"),
                 },
                 Ok(Err(status)) => {

@@ -35,6 +35,9 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an ended session still counts towards its invitation's quota.
 const LINGER: Duration = Duration::from_secs(5);
 
+/// How long a worker is idle before it is told why.
+const IDLE: Duration = Duration::from_secs(1);
+
 /// The most leases that a session knows of its worker: two for each of the most threads.
 const MOST_HELD: usize = 8192;
 
@@ -153,6 +156,11 @@ impl Held {
         });
     }
 
+    /// Waits until the worker holds a lease. Cancel safe.
+    async fn busy(&self) {
+        _ = self.0.subscribe().wait_for(|held| held.as_ref().is_some_and(|held| !held.is_empty())).await;
+    }
+
     /// Waits until the worker has introduced itself and holds no lease. Cancel safe.
     async fn idle(&self) {
         _ = self.0.subscribe().wait_for(|held| held.as_ref().is_some_and(BTreeSet::is_empty)).await;
@@ -235,7 +243,13 @@ async fn tell(mut news: WorkerNews, held: Held, outgoing: Outgoing) {
     news.begin();
     loop {
         news.changed().await;
-        held.idle().await;
+        // Between two leases, and after its Hello, a worker has none for a moment.
+        loop {
+            held.idle().await;
+            if tokio::time::timeout(IDLE, held.busy()).await.is_err() {
+                break;
+            }
+        }
         if let Some(notice) = news.reason_to_wait()
             && outgoing.send(Ok(message_of(notice))).await.is_err()
         {

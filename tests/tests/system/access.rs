@@ -128,7 +128,7 @@ fn one_line_turns_a_machine_into_a_worker_and_a_board_is_counted() {
     let answer = guarded.queens(Some(&operator), ["count", "12", "--output", "json"]).answer();
     assert_eq!(answer["solutions"], "14200");
     let listed = guarded.manage(["invitations"]).stdout;
-    assert!(listed.contains("operator  'ann'  open") && listed.contains("1 of 1 names"), "{listed}");
+    assert!(listed.contains("operator  open  'ann'") && listed.contains("1 of 1 names"), "{listed}");
     // A revoked invitation disconnects its user, who can't return.
     guarded.manage(["revoke", &worker.token.invitation().to_string()]);
     wait_until("the worker's end", || (!running.is_running()).then_some(()));

@@ -73,7 +73,9 @@ impl WorkerStatus {
     pub fn doing(&self) -> String {
         match self.state {
             Doing::Counting => "counting".to_owned(),
-            Doing::NoJob => format!("not counting: {}", self.waits_for.as_deref().unwrap_or("no job")),
+            Doing::NoJob => {
+                format!("not counting: {}", self.waits_for.as_deref().unwrap_or("it waits for a lease"))
+            }
             Doing::NoConnection => {
                 let reason = self.waits_for.iter().map(|reason| format!(": {reason}")).collect::<String>();
                 format!("not counting: no connection to a coordinator{reason}")
