@@ -72,7 +72,7 @@ impl News {
         is_new
     }
 
-    /// Forgets why attempts to connect failed, and what was waited for in an earlier session.
+    /// A session has begun: forgets why attempts to connect failed, and the reason to wait of the last session.
     pub(crate) fn connected(&self) {
         let mut last = self.last();
         (last.failure, last.reason_to_wait) = (None, None);

@@ -144,7 +144,7 @@ impl Rehearsal {
         say(&format!("# {:.1} s: {what}", self.began.elapsed().as_secs_f64()));
     }
 
-    /// Makes the invitation of a person who has the link; returns the token.
+    /// Joins by the link under this name. Returns the token.
     fn join(&self, code: &str, name: &str) -> String {
         let pages = self.ports[0][1].address();
         let body = json!({ "name": name }).to_string();
@@ -350,7 +350,7 @@ fn check_the_liar(rehearsal: &Rehearsal) {
     assert_eq!(people["n_people"], PEOPLE.len(), "{people}");
 }
 
-/// Merges and checks the parts' certificates like somebody who has only the files and the key.
+/// Merges the certificates of both parts and checks the result, with nothing but the files and the key.
 fn check_the_proof(mut rehearsal: Rehearsal, n: u8, key: impl Fn(&Path, &[&str]) -> Ended) {
     for job in JOBS {
         rehearsal.show(&format!("export {job} part-{job}.certificate"));
