@@ -26,8 +26,8 @@ pub(crate) struct MannersArgs {
     #[arg(long, env = "QUEENS_ON_BATTERY", value_name = "ACTION", default_value = "count")]
     pub(crate) on_battery: OnBattery,
 
-    /// Count only after nobody has used keyboard or mouse for this long, such as 5m, by what the desktop tells
-    /// systemd-logind. Only on Linux [default: always]
+    /// Count only after nobody has used keyboard or mouse for this long, such as 5m. On Linux, the X server or
+    /// systemd-logind tells it [default: always]
     #[arg(long, env = "QUEENS_WHEN_IDLE", value_name = "TIME", value_parser = time)]
     pub(crate) when_idle: Option<Duration>,
 

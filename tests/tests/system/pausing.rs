@@ -10,10 +10,10 @@ use std::{fs, thread};
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::cluster::{Coordinator, SLOWLY, worker_command};
-use queens_tests::process::{Ended, clean, run, wait_at_most, wait_until};
+use queens_tests::process::{Ended, clean, is_installed, run, wait_at_most, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
-use queens_tests::{TempDir, binary};
+use queens_tests::{TempDir, binary, skipped};
 use serde_json::Value;
 
 /// A board that takes any machine here some hours, and one that takes some seconds.
@@ -337,29 +337,74 @@ fn a_nice_worker_has_the_lowest_priority() {
     worker.stop();
 }
 
+/// A worker that counts only after nobody has used the machine for this long, where `logind_says` is what logind would
+/// answer.
+fn idle_worker(guest: &Guest, when_idle: &str) -> Command {
+    let bin = guest.path("bin");
+    fs::create_dir_all(&bin).expect("created");
+    let scripts =
+        [("busctl", format!("cat {}", guest.path("answer").display())), ("systemctl", "exit 1".to_owned())];
+    for (name, script) in scripts {
+        fs::write(bin.join(name), format!("#!/bin/sh\n{script}\n")).expect("written");
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o700)).expect("ours");
+    }
+    let mut command = worker_command("http://127.0.0.1:9", "anna", Kernel::Portable);
+    command.args(["--when-idle", when_idle]).env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    command
+}
+
 #[test]
 fn a_worker_counts_while_nobody_uses_the_machine() {
     let guest = Guest::new();
-    // What logind would answer.
-    let [bin, answer] = ["bin", "answer"].map(|name| guest.path(name));
-    fs::create_dir(&bin).expect("created");
-    let script = format!("#!/bin/sh\ncat {}\n", answer.display());
-    fs::write(bin.join("busctl"), script).expect("written");
-    fs::set_permissions(bin.join("busctl"), fs::Permissions::from_mode(0o700)).expect("ours");
-    let command = || {
-        let mut command = worker_command("http://127.0.0.1:9", "anna", Kernel::Portable);
-        command.args(["--when-idle", "5m"]).env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
-        command
-    };
-    let refused = run(command()).complaint(1).to_owned();
+    let answer = guest.path("answer");
+    let refused = run(idle_worker(&guest, "5m")).complaint(1).to_owned();
     assert!(
         refused
             .starts_with("error: whether somebody uses this machine, which --when-idle needs, is not known")
     );
     fs::write(&answer, "b false\nt 0\n").expect("written");
-    let worker = guest.worker_by(command(), "anna", &[]);
+    let worker = guest.worker_by(idle_worker(&guest, "5m"), "anna", &[]);
     assert_eq!(guest.wait_for("anna", "paused")["reasons"][0], "somebody uses this machine");
     fs::write(&answer, "b true\nt 0\n").expect("written");
     guest.wait_for("anna", "no_connection");
     worker.stop();
+}
+
+#[test]
+fn an_x_server_tells_whether_somebody_uses_the_machine() {
+    if !(is_installed("Xvfb") && is_installed("xdotool")) {
+        return skipped("the pause by an X server: Xvfb or xdotool is not installed");
+    }
+    let guest = Guest::new();
+    // What many desktops tell logind: nothing.
+    fs::write(guest.path("answer"), "b false\nt 0\n").expect("written");
+    let mut command = clean(Command::new("Xvfb"));
+    command.args(["-displayfd", "2", "-noreset", "-nolisten", "tcp"]);
+    let mut server = Service::start(command, &guest.path("xvfb.log"));
+    let display = wait_until("a display", || {
+        server.log().lines().find_map(|line| line.parse::<u32>().ok()).map(|number| format!(":{number}"))
+    });
+    let mut command = idle_worker(&guest, "1s");
+    command.env("DISPLAY", &display);
+    let worker = guest.worker_by(command, "anna", &[]);
+    guest.wait_for("anna", "no_connection");
+    // Logind would be wrong now, too.
+    fs::write(guest.path("answer"), "b true\nt 0\n").expect("written");
+    let mut x = 0;
+    let reasons = wait_until("a pause", || {
+        x = (x + 1) % 100;
+        let mut mouse = clean(Command::new("xdotool"));
+        mouse.args(["mousemove", &x.to_string(), "10"]).env("DISPLAY", &display);
+        assert!(run(mouse).status.success());
+        let status = guest.status("anna");
+        (status["state"] == "paused").then(|| status["reasons"].clone())
+    });
+    assert_eq!(reasons[0], "somebody uses this machine");
+    // A server that hangs is not waited for: logind is asked.
+    server.signal("STOP");
+    guest.wait_for("anna", "no_connection");
+    worker.stop();
+    server.signal("CONT");
+    server.stop();
 }
