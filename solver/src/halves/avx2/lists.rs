@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use crate::halves::avx2::words::{WORDS, all, lanes, load, pack, zeros};
+use crate::halves::avx2::words::{WORDS, all, lanes, load, pack, prefetch, zeros};
 use crate::halves::lines::Words;
 use crate::halves::placements::FIRST_CENTRAL;
 use crate::halves::plain;
@@ -59,6 +59,7 @@ pub(super) fn filter(words: &[u64], mask: u64, to: &mut Words) {
     let mask = all(mask);
     let mut end = to.len();
     for at in (0..words.len()).step_by(WORDS) {
+        prefetch(words, at);
         let word = load(words, at);
         let fits = zeros(_mm256_and_si256(word, mask)) & lanes(words.len() - at);
         debug_assert!(end + WORDS <= to.capacity());
@@ -89,6 +90,7 @@ pub(super) fn divide(
     let ranges = [main, &equal[0], &equal[1]].map(within);
     let (mut end, mut end_equal) = (to.len(), to_equal.len());
     for at in (0..words.len()).step_by(WORDS) {
+        prefetch(words, at);
         let word = load(words, at);
         let fits = zeros(_mm256_and_si256(word, mask)) & lanes(words.len() - at);
         let [main, near, far] = ranges.map(|(start, len)| {

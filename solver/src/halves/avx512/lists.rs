@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use crate::halves::avx512::words::{WORDS, all, lanes, load};
+use crate::halves::avx512::words::{WORDS, all, lanes, load, prefetch};
 use crate::halves::lines::Words;
 use crate::halves::placements::FIRST_CENTRAL;
 use crate::halves::vectors::{BUCKET, Bucket, ENTRY, Head, ROOM};
@@ -82,6 +82,8 @@ pub(super) fn filter(words: &[u64], mask: u64, to: &mut Words) {
     unsafe {
         let room = to.as_mut_ptr();
         while at + 2 * WORDS <= words.len() {
+            prefetch(words, at);
+            prefetch(words, at + WORDS);
             let first = _mm512_loadu_epi64(words.as_ptr().add(at).cast());
             let second = _mm512_loadu_epi64(words.as_ptr().add(at + WORDS).cast());
             let fit = _mm512_testn_epi64_mask(first, mask);
@@ -121,6 +123,7 @@ pub(super) fn divide(
     let ranges = [main, &equal[0], &equal[1]].map(within);
     let (mut end, mut end_equal) = (to.len(), to_equal.len());
     for at in (0..words.len()).step_by(WORDS) {
+        prefetch(words, at);
         let word = load(words, at);
         let fits = _mm512_mask_testn_epi64_mask(lanes(words.len() - at), word, mask);
         let [main, near, far] =
