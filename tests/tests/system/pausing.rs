@@ -337,7 +337,7 @@ fn a_nice_worker_has_the_lowest_priority() {
     worker.stop();
 }
 
-/// A worker that counts only after nobody has used the machine for this long, where `logind_says` is what logind would
+/// A worker that counts only after nobody has used the machine for this long. The file `answer` has what logind would
 /// answer.
 fn idle_worker(guest: &Guest, when_idle: &str) -> Command {
     let bin = guest.path("bin");
