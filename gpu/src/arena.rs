@@ -56,6 +56,13 @@ pub(crate) const PARAMS: usize = 4 * (8 + 2 * N_ARRAYS + 2) + 8 * N_ARRAYS;
 pub(crate) const CURSORS: usize = 32;
 pub(crate) const CURSOR_BYTES: usize = 4 * (N_ARRAYS + 2);
 
+/// Where the parameters have the next piece's number and what overflowed.
+pub(crate) const NEXT_AND_OVERFLOW: u64 = (CURSORS + 4 * N_ARRAYS) as u64;
+
+/// What interrupts a batch if it is written there: no piece has such a number, and kernels that begin after an overflow do
+/// nothing. Blocks add one to the number, which must not wrap.
+pub(crate) const INTERRUPTED: [u32; 2] = [1 << 31, 1];
+
 /// A set of columns as the kernels see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetOnCard {

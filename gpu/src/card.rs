@@ -27,6 +27,13 @@ const LEAST_OF_SET: u64 = 4;
 /// from its 2,744 subproblems to one. Then each array may turn out to be too small once.
 const MOST_TRIES: u32 = 32;
 
+/// What became of a batch.
+enum Batch {
+    Counted(Count),
+    NoRoom,
+    Stopped,
+}
+
 /// A card that counts boards of one size.
 pub struct Card {
     device: Box<dyn Device>,
@@ -70,7 +77,7 @@ impl Card {
             return Err(CardError::BoardSize);
         }
         let board = Board { n, middle: part.middle_queen(), shape: self.shape, n_digits: part.n_digits() };
-        let tails = self.tails(board)?;
+        let Some(tails) = self.tails(board, stop)? else { return Ok(None) };
         let mut sum = Count::default();
         let mut waiting: VecDeque<ColumnSet> = VecDeque::new();
         let mut sets = part.column_sets(numbers);
@@ -89,13 +96,14 @@ impl Card {
                 return Ok(None);
             }
             let batch: Vec<ColumnSet> = waiting.drain(..waiting.len().min(self.n_sets)).collect();
-            match self.count_batch(board, &tails, part, &batch)? {
-                Some(count) => {
+            match self.count_batch(board, &tails, part, &batch, stop)? {
+                Batch::Stopped => return Ok(None),
+                Batch::Counted(count) => {
                     sum = sum.checked_add(count).ok_or_else(too_much)?;
                     n_failed = 0;
                 }
                 // The next batch's arrays follow the needs seen now, so the same sets may have room then.
-                None => {
+                Batch::NoRoom => {
                     n_failed += 1;
                     if n_failed > MOST_TRIES {
                         return Err(CardError::TooLittleMemory(self.device.memory() >> 20));
@@ -107,13 +115,14 @@ impl Card {
         }
     }
 
-    /// Makes the tails of a board with its middle row's queen, unless they are on the card.
-    fn tails(&mut self, board: Board) -> Result<Arena, CardError> {
+    /// Makes the tails of a board with its middle row's queen, unless they are on the card. `None` if `stop` was set before
+    /// the end.
+    fn tails(&mut self, board: Board, stop: &AtomicBool) -> Result<Option<Arena>, CardError> {
         let of = (board.n, board.middle);
         if let Some((made, arena)) = &self.tails
             && *made == of
         {
-            return Ok(arena.clone());
+            return Ok(Some(arena.clone()));
         }
         self.tails = None;
         let memory = self.device.memory();
@@ -125,14 +134,21 @@ impl Card {
             device.write(0, &arena.params(board, 0))?;
             device.write(arena.binomials_at(), &binomials())?;
             stages.iter().try_for_each(|stage| device.start(*stage))?;
+            device.finish(stop)?;
             cursors(device)
         };
         // Without room for any, so that they are only counted.
         let n_tails = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?.n_tails();
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         arena = Arena::of_tails(board, n_tails);
         find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails, Stage::WriteTails])?;
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         self.tails = Some((of, arena.clone()));
-        Ok(arena)
+        Ok(Some(arena))
     }
 
     /// Divides the first set until it has no more numbers than a batch may have.
@@ -145,19 +161,24 @@ impl Card {
         }
     }
 
-    /// Counts some sets at once; `None` if they had no room.
+    /// Counts some sets at once.
     fn count_batch(
         &mut self,
         board: Board,
         tails: &Arena,
         part: &HalvesPart,
         sets: &[ColumnSet],
-    ) -> Result<Option<Count>, CardError> {
+        stop: &AtomicBool,
+    ) -> Result<Batch, CardError> {
         let memory = self.device.memory();
         let n_blocks = self.device.n_blocks();
         let Some(arena) = tails.with_batch(board, sets.len(), n_blocks, &self.needs, memory) else {
             self.n_sets = (sets.len() / 2).max(1);
-            return if sets.len() > 1 { Ok(None) } else { Err(CardError::TooLittleMemory(memory >> 20)) };
+            return if sets.len() > 1 {
+                Ok(Batch::NoRoom)
+            } else {
+                Err(CardError::TooLittleMemory(memory >> 20))
+            };
         };
         let began = Instant::now();
         let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
@@ -166,6 +187,11 @@ impl Card {
         for stage in Stage::OF_BATCH {
             self.device.start(stage)?;
         }
+        self.device.finish(stop)?;
+        // An interrupted batch looks as if it had ended early.
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Batch::Stopped);
+        }
         let cursors = cursors(&mut *self.device)?;
         let n_given = (self.shape.m as u64).pow(u32::from(board.n_digits));
         let is_partial = sets.iter().any(|set| set.numbers.end - set.numbers.start < n_given);
@@ -173,7 +199,7 @@ impl Card {
         let n_numbers = sets.iter().map(|set| set.numbers.end - set.numbers.start).max().unwrap_or(1);
         self.bound_time(n_given, sets.len(), n_numbers, began.elapsed());
         if cursors.overflowed() {
-            return Ok(None);
+            return Ok(Batch::NoRoom);
         }
         let mut out = vec![0; 8 * n_blocks as usize];
         self.device.read(arena.out_at(), &mut out)?;
@@ -193,7 +219,7 @@ impl Card {
             let of_set = work_of(board, part, set, upper, lower).ok_or_else(too_much)?;
             work = work.checked_add(of_set).ok_or_else(too_much)?;
         }
-        Ok(Some(Count { solutions, work }))
+        Ok(Batch::Counted(Count { solutions, work }))
     }
 
     /// Adapts the number of sets in a batch, and the sizes of arrays, to what a batch needed.

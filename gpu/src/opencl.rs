@@ -1,6 +1,7 @@
 //! Cards by OpenCL.
 
 use std::ptr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use opencl3::command_queue::CommandQueue;
@@ -137,8 +138,8 @@ impl Device for OpenCl {
         started.map(drop).map_err(failed(stage.name()))
     }
 
-    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
+    /// OpenCL does not say what becomes of a buffer that is written while a kernel uses it. So nothing is interrupted.
+    fn finish(&mut self, stop: &AtomicBool) -> Result<(), CardError> {
         // SAFETY: the list of events is empty, so it holds no invalid one.
         let all_started = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let all_started = all_started.map_err(failed("waiting for the device"))?;
@@ -151,7 +152,11 @@ impl Device for OpenCl {
                 _ => Ok(false),
             }
         };
-        wait_for_end(has_ended, PATIENCE)?;
+        wait_for_end(has_ended, stop, || Ok(()), PATIENCE)
+    }
+
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
         // SAFETY: the call blocks, so the bytes live long enough.
         let read = unsafe { self.queue.enqueue_read_buffer(&self.arena, CL_BLOCKING, at, bytes, &[]) };
         read.map(drop).map_err(failed("reading from the device"))

@@ -8,13 +8,19 @@ mod skip;
 
 use std::env;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use queens_solver::{
     BoardSize, Count, HalvesPart, Kernel, Method, Part, SplitMix, Symmetry, parts_in_counting_order,
 };
 
+use crate::arena::{INTERRUPTED, NEXT_AND_OVERFLOW};
+use crate::device::{Device, Stage};
+use crate::opencl::OpenCl;
+use crate::shape::Shape;
 use crate::{Card, CardError, CardId, CardInfo, cards};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -187,6 +193,88 @@ fn a_stopped_count_counts_nothing_and_the_next_is_right() {
     let parts = halves(14);
     assert_eq!(card.count(&parts[0].1, 0..9, &AtomicBool::new(true)), Ok(None));
     assert_eq!(on_card(&mut card, &parts[0].1, 0..9), on_cpu(&parts[0].0, 0..9));
+}
+
+#[test]
+fn a_count_that_is_stopped_half_way_counts_nothing_and_the_next_is_right() {
+    let Some(mut card) = card(22) else { return };
+    let (part, halves) = halves(22)[0];
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(card.count(&halves, 0..u64::MAX, &stop), Ok(None));
+    });
+    assert_eq!(on_card(&mut card, &halves, 3..4), on_cpu(&part, 3..4));
+}
+
+/// A device that is interrupted before one of its stages, as CUDA's may be at any time.
+struct Interrupting {
+    device: OpenCl,
+    before: Stage,
+    stop: Arc<AtomicBool>,
+}
+
+impl Device for Interrupting {
+    fn memory(&self) -> u64 {
+        self.device.memory()
+    }
+
+    fn n_blocks(&self) -> u32 {
+        self.device.n_blocks()
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), CardError> {
+        self.device.write(at, bytes)
+    }
+
+    fn start(&mut self, stage: Stage) -> Result<(), CardError> {
+        if stage == self.before && !self.stop.load(Ordering::Relaxed) {
+            self.device.finish(&NEVER)?;
+            let words = INTERRUPTED.map(u32::to_le_bytes);
+            // A join that runs has looked for overflows before.
+            let words = if stage == Stage::Join { &words[..1] } else { &words };
+            self.device.write(NEXT_AND_OVERFLOW, words.as_flattened())?;
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.device.start(stage)
+    }
+
+    fn finish(&mut self, stop: &AtomicBool) -> Result<(), CardError> {
+        self.device.finish(stop)?;
+        if stop.load(Ordering::Relaxed) {
+            let mut next = [0; 4];
+            self.device.read(NEXT_AND_OVERFLOW, &mut next)?;
+            // Each block has asked for a piece once, if it has begun at all.
+            let asked = u32::from_le_bytes(next).checked_sub(INTERRUPTED[0]);
+            assert!(asked.is_some_and(|asked| asked <= self.n_blocks()), "{:?}: {asked:?}", self.before);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
+        self.device.read(at, bytes)
+    }
+}
+
+#[test]
+fn an_interrupted_batch_takes_no_piece_and_the_next_count_is_right() {
+    let Some(Locked(_, _one)) = card(14) else { return };
+    let parts = halves(14);
+    let is_opencl = |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
+    let number = cards().iter().find_map(is_opencl).expect("a card was opened");
+    let shape = Shape::of(14).expect("cards count it");
+    for before in Stage::ALL {
+        let device = OpenCl::open(number, shape, 8).expect("opens");
+        let stop = Arc::new(AtomicBool::new(false));
+        let device = Interrupting { device, before, stop: stop.clone() };
+        let mut card = Card::new(Box::new(device), shape);
+        assert_eq!(card.count(&parts[0].1, 0..9, &stop), Ok(None), "{before:?}");
+        assert!(stop.load(Ordering::Relaxed), "{before:?} was not reached");
+        assert_eq!(on_card(&mut card, &parts[0].1, 0..9), on_cpu(&parts[0].0, 0..9), "{before:?}");
+    }
 }
 
 #[test]
