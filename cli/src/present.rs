@@ -1,6 +1,7 @@
 //! Output of answers: text, JSON, tables, pictures, and progress.
 
 pub(crate) mod answer;
+pub(crate) mod bench_answer;
 pub(crate) mod certificate;
 pub(crate) mod file;
 pub(crate) mod gif;

@@ -31,6 +31,9 @@ pub struct CardProbe {
     pub chunks: Vec<ProbedChunk>,
     /// How many subproblems were counted again by the processor.
     pub n_checked: usize,
+    /// The seconds that each of the card's kernels took for these chunks and their checks, by its name, in all its threads;
+    /// empty if its driver does not tell.
+    pub stages: Vec<(&'static str, f64)>,
 }
 
 /// How long a card may take until its chunks have their size.
@@ -63,7 +66,7 @@ pub fn probe_card(
         let (mut size, mut random) =
             (ChunkSize::first(ChunkAim::CARD, n, Method::Halves), SplitMix::new(seed ^ thread));
         let mut n_checked = 0;
-        let mut count_next = |size: &mut ChunkSize| {
+        let mut count_next = |counter: &mut Counter, size: &mut ChunkSize| {
             let part = parts[next.fetch_add(1, Ordering::Relaxed) / CHUNKS_OF_PART % parts.len()];
             let mut subproblems = part.subproblems(Symmetry::IDENTITY);
             let all = subproblems.n_subproblems();
@@ -82,7 +85,7 @@ pub fn probe_card(
         let began = Instant::now();
         let mut has_failed = false;
         while began.elapsed() < WARMING_UP {
-            match count_next(&mut size) {
+            match count_next(&mut counter, &mut size) {
                 Some((taken, _)) if taken < ChunkAim::CARD.duration / 2 => {}
                 counted => {
                     has_failed = counted.is_none();
@@ -90,14 +93,23 @@ pub fn probe_card(
                 }
             }
         }
+        let before = counter.stage_seconds();
         let (began, mut chunks) = (Instant::now(), Vec::new());
         while !has_failed && began.elapsed() < time {
-            match count_next(&mut size) {
+            match count_next(&mut counter, &mut size) {
                 Some((_, chunk)) => chunks.push(chunk),
                 None => has_failed = true,
             }
         }
-        (!has_failed && counter.check(&stop)?).then_some(CardProbe { chunks, n_checked: n_checked + 1 })
+        let stages = sum_by_name([
+            counter.stage_seconds(),
+            before.into_iter().map(|(stage, seconds)| (stage, -seconds)).collect(),
+        ]);
+        (!has_failed && counter.check(&stop)?).then_some(CardProbe {
+            chunks,
+            n_checked: n_checked + 1,
+            stages,
+        })
     };
     let probes: Option<Vec<CardProbe>> = thread::scope(|scope| {
         let probe = &probe;
@@ -107,5 +119,14 @@ pub fn probe_card(
     });
     let probes = probes.ok_or_else(|| format!("{card} has failed or counted wrong, as the log says"))?;
     let n_checked = probes.iter().map(|probe| probe.n_checked).sum();
-    Ok(CardProbe { chunks: probes.into_iter().flat_map(|probe| probe.chunks).collect(), n_checked })
+    let stages = sum_by_name(probes.iter().map(|probe| probe.stages.clone()));
+    Ok(CardProbe { chunks: probes.into_iter().flat_map(|probe| probe.chunks).collect(), n_checked, stages })
+}
+
+/// Adds up lists of the same names in the same order.
+fn sum_by_name(lists: impl IntoIterator<Item = Vec<(&'static str, f64)>>) -> Vec<(&'static str, f64)> {
+    let add = |sum: Vec<(&'static str, f64)>, list: Vec<(&'static str, f64)>| {
+        sum.into_iter().zip(list).map(|((name, seconds), (_, more))| (name, seconds + more)).collect()
+    };
+    lists.into_iter().reduce(add).unwrap_or_default()
 }

@@ -73,6 +73,11 @@ trait Counts: Send {
         numbers: Range<u64>,
         stop: &AtomicBool,
     ) -> Result<Option<Count>, CardError>;
+
+    /// Returns the seconds that each kernel has taken, by its name; empty if they are not known.
+    fn stage_seconds(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }
 
 impl Counts for Card {
@@ -83,6 +88,10 @@ impl Counts for Card {
         stop: &AtomicBool,
     ) -> Result<Option<Count>, CardError> {
         Self::count(self, part, numbers, stop)
+    }
+
+    fn stage_seconds(&self) -> Vec<(&'static str, f64)> {
+        self.seconds()
     }
 }
 
@@ -246,6 +255,12 @@ impl Counter {
         let is_open = !matches!(card.attempt(n, stop, |_| Ok(Some(()))), Attempt::Rests);
         self.forget_resting_card();
         is_open
+    }
+
+    /// Returns the seconds that each kernel of the open card has taken, by its name; empty if they are not known.
+    pub(crate) fn stage_seconds(&self) -> Vec<(&'static str, f64)> {
+        let open = self.card.as_ref().and_then(|card| card.open.as_ref());
+        open.map(|(_, open)| open.stage_seconds()).unwrap_or_default()
     }
 
     /// Forgets what waits for a check.

@@ -56,7 +56,7 @@ impl Card {
     /// Returns the seconds that each kernel has taken, by its name; empty if that is not known.
     #[must_use]
     pub fn seconds(&self) -> Vec<(&'static str, f64)> {
-        self.device.seconds().iter().map(|(stage, seconds)| (stage.name(), *seconds)).collect()
+        self.device.seconds()
     }
 
     /// Counts the subproblems of a part with these numbers; numbers past the last hold nothing. The count is that of

@@ -12,7 +12,7 @@ use cudarc::nvrtc::Ptx;
 
 use crate::arena::{INTERRUPTED, NEXT_AND_OVERFLOW};
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, PATIENCE, Stage, wait_for_end};
+use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -47,7 +47,7 @@ pub(crate) struct Cuda {
     n_joining: u32,
     /// Before and after each kernel whose time is not known yet.
     events: Vec<(Stage, CudaEvent, CudaEvent)>,
-    seconds: Vec<(Stage, f64)>,
+    times: StageTimes,
 }
 
 fn failed(action: &str) -> impl Fn(DriverError) -> CardError {
@@ -152,7 +152,7 @@ impl Cuda {
             n_processors,
             n_joining,
             events: Vec::new(),
-            seconds: Stage::ALL.map(|stage| (stage, 0.0)).to_vec(),
+            times: StageTimes::new(),
         })
     }
 }
@@ -225,15 +225,13 @@ impl Device for Cuda {
         self.stream.synchronize().map_err(failed("waiting for the card"))?;
         for (stage, before, after) in self.events.drain(..) {
             let taken = before.elapsed_ms(&after).map_err(failed("taking the time"))?;
-            if let Some((_, sum)) = self.seconds.iter_mut().find(|(of, _)| *of == stage) {
-                *sum += f64::from(taken) / 1e3;
-            }
+            self.times.add(stage, f64::from(taken) / 1e3);
         }
         Ok(())
     }
 
-    fn seconds(&self) -> &[(Stage, f64)] {
-        &self.seconds
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.times.by_name()
     }
 }
 

@@ -115,6 +115,27 @@ impl Stage {
     }
 }
 
+/// The seconds that each kernel has taken.
+#[derive(Clone, Debug)]
+pub(crate) struct StageTimes(Vec<(Stage, f64)>);
+
+impl StageTimes {
+    pub(crate) fn new() -> Self {
+        Self(Stage::ALL.map(|stage| (stage, 0.0)).to_vec())
+    }
+
+    pub(crate) fn add(&mut self, stage: Stage, seconds: f64) {
+        if let Some((_, sum)) = self.0.iter_mut().find(|(of, _)| *of == stage) {
+            *sum += seconds;
+        }
+    }
+
+    /// Returns the seconds by the kernels' names, in their order.
+    pub(crate) fn by_name(&self) -> Vec<(&'static str, f64)> {
+        self.0.iter().map(|(stage, seconds)| (stage.name(), *seconds)).collect()
+    }
+}
+
 /// Why a card can't count.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CardError {
@@ -161,9 +182,10 @@ pub(crate) trait Device: Send {
     /// Copies from the card's memory, after [`finish`](Self::finish).
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError>;
 
-    /// Returns the time that each kernel has taken; empty if that is not known.
-    fn seconds(&self) -> &[(Stage, f64)] {
-        &[]
+    /// Returns the seconds that each kernel has taken, by its name, up to the last [`read`](Self::read); empty if they are
+    /// not known.
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 }
 

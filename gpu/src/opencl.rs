@@ -3,19 +3,20 @@
 use std::ptr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use opencl3::command_queue::CommandQueue;
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device as ClDevice, get_all_devices};
 use opencl3::error_codes::ClError;
-use opencl3::event::CL_COMPLETE;
+use opencl3::event::{CL_COMPLETE, Event};
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, PATIENCE, Stage, wait_for_end};
+use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
 use crate::kernels::SOURCE;
 use crate::shape::Shape;
 
@@ -26,6 +27,9 @@ pub(crate) struct OpenCl {
     arena: Buffer<u8>,
     bytes: u64,
     n_groups: u32,
+    /// Kernels whose time is not known yet.
+    started: Vec<(Stage, Event)>,
+    times: StageTimes,
 }
 
 fn failed(action: &str) -> impl Fn(ClError) -> CardError {
@@ -79,7 +83,8 @@ impl OpenCl {
             kernels.push((stage, Kernel::create(&program, stage.name()).map_err(failed(stage.name()))?));
         }
         // SAFETY: no command is enqueued that outlives the queue.
-        let queue = unsafe { CommandQueue::create(&context, id, 0) }.map_err(failed("making a queue"))?;
+        let queue = unsafe { CommandQueue::create(&context, id, CL_QUEUE_PROFILING_ENABLE) };
+        let queue = queue.map_err(failed("making a queue"))?;
         let len = usize::try_from(bytes).map_err(|_| CardError::TooLittleMemory(0))?;
         // SAFETY: no host memory is passed.
         let arena = unsafe { Buffer::create(&context, CL_MEM_READ_WRITE, len, ptr::null_mut()) };
@@ -100,7 +105,8 @@ impl OpenCl {
             set.map_err(failed(stage.name()))?;
         }
         let n_groups = 4 * device.max_compute_units().unwrap_or(1);
-        Ok(Self { queue, kernels, arena, bytes, n_groups })
+        let (started, times) = (Vec::new(), StageTimes::new());
+        Ok(Self { queue, kernels, arena, bytes, n_groups, started, times })
     }
 }
 
@@ -135,7 +141,8 @@ impl Device for OpenCl {
                 &[],
             )
         };
-        started.map(drop).map_err(failed(stage.name()))
+        self.started.push((stage, started.map_err(failed(stage.name()))?));
+        Ok(())
     }
 
     /// OpenCL does not say what becomes of a buffer that is written while a kernel uses it. So nothing is interrupted.
@@ -159,6 +166,18 @@ impl Device for OpenCl {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         // SAFETY: the call blocks, so the bytes live long enough.
         let read = unsafe { self.queue.enqueue_read_buffer(&self.arena, CL_BLOCKING, at, bytes, &[]) };
-        read.map(drop).map_err(failed("reading from the device"))
+        read.map(drop).map_err(failed("reading from the device"))?;
+        for (stage, kernel) in self.started.drain(..) {
+            let times = kernel
+                .profiling_command_start()
+                .and_then(|start| Ok([start, kernel.profiling_command_end()?]));
+            let [start, end] = times.map_err(failed("taking the time"))?;
+            self.times.add(stage, Duration::from_nanos(end.saturating_sub(start)).as_secs_f64());
+        }
+        Ok(())
+    }
+
+    fn seconds(&self) -> Vec<(&'static str, f64)> {
+        self.times.by_name()
     }
 }

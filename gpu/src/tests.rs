@@ -117,6 +117,16 @@ pub(crate) fn check_spans_on(card: &mut Card, n: u8, lengths: &[u64]) {
     }
 }
 
+#[test]
+fn kernels_are_timed() {
+    let Some(mut card) = card(14) else { return };
+    assert!(card.seconds().iter().all(|(_, seconds)| *seconds == 0.0));
+    on_card(&mut card, &halves(14)[0].1, 0..9);
+    let is_timed =
+        |name| card.seconds().iter().any(|(of, seconds)| *of == name && (1e-6..60.0).contains(seconds));
+    assert!(["count_tails", "write_words", "join"].into_iter().all(is_timed), "{:?}", card.seconds());
+}
+
 /// With QUEENS_CARD_BOARD=16, up to n = 16.
 #[test]
 fn whole_boards_are_counted_as_by_the_cpu() {
@@ -261,7 +271,7 @@ impl Device for Interrupting {
 
 #[test]
 fn an_interrupted_batch_takes_no_piece_and_the_next_count_is_right() {
-    let Some(Locked(_, _one)) = card(14) else { return };
+    let Some(_locked) = card(14) else { return };
     let parts = halves(14);
     let is_opencl = |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
     let number = cards().iter().find_map(is_opencl).expect("a card was opened");

@@ -7,22 +7,21 @@ use std::time::{Duration, Instant};
 
 use queens_counting::threads_of;
 use queens_gpu::CardId;
-use queens_platform::{processor_name, with_instructions};
-use queens_runtime::{VERSION, print, threads};
+use queens_platform::with_instructions;
+use queens_runtime::{print, threads};
 use queens_solver::{
     BoardSize, InvalidKernel, Kernel, KernelChoice, Method, SampledPart, Sampler, classic, parallel,
     published,
 };
-use serde::Serialize;
 
 use crate::flags::{GpuArgs, OutputArgs};
 use crate::method::MethodChoice;
-use crate::present::numbers::{TimeUnit, plural};
-use crate::present::output::{Output, method_name};
+use crate::present::bench_answer::{BenchAnswer, StageTime, comparison, text};
+use crate::present::numbers::plural;
+use crate::present::output::Output;
 use crate::present::progress::Spinner;
-use crate::present::work::work_text;
-use crate::sampling::cards::{probe_card, sums, time_of_cards};
-use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board, samples_of};
+use crate::sampling::cards::{TimedProbe, probe_card, sums, time_of_cards};
+use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;
@@ -97,35 +96,6 @@ const fn default_sample(n: BoardSize, method: Method) -> usize {
     }
 }
 
-/// The answer in JSON. Scripts rely on its fields.
-#[derive(Debug, Serialize)]
-struct BenchAnswer {
-    n: u8,
-    #[serde(serialize_with = "method_name")]
-    method: Method,
-    /// The kernel's name, or the card's.
-    kernel: String,
-    threads: usize,
-    sample: usize,
-    parts: usize,
-    /// The weighted sum Σ weight × solutions over the sample.
-    solutions: String,
-    work: String,
-    seconds: f64,
-    core_seconds: f64,
-    ns_per_solution: Option<f64>,
-    ns_per_node: Option<f64>,
-    /// Where the system counts them.
-    instructions_per_node: Option<f64>,
-    projected_core_seconds: f64,
-    /// Twice the standard error of the projection, relative to the projection.
-    projected_error: f64,
-    checked_against: String,
-    agrees: bool,
-    #[serde(skip)]
-    is_by_card: bool,
-}
-
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<ExitCode> {
     let method = args.method.unwrap_or(Method::Search.into());
@@ -182,7 +152,7 @@ fn measure_card(args: &BenchArgs, card: CardId) -> anyhow::Result<BenchAnswer> {
     let began = Instant::now();
     let kernel = Kernel::best();
     let busy = Spinner::new("counting on the card", None);
-    let (chunks, n_checked) = probe_card(card, kernel, args.n)?;
+    let TimedProbe { chunks, n_checked, stages } = probe_card(card, kernel, args.n)?;
     drop(busy);
     let seconds = began.elapsed().as_secs_f64();
     let busy = Spinner::new("estimating the work", None);
@@ -210,6 +180,7 @@ fn measure_card(args: &BenchArgs, card: CardId) -> anyhow::Result<BenchAnswer> {
         projected_error: 2.0 * projected.error,
         checked_against: format!("the {kernel} kernel on {}", plural(n_checked, "random subproblem")),
         agrees: true,
+        stages: stages.into_iter().map(|(stage, seconds)| StageTime { stage, seconds }).collect(),
         is_by_card: true,
     })
 }
@@ -325,88 +296,9 @@ fn answer(
         projected_error: 2.0 * projected.error,
         checked_against: check.against,
         agrees: check.agrees,
+        stages: Vec::new(),
         is_by_card: false,
     }
-}
-
-fn text(answer: &BenchAnswer) -> String {
-    let BenchAnswer { n, method, kernel, sample, parts, solutions, work, seconds, .. } = answer;
-    let checked_against = &answer.checked_against;
-    let threads = plural(answer.threads, "thread");
-    let per = |ns: Option<f64>, what| ns.map(|ns| format!(", {ns:.3} ns per {what}")).unwrap_or_default();
-    let (per_solution, per_unit) =
-        (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, method.unit()));
-    let work = work_text(*method, work);
-    let error = answer.projected_error * 100.0;
-    let unit = TimeUnit::of(answer.projected_core_seconds);
-    let projected = unit.rounded(answer.projected_core_seconds);
-    let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
-    let (measured, core) = if answer.is_by_card {
-        (format!("{}, {kernel}", plural(sample, "chunk")), "card")
-    } else {
-        (format!("{sample} of {parts} {}, {kernel} kernel", samples_of(*method)), "core")
-    };
-    format!(
-        "n = {n}, {measured} on {threads}\n\
-         {solutions} weighted solutions, {work} in {seconds:.3} s{per_solution}{per_unit}\n\
-         {verdict} {checked_against}\n\
-         whole board: {projected} {core}-{} ± {error:.0} %",
-        unit.name
-    )
-}
-
-/// Describes several kernels in a table, and in a line for a list of machines.
-fn comparison(answers: &[BenchAnswer]) -> String {
-    let [first, ..] = answers else { return String::new() };
-    let unit = first.method.unit();
-    let mut lines = vec![
-        format!(
-            "n = {} by {}, {} of {} {}, {}",
-            first.n,
-            first.method,
-            first.sample,
-            first.parts,
-            samples_of(first.method),
-            plural(first.threads, "thread")
-        ),
-        format!(
-            "{:<9} {:>12} {:>10} {:>18}  {:<18} counts",
-            "kernel",
-            "ns/solution",
-            format!("ns/{unit}"),
-            format!("instructions/{unit}"),
-            "whole board"
-        ),
-    ];
-    let number =
-        |value: Option<f64>, digits| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
-    lines.extend(answers.iter().map(|answer| {
-        let time = TimeUnit::of(answer.projected_core_seconds);
-        format!(
-            "{:<9} {:>12} {:>10} {:>18}  {:<18} {}",
-            answer.kernel,
-            number(answer.ns_per_solution, 3),
-            number(answer.ns_per_node, 3),
-            number(answer.instructions_per_node, 2),
-            format!("{} core-{}", time.rounded(answer.projected_core_seconds), time.name),
-            if answer.agrees { "right" } else { "WRONG" }
-        )
-    }));
-    for answer in answers {
-        lines.push(format!("{} is checked against {}", answer.kernel, answer.checked_against));
-    }
-    let times = answers.iter().map(|answer| format!("{} {}", answer.kernel, number(answer.ns_per_node, 3)));
-    lines.push(format!(
-        "for docs/KERNEL.md: queens {VERSION}, {} {}, {}; n = {}, {}, {}: {} ns/{unit}",
-        std::env::consts::ARCH,
-        std::env::consts::OS,
-        processor_name().as_deref().unwrap_or("processor not known"),
-        first.n,
-        first.method,
-        plural(first.threads, "thread"),
-        times.collect::<Vec<_>>().join(", ")
-    ));
-    lines.join("\n")
 }
 
 #[cfg(test)]

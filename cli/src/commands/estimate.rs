@@ -149,7 +149,7 @@ fn probe_cards(args: &EstimateArgs, cards: &[CardId]) -> anyhow::Result<Probe> {
     let busy = Spinner::new("counting on cards", Some(cards.len()));
     let mut chunks = Vec::new();
     for card in cards {
-        chunks.extend(probe_card(*card, args.kernel.kernel(), n)?.0);
+        chunks.extend(probe_card(*card, args.kernel.kernel(), n)?.chunks);
         busy.step();
     }
     drop(busy);

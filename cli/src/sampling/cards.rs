@@ -21,19 +21,25 @@ pub(crate) struct TimedChunk {
     card_seconds: f64,
 }
 
-/// Counts chunks of a board on a card for five seconds and up to ten more. Returns also how many subproblems the processor counted again.
-pub(crate) fn probe_card(
-    card: CardId,
-    kernel: Kernel,
-    n: BoardSize,
-) -> anyhow::Result<(Vec<TimedChunk>, usize)> {
+/// What a card has counted for a measurement.
+#[derive(Debug)]
+pub(crate) struct TimedProbe {
+    pub(crate) chunks: Vec<TimedChunk>,
+    /// How many subproblems the processor counted again.
+    pub(crate) n_checked: usize,
+    /// The seconds that each of the card's kernels took, by its name; empty if its driver does not tell.
+    pub(crate) stages: Vec<(&'static str, f64)>,
+}
+
+/// Counts chunks of a board on a card for five seconds and up to ten more.
+pub(crate) fn probe_card(card: CardId, kernel: Kernel, n: BoardSize) -> anyhow::Result<TimedProbe> {
     let seed = RandomState::new().build_hasher().finish();
-    let CardProbe { chunks, n_checked } =
+    let CardProbe { chunks, n_checked, stages } =
         queens_counting::probe_card(card, kernel, n, PROBING, seed).map_err(|reason| anyhow!(reason))?;
     // The threads of a card share it.
     let card_seconds = |chunk: &ProbedChunk| chunk.seconds / threads_of(card) as f64;
     let timed = |chunk: ProbedChunk| TimedChunk { chunk, card_seconds: card_seconds(&chunk) };
-    Ok((chunks.into_iter().map(timed).collect(), n_checked))
+    Ok(TimedProbe { chunks: chunks.into_iter().map(timed).collect(), n_checked, stages })
 }
 
 /// Returns the card-seconds of the whole board, if it has this work.
