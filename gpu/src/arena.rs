@@ -19,6 +19,7 @@ const UPPER_TABLE: Array = (12, 8);
 const LOWER_TABLE: Array = (15, 8);
 const LEVEL_TABLE: Array = (17, 16);
 const LEVEL_2_TABLE: Array = (19, 16);
+const PIECES: Array = (22, 32);
 const OUT: Array = (23, 8);
 const SIFTED_TABLE: Array = (24, 16);
 const HEAD_STARTS: Array = (25, 4);
@@ -41,7 +42,7 @@ const GROWING: [&[Array]; N_GROWING] = [
     // Codes of the lower placements that meet pieces.
     &[(21, 8)],
     // What a piece is.
-    &[(22, 32)],
+    &[PIECES],
 ];
 
 pub(crate) const N_GROWING: usize = 8;
@@ -56,12 +57,10 @@ pub(crate) const PARAMS: usize = 4 * (8 + 2 * N_ARRAYS + 2) + 8 * N_ARRAYS;
 pub(crate) const CURSORS: usize = 32;
 pub(crate) const CURSOR_BYTES: usize = 4 * (N_ARRAYS + 2);
 
-/// Where the parameters have the next piece's number and what overflowed.
-pub(crate) const NEXT_AND_OVERFLOW: u64 = (CURSORS + 4 * N_ARRAYS) as u64;
-
-/// What interrupts a batch if it is written there: no piece has such a number, and kernels that begin after an overflow do
-/// nothing. Blocks add one to the number, which must not wrap.
-pub(crate) const INTERRUPTED: [u32; 2] = [1 << 31, 1];
+/// Where the parameters have the number of the piece that a block takes next, and where it must be less than the capacity
+/// for pieces. Both together let one launch join some of a batch's pieces.
+pub(crate) const NEXT_PIECE: u64 = (CURSORS + 4 * N_ARRAYS) as u64;
+pub(crate) const END_OF_PIECES: u64 = (CURSORS + CURSOR_BYTES + 4 * PIECES.0) as u64;
 
 /// A set of columns as the kernels see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +216,10 @@ impl Cursors {
     /// Returns the items of each growing array that were needed.
     pub(crate) fn items(&self) -> Items {
         GROWING.map(|arrays| self.word(arrays[0].0))
+    }
+
+    pub(crate) fn n_pieces(&self) -> u64 {
+        self.word(PIECES.0)
     }
 
     pub(crate) fn n_tails(&self) -> u64 {

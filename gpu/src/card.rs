@@ -7,16 +7,23 @@ use std::time::{Duration, Instant};
 
 use queens_solver::{ColumnSet, Count, HalvesPart};
 
-use crate::arena::{Arena, Board, CURSOR_BYTES, CURSORS, Cursors, Items, N_GROWING, SetOnCard, binomials};
+use crate::arena::{
+    Arena, Board, CURSOR_BYTES, CURSORS, Cursors, END_OF_PIECES, Items, N_GROWING, NEXT_PIECE, SetOnCard,
+    binomials,
+};
 use crate::device::{CardError, Device, Stage};
 use crate::shape::Shape;
 
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
 
-/// A batch of several sets that takes longer is followed by smaller ones, so that a worker that is told to stop does so
-/// within a second.
+/// A batch of several sets that takes longer is followed by smaller ones, which need less memory and are done sooner. If one
+/// set takes longer, the host waits for each kernel, so that it can stop after it.
 const LONGEST_BATCH: Duration = Duration::from_millis(500);
+
+/// A launch that joins takes about this long, at most. After it the host can stop, and the card can draw a screen. Batches
+/// that take less are joined at once.
+const LONGEST_JOIN: Duration = Duration::from_millis(50);
 
 /// A set that takes longer is followed by parts of sets, but not by less than a quarter: each part has the upper lists of
 /// its set made again. At n = 28 these take a few tenths of a second on a card that joins the set in one.
@@ -44,13 +51,19 @@ pub struct Card {
     n_sets: usize,
     /// The most numbers of a set in a batch.
     most_numbers: u64,
+    /// Pieces that one launch joins.
+    pieces_at_once: u64,
+    /// How long the last batch took.
+    last_batch: Duration,
     /// The tails on the card, and the board and middle row's queen that they are for.
     tails: Option<((u8, Option<u8>), Arena)>,
 }
 
 impl Card {
     pub(crate) fn new(device: Box<dyn Device>, shape: Shape) -> Self {
-        Self { device, shape, needs: first_needs(shape), n_sets: 1, most_numbers: u64::MAX, tails: None }
+        let (needs, pieces_at_once) = (first_needs(shape), device.n_blocks().into());
+        let (n_sets, most_numbers, last_batch) = (1, u64::MAX, LONGEST_JOIN);
+        Self { device, shape, needs, n_sets, most_numbers, pieces_at_once, last_batch, tails: None }
     }
 
     /// Returns the seconds that each kernel has taken, by its name; empty if that is not known.
@@ -77,7 +90,7 @@ impl Card {
             return Err(CardError::BoardSize);
         }
         let board = Board { n, middle: part.middle_queen(), shape: self.shape, n_digits: part.n_digits() };
-        let Some(tails) = self.tails(board, stop)? else { return Ok(None) };
+        let tails = self.tails(board)?;
         let mut sum = Count::default();
         let mut waiting: VecDeque<ColumnSet> = VecDeque::new();
         let mut sets = part.column_sets(numbers);
@@ -115,14 +128,13 @@ impl Card {
         }
     }
 
-    /// Makes the tails of a board with its middle row's queen, unless they are on the card. `None` if `stop` was set before
-    /// the end.
-    fn tails(&mut self, board: Board, stop: &AtomicBool) -> Result<Option<Arena>, CardError> {
+    /// Makes the tails of a board with its middle row's queen, unless they are on the card.
+    fn tails(&mut self, board: Board) -> Result<Arena, CardError> {
         let of = (board.n, board.middle);
         if let Some((made, arena)) = &self.tails
             && *made == of
         {
-            return Ok(Some(arena.clone()));
+            return Ok(arena.clone());
         }
         self.tails = None;
         let memory = self.device.memory();
@@ -134,21 +146,14 @@ impl Card {
             device.write(0, &arena.params(board, 0))?;
             device.write(arena.binomials_at(), &binomials())?;
             stages.iter().try_for_each(|stage| device.start(*stage))?;
-            device.finish(stop)?;
             cursors(device)
         };
         // Without room for any, so that they are only counted.
         let n_tails = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?.n_tails();
-        if stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
         arena = Arena::of_tails(board, n_tails);
         find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails, Stage::WriteTails])?;
-        if stop.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
         self.tails = Some((of, arena.clone()));
-        Ok(Some(arena))
+        Ok(arena)
     }
 
     /// Divides the first set until it has no more numbers than a batch may have.
@@ -184,27 +189,25 @@ impl Card {
         let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
         self.device.write(0, &arena.params(board, sets.len()))?;
         self.device.write(arena.sets_at(), &on_card)?;
-        for stage in Stage::OF_BATCH {
+        for stage in Stage::LISTS {
             self.device.start(stage)?;
+            if self.last_batch > LONGEST_BATCH {
+                cursors(&mut *self.device)?;
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(Batch::Stopped);
+                }
+            }
         }
-        self.device.finish(stop)?;
-        // An interrupted batch looks as if it had ended early.
-        if stop.load(Ordering::Relaxed) {
-            return Ok(Batch::Stopped);
-        }
-        let cursors = cursors(&mut *self.device)?;
+        let Some((cursors, solutions)) = self.join(&arena, stop)? else { return Ok(Batch::Stopped) };
+        self.last_batch = began.elapsed();
         let n_given = (self.shape.m as u64).pow(u32::from(board.n_digits));
         let is_partial = sets.iter().any(|set| set.numbers.end - set.numbers.start < n_given);
         self.learn(board, tails, sets.len(), is_partial, &cursors);
         let n_numbers = sets.iter().map(|set| set.numbers.end - set.numbers.start).max().unwrap_or(1);
-        self.bound_time(n_given, sets.len(), n_numbers, began.elapsed());
+        self.bound_time(n_given, sets.len(), n_numbers, self.last_batch);
         if cursors.overflowed() {
             return Ok(Batch::NoRoom);
         }
-        let mut out = vec![0; 8 * n_blocks as usize];
-        self.device.read(arena.out_at(), &mut out)?;
-        let mut solutions = out.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
-        let solutions = solutions.try_fold(0u64, u64::checked_add).ok_or_else(too_much)?;
         let cube = (self.shape.m as usize).pow(3);
         let mut sums = [vec![0; 4 * cube * sets.len()], vec![0; 4 * cube * sets.len()]];
         for (bytes, at) in sums.iter_mut().zip(arena.sums_at()) {
@@ -220,6 +223,48 @@ impl Card {
             work = work.checked_add(of_set).ok_or_else(too_much)?;
         }
         Ok(Batch::Counted(Count { solutions, work }))
+    }
+
+    /// Joins the pieces of a batch; returns the cursors and the solutions. `None` if `stop` was set before the end.
+    fn join(&mut self, arena: &Arena, stop: &AtomicBool) -> Result<Option<(Cursors, u64)>, CardError> {
+        if self.last_batch < LONGEST_JOIN {
+            // All kernels in one go.
+            self.device.start(Stage::Join)?;
+            let cursors = cursors(&mut *self.device)?;
+            return Ok(Some((cursors, self.sum_of_blocks(arena)?)));
+        }
+        let cursors = cursors(&mut *self.device)?;
+        let n_pieces = if cursors.overflowed() { 0 } else { cursors.n_pieces() };
+        let (mut first, mut sum) = (0, 0u64);
+        while first < n_pieces {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let (began, end) = (Instant::now(), n_pieces.min(first.saturating_add(self.pieces_at_once)));
+            for (at, number) in [(NEXT_PIECE, first), (END_OF_PIECES, end)] {
+                let number = u32::try_from(number).map_err(|_| too_much())?;
+                self.device.write(at, &number.to_le_bytes())?;
+            }
+            self.device.start(Stage::Join)?;
+            sum = sum.checked_add(self.sum_of_blocks(arena)?).ok_or_else(too_much)?;
+            let taken = began.elapsed();
+            if taken > LONGEST_JOIN {
+                // At least one for each block.
+                self.pieces_at_once = (self.pieces_at_once / 2).max(self.device.n_blocks().into());
+            } else if taken < LONGEST_JOIN / 2 && end - first == self.pieces_at_once {
+                self.pieces_at_once = self.pieces_at_once.saturating_mul(2);
+            }
+            first = end;
+        }
+        Ok(Some((cursors, sum)))
+    }
+
+    /// Returns the solutions that the blocks of the last join have found.
+    fn sum_of_blocks(&mut self, arena: &Arena) -> Result<u64, CardError> {
+        let mut out = vec![0; 8 * self.device.n_blocks() as usize];
+        self.device.read(arena.out_at(), &mut out)?;
+        let mut solutions = out.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        solutions.try_fold(0u64, u64::checked_add).ok_or_else(too_much)
     }
 
     /// Adapts the number of sets in a batch, and the sizes of arrays, to what a batch needed.

@@ -1,16 +1,13 @@
 //! NVIDIA's cards, by CUDA's driver.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use cudarc::driver::result::memcpy_htod_async;
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig,
-    PushKernelArg, sys,
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg,
+    sys,
 };
 use cudarc::nvrtc::Ptx;
 
-use crate::arena::{INTERRUPTED, NEXT_AND_OVERFLOW};
 use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
 use crate::shape::{Shape, WARPS};
@@ -37,8 +34,6 @@ const PTX: [&str; 9] = [
 /// A card with a stream of its own.
 pub(crate) struct Cuda {
     stream: Arc<CudaStream>,
-    /// For what must not wait for the kernels.
-    beside: Arc<CudaStream>,
     kernels: Vec<(Stage, CudaFunction)>,
     arena: CudaSlice<u8>,
     shared_bytes: u32,
@@ -137,7 +132,6 @@ impl Cuda {
         let processors = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let n_processors = context.attribute(processors).map_err(failed("asking for the card's size"))?;
         let stream = context.new_stream().map_err(failed("making a stream"))?;
-        let beside = context.new_stream().map_err(failed("making a stream"))?;
         let (free, total) = context.mem_get_info().map_err(failed("asking for the memory"))?;
         let len = free.min(total / usize::try_from(share).unwrap_or(1).max(1)) / 8 * 7;
         // SAFETY: the kernels read an array only after they have written it.
@@ -145,7 +139,6 @@ impl Cuda {
         let n_processors = n_processors.unsigned_abs();
         Ok(Self {
             stream,
-            beside,
             kernels,
             arena,
             shared_bytes,
@@ -154,18 +147,6 @@ impl Cuda {
             events: Vec::new(),
             times: StageTimes::new(),
         })
-    }
-}
-
-impl Cuda {
-    /// Lets the blocks that join take no further piece, and later kernels do nothing.
-    fn interrupt(&self) -> Result<(), CardError> {
-        let (arena, _) = self.arena.device_ptr(&self.stream);
-        // SAFETY: the arena begins with the parameters, of which these two words are a part. Kernels read and add to them
-        // by single instructions, at any time. The call ends after it has copied the words.
-        let written =
-            unsafe { memcpy_htod_async(arena + NEXT_AND_OVERFLOW, &INTERRUPTED, self.beside.cu_stream()) };
-        written.and_then(|()| self.beside.synchronize()).map_err(failed("stopping the card"))
     }
 }
 
@@ -211,16 +192,12 @@ impl Device for Cuda {
         Ok(())
     }
 
-    fn finish(&mut self, stop: &AtomicBool) -> Result<(), CardError> {
-        let all_started = self.stream.record_event(None).map_err(failed("waiting for the card"))?;
-        let has_ended = || all_started.try_is_complete().map_err(failed("waiting for the card"));
-        wait_for_end(has_ended, stop, || self.interrupt(), PATIENCE)
-    }
-
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let from = self.arena.try_slice(at..at.saturating_add(bytes.len()));
         let Some(from) = from else { return Err(CardError::Driver("a read outside the arena".to_owned())) };
+        let all_started = self.stream.record_event(None).map_err(failed("waiting for the card"))?;
+        wait_for_end(|| all_started.try_is_complete().map_err(failed("waiting for the card")), PATIENCE)?;
         self.stream.memcpy_dtoh(&from, bytes).map_err(failed("reading from the card"))?;
         self.stream.synchronize().map_err(failed("waiting for the card"))?;
         for (stage, before, after) in self.events.drain(..) {

@@ -1,6 +1,5 @@
 //! What a card has to do: hold memory, and run the kernels one after another.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,23 +12,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 /// How long to sleep before asking again whether a batch has ended: at first, and at most.
 const SLEEPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
 
-/// Waits until `has_ended`, asleep so that other threads can use the processor. Calls `interrupt` once if `stop` is set
-/// before.
+/// Waits until `has_ended`, asleep so that other threads can use the processor.
 pub(crate) fn wait_for_end(
     mut has_ended: impl FnMut() -> Result<bool, CardError>,
-    stop: &AtomicBool,
-    interrupt: impl FnOnce() -> Result<(), CardError>,
     patience: Duration,
 ) -> Result<(), CardError> {
-    let (began, mut sleep, mut interrupt) = (Instant::now(), SLEEPS[0], Some(interrupt));
+    let (began, mut sleep) = (Instant::now(), SLEEPS[0]);
     while !has_ended()? {
         if began.elapsed() > patience {
             return Err(CardError::Hung);
-        }
-        if stop.load(Ordering::Relaxed)
-            && let Some(interrupt) = interrupt.take()
-        {
-            interrupt()?;
         }
         thread::sleep(sleep);
         // Late by a tenth of the time at most.
@@ -77,8 +68,8 @@ impl Stage {
         Self::Join,
     ];
 
-    /// The kernels of each batch, in order.
-    pub(crate) const OF_BATCH: [Self; 12] = [
+    /// The kernels that make the lists of a batch, in order. Then it is joined.
+    pub(crate) const LISTS: [Self; 11] = [
         Self::Clear,
         Self::CountHeads,
         Self::PlaceHeads,
@@ -90,7 +81,6 @@ impl Stage {
         Self::Level2,
         Self::Sieve,
         Self::Cut,
-        Self::Join,
     ];
 
     /// Returns the kernel's name.
@@ -175,11 +165,7 @@ pub(crate) trait Device: Send {
     /// Starts a kernel after all that was asked for before.
     fn start(&mut self, stage: Stage) -> Result<(), CardError>;
 
-    /// Waits until all that was asked for before has ended. If `stop` is set meanwhile, the card leaves out what it has not
-    /// begun, if its driver can tell it so, and the results are of no use.
-    fn finish(&mut self, stop: &AtomicBool) -> Result<(), CardError>;
-
-    /// Copies from the card's memory, after [`finish`](Self::finish).
+    /// Copies from the card's memory, after all that was asked for before.
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError>;
 
     /// Returns the seconds that each kernel has taken, by its name, up to the last [`read`](Self::read); empty if they are
@@ -191,18 +177,7 @@ pub(crate) trait Device: Send {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
-
-    static NEVER: AtomicBool = AtomicBool::new(false);
-
-    fn waits(
-        has_ended: impl FnMut() -> Result<bool, CardError>,
-        patience: Duration,
-    ) -> Result<(), CardError> {
-        wait_for_end(has_ended, &NEVER, || panic!("nobody stops it"), patience)
-    }
 
     #[test]
     fn a_batch_that_does_not_end_hangs() {
@@ -211,26 +186,9 @@ mod tests {
             n_asked += 1;
             Ok(n_asked == 3)
         };
-        assert_eq!(waits(third, PATIENCE), Ok(()));
-        assert_eq!(waits(|| Ok(false), Duration::from_millis(5)), Err(CardError::Hung));
+        assert_eq!(wait_for_end(third, PATIENCE), Ok(()));
+        assert_eq!(wait_for_end(|| Ok(false), Duration::from_millis(5)), Err(CardError::Hung));
         let lost = CardError::Driver("lost".to_owned());
-        assert_eq!(waits(|| Err(lost.clone()), PATIENCE), Err(lost.clone()));
-    }
-
-    #[test]
-    fn a_batch_that_is_stopped_is_interrupted_once() {
-        let (stop, interrupted) = (AtomicBool::new(false), Cell::new(0));
-        let mut n_asked = 0;
-        let has_ended = || {
-            n_asked += 1;
-            stop.store(n_asked > 2, Ordering::Relaxed);
-            Ok(n_asked > 5)
-        };
-        let interrupt = || {
-            interrupted.set(interrupted.get() + 1);
-            Ok(())
-        };
-        assert_eq!(wait_for_end(has_ended, &stop, interrupt, PATIENCE), Ok(()));
-        assert_eq!(interrupted.get(), 1);
+        assert_eq!(wait_for_end(|| Err(lost.clone()), PATIENCE), Err(lost.clone()));
     }
 }

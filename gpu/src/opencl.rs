@@ -1,7 +1,6 @@
 //! Cards by OpenCL.
 
 use std::ptr;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -145,8 +144,8 @@ impl Device for OpenCl {
         Ok(())
     }
 
-    /// OpenCL does not say what becomes of a buffer that is written while a kernel uses it. So nothing is interrupted.
-    fn finish(&mut self, stop: &AtomicBool) -> Result<(), CardError> {
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
         // SAFETY: the list of events is empty, so it holds no invalid one.
         let all_started = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let all_started = all_started.map_err(failed("waiting for the device"))?;
@@ -159,11 +158,7 @@ impl Device for OpenCl {
                 _ => Ok(false),
             }
         };
-        wait_for_end(has_ended, stop, || Ok(()), PATIENCE)
-    }
-
-    fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
-        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        wait_for_end(has_ended, PATIENCE)?;
         // SAFETY: the call blocks, so the bytes live long enough.
         let read = unsafe { self.queue.enqueue_read_buffer(&self.arena, CL_BLOCKING, at, bytes, &[]) };
         read.map(drop).map_err(failed("reading from the device"))?;

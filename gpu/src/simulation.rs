@@ -8,7 +8,6 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio, id};
-use std::sync::atomic::AtomicBool;
 
 use crate::Card;
 use crate::device::{CardError, Device, Stage};
@@ -87,10 +86,6 @@ impl Device for Simulated {
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
         let number = Stage::ALL.iter().position(|of_all| *of_all == stage).expect("one of all");
         self.command(2, number as u64, 0);
-        Ok(())
-    }
-
-    fn finish(&mut self, _stop: &AtomicBool) -> Result<(), CardError> {
         Ok(())
     }
 

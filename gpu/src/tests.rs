@@ -8,16 +8,13 @@ mod skip;
 
 use std::env;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use queens_solver::{
     BoardSize, Count, HalvesPart, Kernel, Method, Part, SplitMix, Symmetry, parts_in_counting_order,
 };
 
-use crate::arena::{INTERRUPTED, NEXT_AND_OVERFLOW};
 use crate::device::{Device, Stage};
 use crate::opencl::OpenCl;
 use crate::shape::Shape;
@@ -205,29 +202,16 @@ fn a_stopped_count_counts_nothing_and_the_next_is_right() {
     assert_eq!(on_card(&mut card, &parts[0].1, 0..9), on_cpu(&parts[0].0, 0..9));
 }
 
-#[test]
-fn a_count_that_is_stopped_half_way_counts_nothing_and_the_next_is_right() {
-    let Some(mut card) = card(22) else { return };
-    let (part, halves) = halves(22)[0];
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(300));
-            stop.store(true, Ordering::Relaxed);
-        });
-        assert_eq!(card.count(&halves, 0..u64::MAX, &stop), Ok(None));
-    });
-    assert_eq!(on_card(&mut card, &halves, 3..4), on_cpu(&part, 3..4));
-}
-
-/// A device that is interrupted before one of its stages, as CUDA's may be at any time.
-struct Interrupting {
+/// A device that is told to stop when a stage begins for the `nth` time.
+struct Stopping {
     device: OpenCl,
-    before: Stage,
+    at: Stage,
+    nth: u32,
     stop: Arc<AtomicBool>,
+    n_after: Arc<AtomicU32>,
 }
 
-impl Device for Interrupting {
+impl Device for Stopping {
     fn memory(&self) -> u64 {
         self.device.memory()
     }
@@ -241,27 +225,13 @@ impl Device for Interrupting {
     }
 
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
-        if stage == self.before && !self.stop.load(Ordering::Relaxed) {
-            self.device.finish(&NEVER)?;
-            let words = INTERRUPTED.map(u32::to_le_bytes);
-            // A join that runs has looked for overflows before.
-            let words = if stage == Stage::Join { &words[..1] } else { &words };
-            self.device.write(NEXT_AND_OVERFLOW, words.as_flattened())?;
-            self.stop.store(true, Ordering::Relaxed);
+        if self.stop.load(Ordering::Relaxed) {
+            self.n_after.fetch_add(1, Ordering::Relaxed);
+        } else if stage == self.at {
+            self.nth -= 1;
+            self.stop.store(self.nth == 0, Ordering::Relaxed);
         }
         self.device.start(stage)
-    }
-
-    fn finish(&mut self, stop: &AtomicBool) -> Result<(), CardError> {
-        self.device.finish(stop)?;
-        if stop.load(Ordering::Relaxed) {
-            let mut next = [0; 4];
-            self.device.read(NEXT_AND_OVERFLOW, &mut next)?;
-            // Each block has asked for a piece once, if it has begun at all.
-            let asked = u32::from_le_bytes(next).checked_sub(INTERRUPTED[0]);
-            assert!(asked.is_some_and(|asked| asked <= self.n_blocks()), "{:?}: {asked:?}", self.before);
-        }
-        Ok(())
     }
 
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<(), CardError> {
@@ -269,21 +239,25 @@ impl Device for Interrupting {
     }
 }
 
+/// A batch of n = 20 has some hundred times as many pieces as a launch joins at first.
 #[test]
-fn an_interrupted_batch_takes_no_piece_and_the_next_count_is_right() {
-    let Some(_locked) = card(14) else { return };
-    let parts = halves(14);
-    let is_opencl = |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
-    let number = cards().iter().find_map(is_opencl).expect("a card was opened");
-    let shape = Shape::of(14).expect("cards count it");
-    for before in Stage::ALL {
+fn a_count_ends_after_the_launch_in_which_it_is_stopped() {
+    let Some(_locked) = card(20) else { return };
+    let parts = halves(20);
+    let number_of = |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
+    let number = cards().iter().find_map(number_of).expect("a card was opened");
+    let shape = Shape::of(20).expect("cards count it");
+    for (at, nth, most_after) in [(Stage::Join, 1, 0), (Stage::Join, 3, 0), (Stage::CountHeads, 1, 9)] {
         let device = OpenCl::open(number, shape, 8).expect("opens");
-        let stop = Arc::new(AtomicBool::new(false));
-        let device = Interrupting { device, before, stop: stop.clone() };
+        let (stop, n_after) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+        let device = Stopping { device, at, nth, stop: stop.clone(), n_after: n_after.clone() };
         let mut card = Card::new(Box::new(device), shape);
-        assert_eq!(card.count(&parts[0].1, 0..9, &stop), Ok(None), "{before:?}");
-        assert!(stop.load(Ordering::Relaxed), "{before:?} was not reached");
-        assert_eq!(on_card(&mut card, &parts[0].1, 0..9), on_cpu(&parts[0].0, 0..9), "{before:?}");
+        assert_eq!(card.count(&parts[0].1, 0..9, &stop), Ok(None), "{at:?} {nth}");
+        assert!(stop.load(Ordering::Relaxed), "{at:?} did not begin {nth} times");
+        // The lists of a batch that is not slow are made without a pause.
+        let n_after = n_after.load(Ordering::Relaxed);
+        assert!(n_after <= most_after, "{n_after} kernels after {at:?}");
+        assert_eq!(on_card(&mut card, &parts[0].1, 3..4), on_cpu(&parts[0].0, 3..4), "{at:?}");
     }
 }
 
