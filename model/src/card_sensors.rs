@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The measurements of a graphics card's driver. A value that the driver does not tell is `None`.
+/// The measurements of a graphics card. A value that its driver does not tell is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CardSensors {
