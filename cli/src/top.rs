@@ -8,7 +8,7 @@ mod input;
 mod keys;
 pub(crate) mod poller;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub(crate) mod screen;
 mod selection;
 pub(crate) mod view;

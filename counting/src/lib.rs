@@ -10,6 +10,7 @@ mod counting;
 mod leave_requests;
 mod machine;
 mod metrics;
+mod sensor_monitor;
 mod session;
 mod shared_queue;
 mod tally;

@@ -14,10 +14,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
-use queens_gpu::Sensors;
+use queens_model::CardSensors;
 use queens_solver::{Count, DECOMPOSITION_VERSION, Method};
 
 use crate::config::{Config, Device};
+use crate::sensor_monitor::LastSensors;
 use crate::shared_queue::SharedQueue;
 use crate::tally::{Counted, Tally};
 
@@ -64,6 +65,7 @@ struct WorkerToWatch {
     n_threads: usize,
     queue: Arc<SharedQueue>,
     is_connected: Arc<AtomicBool>,
+    sensors: LastSensors,
 }
 
 impl ChunkCounters {
@@ -118,7 +120,12 @@ impl Metrics {
     }
 
     /// Adds a worker; returns the flag that says whether it has a session with a coordinator.
-    pub(crate) fn add(&self, config: &Config, queue: Arc<SharedQueue>) -> Arc<AtomicBool> {
+    pub(crate) fn add(
+        &self,
+        config: &Config,
+        queue: Arc<SharedQueue>,
+        sensors: LastSensors,
+    ) -> Arc<AtomicBool> {
         let (device, is_connected) = (config.device, Arc::new(AtomicBool::new(false)));
         drop(self.build.get_or_create(&Build {
             version: queens_runtime::VERSION,
@@ -127,7 +134,7 @@ impl Metrics {
             kernel: config.counter_name(),
         }));
         let n_threads = config.n_threads();
-        let worker = WorkerToWatch { device, n_threads, queue, is_connected: is_connected.clone() };
+        let worker = WorkerToWatch { device, n_threads, queue, is_connected: is_connected.clone(), sensors };
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         is_connected
     }
@@ -191,7 +198,7 @@ impl Default for Metrics {
 struct Gauges(Arc<Mutex<Vec<WorkerToWatch>>>);
 
 /// A metric's name and help, and its value for a worker and its card, if it has one.
-type Value = (&'static str, &'static str, fn(&WorkerToWatch, Sensors) -> Option<f64>);
+type Value = (&'static str, &'static str, fn(&WorkerToWatch, CardSensors) -> Option<f64>);
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
@@ -204,20 +211,17 @@ impl Collector for Gauges {
             }),
             ("threads", "Counting threads.", |worker, _| Some(worker.n_threads as f64)),
             ("card_celsius", "Temperature of a card, if its driver tells it.", |_, card| {
-                card.celsius.map(f64::from)
+                card.celsius().map(f64::from)
             }),
-            ("card_watts", "Power of a card, if its driver tells it.", |_, card| card.watts),
+            ("card_watts", "Power of a card, if its driver tells it.", |_, card| card.watts().map(f64::from)),
             ("card_hertz", "Clock of a card, if its driver tells it.", |_, card| {
-                card.megahertz.map(|megahertz| f64::from(megahertz) * 1e6)
+                card.megahertz().map(|megahertz| f64::from(megahertz) * 1e6)
             }),
         ];
         let workers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sensors = |worker: &WorkerToWatch| match worker.device {
-            Device::Processor(_) => Sensors::default(),
-            Device::Card(card) => card.sensors(),
-        };
-        let workers: Vec<(&WorkerToWatch, Sensors)> =
-            workers.iter().map(|worker| (worker, sensors(worker))).collect();
+        // The values of a card are of one moment.
+        let workers: Vec<(&WorkerToWatch, CardSensors)> =
+            workers.iter().map(|worker| (worker, worker.sensors.get())).collect();
         for (name, help, value) in values {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (worker, sensors) in &workers {

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use queens_model::{ToCoordinator, ToWorker};
+use queens_model::{CardSensors, ToCoordinator, ToWorker};
 use queens_proto::Link;
 use queens_worker_session::{AfterStep, Remark, WorkerSession};
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
 use crate::leave_requests::LeaveRequests;
+use crate::sensor_monitor::LastSensors;
 use crate::shared_queue::SharedQueue;
 
 /// Why a session ended.
@@ -37,10 +38,11 @@ pub enum Departure {
 pub(crate) async fn run(
     session: &mut WorkerSession,
     queue: &SharedQueue,
+    sensors: &LastSensors,
     mut link: Link<ToCoordinator, ToWorker>,
     requests: &LeaveRequests,
 ) -> End {
-    let is_linked = converse(session, queue, &mut link, requests).await.is_some();
+    let is_linked = converse(session, queue, sensors, &mut link, requests).await.is_some();
     if session.is_paused() && session.is_leaving() {
         End::Paused
     } else if session.is_answered() {
@@ -58,12 +60,14 @@ pub(crate) async fn run(
 async fn converse(
     session: &mut WorkerSession,
     queue: &SharedQueue,
+    sensors: &LastSensors,
     link: &mut Link<ToCoordinator, ToWorker>,
     LeaveRequests { drain, pause }: &LeaveRequests,
 ) -> Option<()> {
     let Link { sender, receiver } = link;
     let began = Instant::now();
     let mut unsent = VecDeque::from(queue.at(|queue| session.connect(began.elapsed(), queue)));
+    let mut sent_sensors = CardSensors::default();
     loop {
         let step = queue.at(|queue| session.step(began.elapsed(), queue));
         step.remark.into_iter().for_each(tell);
@@ -72,6 +76,12 @@ async fn converse(
             if unsent.is_empty() || !is_heartbeat(&message) {
                 unsent.push_back(message);
             }
+        }
+        // Sensors do not queue up either. They need no time of their own: a session wakes for each report or heartbeat.
+        let measured = sensors.get();
+        if measured != sent_sensors && unsent.is_empty() && !session.is_leaving() {
+            unsent.push_back(ToCoordinator::Sensors(measured));
+            sent_sensors = measured;
         }
         let until = match step.next {
             AfterStep::Wait { until } => began + until,
@@ -137,13 +147,14 @@ fn tell(remark: Remark) {
 mod tests {
     use std::time::Duration;
 
-    use queens_model::{HalvesSkill, Name, WorkerId};
+    use queens_model::{CardSensors, HalvesSkill, Name, WorkerId};
     use queens_proto::link;
     use queens_worker_session::{ChunkAim, Identity};
-    use tokio::time::{sleep, timeout};
+    use tokio::time::{sleep, timeout, timeout_at};
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::sensor_monitor::tests::at;
 
     fn session() -> WorkerSession {
         let name = || Name::of_any("test");
@@ -168,14 +179,57 @@ mod tests {
     async fn a_worker_leaves_although_nobody_reads_what_it_sends() {
         let (worker, _coordinator) = link();
         let (queue, drain) = (SharedQueue::new(ChunkAim::PROCESSOR), CancellationToken::new());
-        let mut session = session();
+        let (mut session, sensors) = (session(), LastSensors::default());
         let requests = LeaveRequests::without_pauses(drain.clone());
         let drained = async {
             sleep(Duration::from_secs(600)).await;
             drain.cancel();
         };
-        let both = async { tokio::join!(run(&mut session, &queue, worker, &requests), drained).0 };
+        let both = async { tokio::join!(run(&mut session, &queue, &sensors, worker, &requests), drained).0 };
         let end = timeout(Duration::from_secs(660), both).await.expect("it does not wait for ever");
         assert_eq!(end, End::Left(Departure::Unanswered));
+    }
+
+    /// Returns the sensors among the messages of these seconds of a session.
+    async fn heard(coordinator: &mut Link<ToWorker, ToCoordinator>, seconds: u64) -> Vec<CardSensors> {
+        let mut heard = Vec::new();
+        let until = Instant::now() + Duration::from_secs(seconds);
+        while let Ok(message) = timeout_at(until, coordinator.receiver.recv()).await {
+            match message.expect("the session goes on") {
+                ToCoordinator::Sensors(sensors) => heard.push(sensors),
+                ToCoordinator::Hello(_) | ToCoordinator::Report(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        heard
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sensors_are_sent_once_after_each_change_and_do_not_queue_up() {
+        let (worker, mut coordinator) = link();
+        let (queue, sensors) = (SharedQueue::new(ChunkAim::CARD), LastSensors::default());
+        let requests = LeaveRequests::without_pauses(CancellationToken::new());
+        let last = sensors.clone();
+        let session = async { run(&mut session(), &queue, &sensors, worker, &requests).await };
+        let coordinator = async {
+            assert_eq!(heard(&mut coordinator, 20).await, [], "a processor has none");
+            for celsius in [46, 47] {
+                last.measure(at(celsius));
+                assert_eq!(heard(&mut coordinator, 20).await, [at(celsius)]);
+            }
+            last.measure(CardSensors::default());
+            assert_eq!(heard(&mut coordinator, 20).await, [CardSensors::default()]);
+            // Nobody reads for a while.
+            for celsius in 0..100 {
+                last.measure(at(celsius));
+                sleep(Duration::from_secs(1)).await;
+            }
+            let late = heard(&mut coordinator, 20).await;
+            assert!(late.len() < 25 && late.last() == Some(&at(99)), "{late:?}");
+        };
+        tokio::select! {
+            end = session => panic!("{end:?}"),
+            () = coordinator => {}
+        }
     }
 }

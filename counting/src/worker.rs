@@ -23,6 +23,7 @@ use crate::counting;
 use crate::leave_requests::LeaveRequests;
 use crate::machine;
 use crate::metrics::Metrics;
+use crate::sensor_monitor::{LastSensors, SensorMonitor};
 use crate::session::{self, End};
 use crate::shared_queue::SharedQueue;
 
@@ -40,6 +41,9 @@ pub struct Worker {
     /// Has a permit of each thread that has opened its card.
     is_ready: Arc<Semaphore>,
     threads: Vec<JoinHandle<()>>,
+    sensors: LastSensors,
+    /// Reads the sensors, on a worker that counts on a card.
+    monitor: Option<SensorMonitor>,
 }
 
 impl Worker {
@@ -61,7 +65,12 @@ impl Worker {
             Device::Processor(n_threads) => (0..n_threads.get()).map(|_| Counter::kernel(kernel)).collect(),
             Device::Card(card) => Counter::of_card(card, kernel, any_number().0),
         };
-        let is_connected = metrics.add(&config, queue.clone());
+        let sensors = LastSensors::default();
+        let monitor = match config.device {
+            Device::Processor(_) => None,
+            Device::Card(card) => Some(SensorMonitor::start(card, sensors.clone())?),
+        };
+        let is_connected = metrics.add(&config, queue.clone(), sensors.clone());
         let is_ready = Arc::new(Semaphore::new(0));
         let mut threads = Vec::with_capacity(all.len());
         for (i, counter) in all.into_iter().enumerate() {
@@ -96,7 +105,15 @@ impl Worker {
             halves: HalvesSkill { decomposition: Method::Halves.decomposition(), speed: halves },
             machine: machine::number(),
         };
-        Ok(Self { session: WorkerSession::new(identity), queue, is_connected, is_ready, threads })
+        Ok(Self {
+            session: WorkerSession::new(identity),
+            queue,
+            is_connected,
+            is_ready,
+            threads,
+            sensors,
+            monitor,
+        })
     }
 
     /// Returns the flag that says in the metrics whether a session with a coordinator exists.
@@ -114,7 +131,7 @@ impl Worker {
     /// Runs one session over a link, until the link breaks or a request makes the worker leave. Then it stops counting,
     /// reports its counts and says goodbye.
     pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, requests: &LeaveRequests) -> End {
-        session::run(&mut self.session, &self.queue, link, requests).await
+        session::run(&mut self.session, &self.queue, &self.sensors, link, requests).await
     }
 
     /// Stops counting. Until [`resume`](Self::resume), sessions only report counts and give leases back.
@@ -151,7 +168,8 @@ impl Worker {
     }
 
     /// Ends the threads and abandons their current chunks.
-    pub fn stop(self) {
+    pub fn stop(mut self) {
+        drop(self.monitor.take());
         self.queue.close();
         for thread in self.threads {
             if thread.join().is_err() {

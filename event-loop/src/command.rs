@@ -3,7 +3,7 @@
 use queens_ledger::{
     JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_model::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker};
+use queens_model::{CardSensors, Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker};
 use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -55,6 +55,11 @@ pub(crate) enum Command {
     Notice {
         session: Session,
         text: String,
+        reply: Verdict,
+    },
+    Sensors {
+        session: Session,
+        sensors: CardSensors,
         reply: Verdict,
     },
     Goodbye {

@@ -271,11 +271,10 @@ impl EventLoop {
                 self.reports.push(came);
                 _ = reply.send(self.report(session, &report));
             }
-            Command::Failure { session, failure, reply } => {
-                _ = reply.send(self.core.fail(session, &failure));
-            }
-            Command::Notice { session, text, reply } => {
-                _ = reply.send(self.core.notice(session, text));
+            Command::Failure { session, failure, reply } => _ = reply.send(self.core.fail(session, &failure)),
+            Command::Notice { session, text, reply } => _ = reply.send(self.core.notice(session, text)),
+            Command::Sensors { session, sensors, reply } => {
+                _ = reply.send(self.core.note_sensors(session, sensors));
             }
             Command::Goodbye { session } => self.core.goodbye(session),
             Command::Disconnect { session } => self.core.disconnect(session),

@@ -300,6 +300,7 @@ impl Handle {
                 }
                 Some(ToCoordinator::Failure(failure)) => Command::Failure { session, failure, reply },
                 Some(ToCoordinator::Notice(text)) => Command::Notice { session, text, reply },
+                Some(ToCoordinator::Sensors(sensors)) => Command::Sensors { session, sensors, reply },
                 Some(ToCoordinator::Goodbye) => {
                     // The answer comes by the link, which is then closed.
                     self.send(Command::Goodbye { session }).await.unwrap_or(());

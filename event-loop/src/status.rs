@@ -45,7 +45,7 @@ fn refuses(snapshot: &Snapshot) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
-    use queens_model::{JobId, JobStatus, WorkerId, WorkerState, WorkerStatus};
+    use queens_model::{CardSensors, JobId, JobStatus, WorkerId, WorkerState, WorkerStatus};
     use queens_solver::{BoardSize, Method};
 
     use super::*;
@@ -66,6 +66,7 @@ mod tests {
             state: WorkerState::Ready,
             failure: None,
             counting: None,
+            sensors: CardSensors::default(),
         }
     }
 

@@ -25,4 +25,3 @@ pub use card::Card;
 pub use card_id::{CardId, CardInfo, InvalidCardId};
 pub use device::CardError;
 pub use devices::{ChosenCards, InvalidCards, cards};
-pub use sensors::Sensors;

@@ -4,20 +4,10 @@ use std::sync::OnceLock;
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use queens_model::CardSensors;
 
 use crate::card_id::CardId;
 use crate::cuda;
-
-/// What a card's driver measures at this moment. What it does not tell is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sensors {
-    /// The temperature in degrees Celsius.
-    pub celsius: Option<u32>,
-    /// The power in watts.
-    pub watts: Option<f64>,
-    /// The clock of the multiprocessors in megahertz.
-    pub megahertz: Option<u32>,
-}
 
 /// Returns the library, loaded once; `None` if it is not here.
 fn library() -> Option<&'static Nvml> {
@@ -31,16 +21,17 @@ pub(crate) fn driver_version() -> Option<String> {
 }
 
 impl CardId {
-    /// Asks the driver for what it measures. Takes some milliseconds, and some tenths of a second the first time.
+    /// Asks the driver for its measurements. Takes some milliseconds, and some tenths of a second the first time.
     #[must_use]
-    pub fn sensors(self) -> Sensors {
-        let Self::Cuda(number) = self else { return Sensors::default() };
+    pub fn sensors(self) -> CardSensors {
+        let Self::Cuda(number) = self else { return CardSensors::default() };
         let card = || library()?.device_by_uuid(cuda::uuid(number)?).ok();
-        let Some(card) = card() else { return Sensors::default() };
-        Sensors {
-            celsius: card.temperature(TemperatureSensor::Gpu).ok(),
-            watts: card.power_usage().ok().map(|milliwatts| f64::from(milliwatts) / 1e3),
-            megahertz: card.clock_info(Clock::SM).ok(),
-        }
+        let Some(card) = card() else { return CardSensors::default() };
+        let watts = card.power_usage().ok().map(|milliwatts| milliwatts.saturating_add(500) / 1000);
+        CardSensors::new(
+            card.temperature(TemperatureSensor::Gpu).ok(),
+            watts,
+            card.clock_info(Clock::SM).ok(),
+        )
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
+use queens_model::{CardSensors, Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
 use queens_solver::Plan;
 
 use crate::clock::Clock;
@@ -275,6 +275,16 @@ impl Core {
             name: self.ledger.worker_name(worker).cloned(),
             text,
         });
+        Ok(())
+    }
+
+    /// Notes the measurements of a worker's graphics card. Nothing else changes, and nothing is stored.
+    ///
+    /// # Errors
+    /// If the session is closed.
+    pub fn note_sensors(&mut self, session: Session, sensors: CardSensors) -> Result<(), WorkerRefusal> {
+        self.is_open(session)?;
+        self.ledger.note_sensors(session.worker(), sensors);
         Ok(())
     }
 

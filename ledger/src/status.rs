@@ -50,6 +50,7 @@ pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> Wor
         state: worker_state(worker),
         failure: worker.failures().reason().map(ToOwned::to_owned).or(blocked_for),
         counting: counted_by(state, worker),
+        sensors: worker.sensors(),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod address;
 mod audit_entry;
+mod card_sensors;
 mod checking;
 mod date;
 mod event;
@@ -30,6 +31,7 @@ mod time_left;
 
 pub use address::{CoordinatorUrl, InvalidCoordinatorUrl, InvalidListenAddress, ListenAddress};
 pub use audit_entry::AuditEntry;
+pub use card_sensors::CardSensors;
 pub use date::date;
 pub use event::{Event, EventKind};
 pub use fraction::{Fraction, InvalidFraction};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Count, Method, Span, Symmetry};
 
+use crate::card_sensors::CardSensors;
 use crate::id::{JobIdentity, LeaseId, WorkerId};
 use crate::name::Name;
 use crate::report_interval::ReportInterval;
@@ -23,6 +24,8 @@ pub enum ToCoordinator {
     Failure(Failure),
     /// Tells the operators what has happened to the worker, such as that its graphics card has counted wrong.
     Notice(String),
+    /// Tells the measurements of the worker's graphics card, after they have changed.
+    Sensors(CardSensors),
     /// Announces that the worker leaves, which frees its leases. It is the last message of a session, answered by
     /// [`ToWorker::Farewell`].
     Goodbye,

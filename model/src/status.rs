@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use queens_solver::{BoardSize, Method, Published, Span, published};
 
+use crate::card_sensors::CardSensors;
 use crate::fraction::Fraction;
 use crate::id::{JobId, JobIdentity, WorkerId};
 use crate::name::Name;
@@ -329,6 +330,8 @@ pub struct WorkerStatus {
     pub failure: Option<String>,
     /// The span that one of its threads is counting.
     pub counting: Option<InHand>,
+    /// The measurements of its graphics card; unknown without a card or a connection.
+    pub sensors: CardSensors,
 }
 
 /// A span that one of a worker's threads is counting.

@@ -11,6 +11,12 @@ export const isTroubled = (worker) => worker.state !== "ready" || !worker.connec
 
 export const heardOf = (worker) => (worker.seconds_silent < 2 ? "now" : `${duration(worker.seconds_silent)} ago`);
 
+/** The measurements of a worker's graphics card; empty if none is known. */
+export function sensorsOf({ sensors }) {
+  const values = sensors ? [[sensors.celsius, "°C"], [sensors.watts, "W"], [sensors.megahertz, "MHz"]] : [];
+  return values.filter(([value]) => value !== null).map((value) => value.join(" ")).join(", ");
+}
+
 /** The part that a worker is counting, as a text and a link; `null` if it is idle. */
 export function countingOf({ counting }) {
   if (!counting) return null;

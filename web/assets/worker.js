@@ -1,7 +1,7 @@
 // The page of all workers of one name.
 
 import { $, follow, get, grouped, h, pathPart, percent, repeat, reveal, say, showEvents, spans, speed, subproblems } from "./page.js";
-import { countingOf, heardOf, isTroubled, stateOf, workerActions } from "./fleet.js";
+import { countingOf, heardOf, isTroubled, sensorsOf, stateOf, workerActions } from "./fleet.js";
 import { drawSpeeds } from "./chart.js";
 import { makeRows } from "./list.js";
 
@@ -32,7 +32,7 @@ function makeWorker(id) {
     return h("div", {}, h("dt", {}, title), value);
   };
   const counting = h("a"), rest = h("small", { className: "quiet" }), failure = h("p", { className: "bad", hidden: true });
-  const titles = ["State", "Speed by search", "Speed by halves", "Last heard", "Leases held", "Spans recorded", "Threads", "Kernel", "Methods", "Build"];
+  const titles = ["State", "Speed by search", "Speed by halves", "Last heard", "Leases held", "Spans recorded", "Threads", "Kernel", "Methods", "Build", "Sensors"];
   const facts = titles.map((title) => fact(title));
   const element = h("section", { "aria-label": `Worker ${id}` }, h("h2", {}, "Worker ", h("code", {}, id)),
     h("dl", { className: "facts" }, ...facts, h("div", { className: "wide" }, h("dt", {}, "Counting"), h("dd", {}, counting, " ", rest))), failure);
@@ -42,8 +42,10 @@ function makeWorker(id) {
       "State": stateOf(worker), "Last heard": heardOf(worker), "Threads": String(worker.threads), "Kernel": worker.kernel,
       "Leases held": grouped(worker.leases), "Spans recorded": grouped(worker.recorded), "Build": worker.build,
       "Methods": worker.methods.join(", ") || "unknown", "Speed by search": by("search"), "Speed by halves": by("halves"),
+      "Sensors": sensorsOf(worker),
     };
     for (const [title, text] of Object.entries(words)) say(values.get(title), text);
+    values.get("Sensors").parentElement.hidden = !sensorsOf(worker);
     values.get("State").className = isTroubled(worker) ? "warn" : "";
     const now = countingOf(worker);
     say(counting, now?.text ?? "nothing");

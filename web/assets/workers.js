@@ -1,7 +1,7 @@
 // The page of all workers.
 
 import { $, fleetSpeed, follow, grouped, h, say, speeds, subproblems } from "./page.js";
-import { change, countingOf, heardOf, isTroubled, stateOf, workerActions, workerPage } from "./fleet.js";
+import { change, countingOf, heardOf, isTroubled, sensorsOf, stateOf, workerActions, workerPage } from "./fleet.js";
 import { makeList, makeRows } from "./list.js";
 
 const said = $("said");
@@ -11,9 +11,9 @@ function makeRow() {
   const cell = (label, ...children) => h("td", { "data-label": label }, h("div", {}, ...children));
   const text = () => h("span", { className: "number" });
   const [build, kernel, threads, pace, heard, recorded] = Array.from({ length: 6 }, text);
-  const name = h("a"), state = text(), failure = h("small", { className: "bad" }), span = h("a"), rest = h("small");
+  const name = h("a"), state = text(), failure = h("small", { className: "bad" }), sensors = h("small"), span = h("a"), rest = h("small");
   const actions = workerActions(said, () => load());
-  const element = h("tr", {}, cell("Name", name), cell("State", state, failure), cell("Kernel", kernel), cell("Threads", threads),
+  const element = h("tr", {}, cell("Name", name), cell("State", state, failure), cell("Kernel", kernel, sensors), cell("Threads", threads),
     cell("Speed", pace), cell("Counting", span, rest), cell("Last heard", heard), cell("Spans recorded", recorded), cell("Build", build),
     cell("Actions", actions.element));
   const show = (worker, blocked) => {
@@ -24,6 +24,7 @@ function makeRow() {
     say(failure, worker.failure ?? "");
     say(build, worker.build);
     say(kernel, worker.kernel);
+    say(sensors, sensorsOf(worker));
     say(threads, String(worker.threads));
     say(pace, speeds(worker.speed_by));
     const counting = countingOf(worker);

@@ -163,7 +163,7 @@ fn states() -> utoipa::openapi::schema::Object {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use queens_model::WorkerId;
+    use queens_model::{CardSensors, WorkerId};
     use queens_solver::Method;
 
     use super::*;
@@ -184,6 +184,7 @@ mod tests {
             state: WorkerState::Ready,
             failure: None,
             counting: None,
+            sensors: CardSensors::default(),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use queens_gpu::{CardInfo, Sensors, cards};
+use queens_gpu::{CardInfo, cards};
+use queens_model::CardSensors;
 use queens_platform::CAN_LOAD_LIBRARIES;
 use queens_runtime::{print, say};
 use serde::Serialize;
@@ -28,9 +29,8 @@ struct Card {
     memory_bytes: u64,
     driver: String,
     in_all: bool,
-    celsius: Option<u32>,
-    watts: Option<f64>,
-    megahertz: Option<u32>,
+    #[serde(flatten)]
+    sensors: CardSensors,
 }
 
 /// Runs the command and returns its exit status.
@@ -69,41 +69,20 @@ fn table(cards: &[CardInfo]) -> Table<6> {
             memory,
             in_all.to_owned(),
             card.driver.clone(),
-            now(card.id.sensors()),
+            known_or_dash(card.id.sensors()),
         ]);
     }
     table
 }
 
-/// Describes what a card's driver measures, if it tells: "46 °C, 72 W, 345 MHz".
-fn now(sensors: Sensors) -> String {
-    let Sensors { celsius, watts, megahertz } = sensors;
-    let values = [
-        celsius.map(|celsius| format!("{celsius} °C")),
-        watts.map(|watts| format!("{watts:.0} W")),
-        megahertz.map(|megahertz| format!("{megahertz} MHz")),
-    ];
-    let values: Vec<String> = values.into_iter().flatten().collect();
-    if values.is_empty() { "-".to_owned() } else { values.join(", ") }
+fn known_or_dash(sensors: CardSensors) -> String {
+    if sensors.is_unknown() { "-".to_owned() } else { sensors.to_string() }
 }
 
 impl From<CardInfo> for Card {
     fn from(card: CardInfo) -> Self {
         let CardInfo { id, name, memory, driver, in_all } = card;
-        let Sensors { celsius, watts, megahertz } = id.sensors();
-        Self { id: id.to_string(), name, memory_bytes: memory, driver, in_all, celsius, watts, megahertz }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_driver_does_not_tell_is_left_out() {
-        let all = Sensors { celsius: Some(46), watts: Some(72.4), megahertz: Some(345) };
-        assert_eq!(now(all), "46 °C, 72 W, 345 MHz");
-        assert_eq!(now(Sensors { watts: None, ..all }), "46 °C, 345 MHz");
-        assert_eq!(now(Sensors::default()), "-");
+        let sensors = id.sensors();
+        Self { id: id.to_string(), name, memory_bytes: memory, driver, in_all, sensors }
     }
 }

@@ -98,7 +98,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
 }
 
 /// Formats the workers that are or were recently connected, and the blocked names without a worker.
-fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
+fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<11> {
     let mut table = Table::new([
         Column::name("NAME"),
         Column::text("STATE"),
@@ -108,6 +108,7 @@ fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
         Column::number("LEASES").drop_order(2),
         Column::text("COUNTING").drop_order(6),
         Column::number("RECORDED").drop_order(3),
+        Column::text("SENSORS").drop_order(9).optional(),
         Column::text("HEARD OF").drop_order(7),
         Column::name("BUILD").drop_order(1),
     ]);
@@ -123,13 +124,32 @@ fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<10> {
             worker.n_leases.to_string(),
             counting.unwrap_or_default(),
             worker.n_recorded.to_string(),
+            worker.sensors.to_string(),
             if worker.connected { heard } else { format!("{heard}, connection lost") },
             worker.build.to_string(),
         ]);
     }
     for name in absent {
-        let cells = [name.as_str(), "blocked", "", "", "", "", "", "", "not connected", ""];
+        let cells = [name.as_str(), "blocked", "", "", "", "", "", "", "", "not connected", ""];
         table.add_row(cells.map(str::to_owned));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_model::CardSensors;
+
+    use super::*;
+    use crate::top::sample::worker;
+
+    #[test]
+    fn sensors_are_listed_if_a_worker_has_a_card() {
+        let mut workers = [worker(1, "anna"), worker(2, "anna-cuda:0")];
+        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]).fitted(None).0;
+        assert!(!listed(&workers).contains("SENSORS"));
+        workers[1].sensors = CardSensors::new(Some(46), Some(72), Some(1980));
+        let lines = listed(&workers);
+        assert!(lines.contains("SENSORS") && lines.contains("  46 °C, 72 W, 1980 MHz  "), "{lines}");
+    }
 }

@@ -26,25 +26,32 @@ pub(crate) struct Column {
     may_be_cut: bool,
     /// Columns with the lowest number are left out first; those without one stay.
     drop_order: Option<u8>,
+    /// Whether the column is left out, without a word, if all its cells are empty.
+    is_optional: bool,
 }
 
 impl Column {
     pub(crate) const fn text(heading: &'static str) -> Self {
-        Self { heading, alignment: Alignment::Left, may_be_cut: false, drop_order: None }
+        Self { heading, alignment: Alignment::Left, may_be_cut: false, drop_order: None, is_optional: false }
     }
 
     pub(crate) const fn number(heading: &'static str) -> Self {
-        Self { heading, alignment: Alignment::Right, may_be_cut: false, drop_order: None }
+        Self { heading, alignment: Alignment::Right, may_be_cut: false, drop_order: None, is_optional: false }
     }
 
     /// Creates a column of names and other texts whose beginning is enough.
     pub(crate) const fn name(heading: &'static str) -> Self {
-        Self { heading, alignment: Alignment::Left, may_be_cut: true, drop_order: None }
+        Self { heading, alignment: Alignment::Left, may_be_cut: true, drop_order: None, is_optional: false }
     }
 
     /// Sets the order in which columns are left out, lowest first.
     pub(crate) const fn drop_order(self, order: u8) -> Self {
         Self { drop_order: Some(order), ..self }
+    }
+
+    /// Leaves the column out if all its cells are empty.
+    pub(crate) const fn optional(self) -> Self {
+        Self { is_optional: true, ..self }
     }
 }
 
@@ -74,11 +81,13 @@ impl<const N: usize> Table<N> {
     /// Returns the lines, no longer than `width` if possible, and the headings of the columns left out.
     ///
     /// O(rows · columns + width · columns).
-    fn fitted(&self, width: Option<usize>) -> (String, Vec<&'static str>) {
+    pub(crate) fn fitted(&self, width: Option<usize>) -> (String, Vec<&'static str>) {
         let natural: Vec<usize> = (0..N)
             .map(|i| self.rows.iter().map(|row| measure_text_width(&row[i])).max().unwrap_or(0))
             .collect();
-        let mut shown: Vec<usize> = (0..N).collect();
+        let has_cells = |i: usize| self.rows.iter().skip(1).any(|row| !row[i].is_empty());
+        let wanted: Vec<usize> = (0..N).filter(|&i| !self.columns[i].is_optional || has_cells(i)).collect();
+        let mut shown = wanted.clone();
         let mut widths = natural.clone();
         if let Some(width) = width {
             let least =
@@ -108,7 +117,8 @@ impl<const N: usize> Table<N> {
             cells.collect::<Vec<_>>().join(&" ".repeat(GAP)).trim_end().to_owned()
         };
         let lines: Vec<String> = self.rows.iter().map(line).collect();
-        let left_out = (0..N).filter(|i| !shown.contains(i)).map(|i| self.columns[i].heading).collect();
+        let left_out = wanted.iter().filter(|i| !shown.contains(i));
+        let left_out = left_out.map(|&i| self.columns[i].heading).collect();
         (lines.join("\n"), left_out)
     }
 }
@@ -191,6 +201,16 @@ mod tests {
             &["N", "KERNEL"],
         );
         check(Some(3), &["NAME      STATE", "rack1     here", "a name …  gone"], &["N", "KERNEL"]);
+    }
+
+    #[test]
+    fn an_optional_column_is_there_if_one_cell_is_not_empty() {
+        let mut table = Table::new([Column::name("NAME"), Column::text("SENSORS").drop_order(1).optional()]);
+        table.add_row(["rack1", ""].map(str::to_owned));
+        assert_eq!(table.fitted(None), ("NAME\nrack1".to_owned(), vec![]));
+        table.add_row(["rack2", "46 °C"].map(str::to_owned));
+        assert_eq!(table.fitted(None), ("NAME   SENSORS\nrack1\nrack2  46 °C".to_owned(), vec![]));
+        assert_eq!(table.fitted(Some(5)), ("NAME\nrack1\nrack2".to_owned(), vec!["SENSORS"]));
     }
 
     #[test]

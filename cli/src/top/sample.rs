@@ -3,8 +3,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use queens_model::{
-    Contribution, CoordinatorStatus, Event, EventKind, Fraction, InHand, JobId, JobState, JobStatus,
-    MethodSpeeds, Name, PartGroup, Progress, ProgressHistory, TimeLeft, WorkerId, WorkerState, WorkerStatus,
+    CardSensors, Contribution, CoordinatorStatus, Event, EventKind, Fraction, InHand, JobId, JobState,
+    JobStatus, MethodSpeeds, Name, PartGroup, Progress, ProgressHistory, TimeLeft, WorkerId, WorkerState,
+    WorkerStatus,
 };
 use queens_proto::client::Greeting;
 use queens_solver::{BoardSize, Method, Span};
@@ -35,7 +36,7 @@ pub(super) fn job(id: u64, n: u32, state: JobState) -> JobStatus {
     }
 }
 
-pub(super) fn worker(id: u64, name: &str) -> WorkerStatus {
+pub(crate) fn worker(id: u64, name: &str) -> WorkerStatus {
     WorkerStatus {
         id: WorkerId(id),
         name: Name::of_any(name),
@@ -55,6 +56,7 @@ pub(super) fn worker(id: u64, name: &str) -> WorkerStatus {
             method: Method::Search,
             span: Span::new(5, 0, 10).expect("a span"),
         }),
+        sensors: CardSensors::default(),
     }
 }
 

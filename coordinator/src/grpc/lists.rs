@@ -67,7 +67,7 @@ pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
 mod tests {
     use std::time::Duration;
 
-    use queens_model::{MethodSpeeds, WorkerState, WorkerStatus};
+    use queens_model::{CardSensors, MethodSpeeds, WorkerState, WorkerStatus};
     use queens_solver::Method;
 
     use super::*;
@@ -88,6 +88,7 @@ mod tests {
             state: WorkerState::Ready,
             failure: Some("f".repeat(500)),
             counting: None,
+            sensors: CardSensors::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Tests that history shows what was measured, and nothing else.
 
-use queens_model::{JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
+use queens_model::{CardSensors, JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{BoardSize, Method};
 use queens_store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point, Subject};
 use queens_store::sqlite::SqliteStore;
@@ -44,6 +44,7 @@ pub(super) fn worker(id: u64, connected: bool) -> WorkerStatus {
         state: WorkerState::Ready,
         failure: None,
         counting: None,
+        sensors: CardSensors::default(),
     }
 }
 

@@ -46,6 +46,6 @@ fn check(heard: &ToCoordinator) {
                 |delta: &queens_model::Delta| fits(delta.count.solutions) && fits(delta.count.work);
             assert!(report.deltas.iter().all(count_fits), "{report:?}");
         }
-        ToCoordinator::Goodbye => {}
+        ToCoordinator::Sensors(_) | ToCoordinator::Goodbye => {}
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queens_model::{Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
+use queens_model::{CardSensors, Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 
 use crate::handlers::notices;
@@ -142,6 +142,11 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         state.disconnect(worker);
+    }
+
+    /// Notes the measurements of a worker's graphics card, until its connection is lost. Nothing else changes.
+    pub fn note_sensors(&mut self, worker: WorkerId, sensors: CardSensors) {
+        self.state.change_worker(worker, |worker| worker.set_sensors(sensors));
     }
 
     /// Removes a worker that has left for good.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
+use queens_model::{CardSensors, Hello, MethodSpeeds, Name, Party, ReportInterval, Speed};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
@@ -52,6 +52,8 @@ pub(crate) struct Worker {
     /// The machine identifier that it claims.
     machine: u64,
     failures: Failures,
+    /// The last measurements of its graphics card in this session.
+    sensors: CardSensors,
 }
 
 /// The speeds of one thread of a worker by one method.
@@ -150,6 +152,11 @@ impl Worker {
 
     pub(crate) fn failures(&self) -> &Failures {
         &self.failures
+    }
+
+    /// Returns the last measurements of its graphics card; unknown while it is not connected.
+    pub(crate) fn sensors(&self) -> CardSensors {
+        self.sensors
     }
 
     /// Returns the number of proven threads.
@@ -266,6 +273,7 @@ impl Worker {
             blocked: false,
             machine: hello.machine,
             failures: Failures::default(),
+            sensors: CardSensors::default(),
         }
     }
 
@@ -285,6 +293,11 @@ impl Worker {
     pub(crate) fn disconnect(&mut self, now: Duration) {
         self.connected = false;
         self.heard = now;
+        self.sensors = CardSensors::default();
+    }
+
+    pub(crate) fn set_sensors(&mut self, sensors: CardSensors) {
+        self.sensors = sensors;
     }
 
     pub(crate) fn held_leases_mut(&mut self) -> &mut HeldLeases {

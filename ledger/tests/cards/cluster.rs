@@ -288,7 +288,10 @@ impl<'a> Cluster<'a> {
                 self.sessions.insert(id, session);
             }
             ToCoordinator::Report(report) => self.read_report(id, &report),
-            ToCoordinator::Failure(_) | ToCoordinator::Notice(_) | ToCoordinator::Goodbye => {
+            ToCoordinator::Failure(_)
+            | ToCoordinator::Notice(_)
+            | ToCoordinator::Sensors(_)
+            | ToCoordinator::Goodbye => {
                 panic!("{id} fails or leaves")
             }
         }

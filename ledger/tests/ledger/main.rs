@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use queens_ledger::store::{Phase, Store, Write};
 use queens_ledger::{JobRefusal, Ledger, Run, SpanOutcome, UnknownWorker};
 use queens_model::{
-    Delta, Failure, Held, JobId, JobIdentity, JobState, LeaseId, Report, WorkerId, WorkerState,
+    CardSensors, Delta, Failure, Held, JobId, JobIdentity, JobState, LeaseId, Report, WorkerId, WorkerState,
 };
 use queens_solver::Span;
 
@@ -182,6 +182,30 @@ fn a_drained_worker_reports_what_it_has_in_hand_and_gets_no_more() {
     assert!(!world.workers[&other].sent_home);
     while world.step(other) {}
     world.check_done(job);
+}
+
+#[test]
+fn sensors_are_known_until_the_connection_is_lost() {
+    let mut world = World::new();
+    let [anna, bert] = [world.connect(1, "anna"), world.connect(2, "bert")];
+    let hot = CardSensors::new(Some(80), Some(600), None);
+    let known = |world: &World, id| {
+        let workers = world.ledger.workers();
+        workers.iter().find(|worker| worker.id == id).map(|worker| worker.sensors)
+    };
+    for sensors in [hot, CardSensors::default(), hot] {
+        world.ledger.note_sensors(anna, sensors);
+        assert_eq!([anna, bert].map(|id| known(&world, id)), [Some(sensors), Some(CardSensors::default())]);
+    }
+    world.ledger.disconnect(world.now, anna);
+    assert_eq!(known(&world, anna), Some(CardSensors::default()));
+    // It may have another card when it comes back.
+    world.ledger.note_sensors(anna, hot);
+    world.connect(1, "anna");
+    assert_eq!(known(&world, anna), Some(CardSensors::default()));
+    world.ledger.goodbye(world.now, anna);
+    world.ledger.note_sensors(anna, hot);
+    assert_eq!(known(&world, anna), None);
 }
 
 #[test]

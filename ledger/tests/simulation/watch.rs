@@ -228,6 +228,7 @@ impl Watch {
             ToCoordinator::Report(report) => self.reports(report),
             ToCoordinator::Failure(failure) => self.tells_of(failure),
             ToCoordinator::Notice(text) => panic!("an unexpected notice: {text}"),
+            ToCoordinator::Sensors(sensors) => panic!("no worker has a card: {sensors}"),
             ToCoordinator::Goodbye => {
                 assert_eq!((&self.unacknowledged, self.held()), (&Vec::new(), BTreeMap::new()), "goodbye");
                 assert_eq!(self.said_goodbye.replace(now), None, "a second goodbye");

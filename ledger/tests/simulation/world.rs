@@ -448,6 +448,7 @@ impl<'a> World<'a> {
             ToCoordinator::Report(report) => Command::Report { link, report },
             ToCoordinator::Failure(failure) => Command::Failure { link, failure },
             ToCoordinator::Notice(text) => panic!("an unexpected notice: {text}"),
+            ToCoordinator::Sensors(sensors) => panic!("no worker has a card: {sensors}"),
             ToCoordinator::Goodbye => Command::Goodbye { link },
         };
         self.command(host, command);

@@ -1,6 +1,6 @@
 //! Workers as JSON.
 
-use crate::{InHand, MethodSpeeds, WorkerStatus};
+use crate::{CardSensors, InHand, MethodSpeeds, WorkerStatus};
 use serde::Serialize;
 
 /// The status of a worker, at most a second old.
@@ -43,6 +43,9 @@ pub struct Worker {
     /// The span that one of its threads is counting.
     #[cfg_attr(feature = "schema", schema(required))]
     counting: Option<Counting>,
+    /// The measurements of its graphics card; null if none is known.
+    #[cfg_attr(feature = "schema", schema(required))]
+    sensors: Option<CardSensors>,
 }
 
 /// Speed by method.
@@ -102,6 +105,7 @@ impl From<&WorkerStatus> for Worker {
             recorded: worker.n_recorded,
             failure: worker.failure.clone(),
             counting,
+            sensors: (!worker.sensors.is_unknown()).then_some(worker.sensors),
         }
     }
 }

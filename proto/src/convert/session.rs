@@ -32,6 +32,7 @@ impl From<ToCoordinator> for pb::WorkerMessage {
             ToCoordinator::Report(report) => Message::Report(report.into()),
             ToCoordinator::Failure(failure) => Message::Failure(failure.into()),
             ToCoordinator::Notice(text) => Message::Notice(pb::WorkerNotice { text: one_line(&text) }),
+            ToCoordinator::Sensors(sensors) => Message::Sensors(sensors.into()),
             ToCoordinator::Goodbye => Message::Goodbye(pb::Goodbye {}),
         };
         Self { message: Some(message) }
@@ -48,6 +49,7 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
             Message::Report(report) => Self::Report(report.try_into()?),
             Message::Failure(failure) => Self::Failure(failure.try_into()?),
             Message::Notice(pb::WorkerNotice { text }) => Self::Notice(one_line(&text)),
+            Message::Sensors(sensors) => Self::Sensors(sensors.into()),
             Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
         })
     }
@@ -283,5 +285,27 @@ impl TryFrom<pb::Lease> for Lease {
             method: method(lease.method)?,
             spans: lease.spans.into_iter().map(span).collect::<Result<_, _>>()?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_model::CardSensors;
+
+    use super::*;
+
+    #[test]
+    fn sensors_arrive_without_values_that_no_card_can_have() {
+        let arrives = |sensors: pb::CardSensors| {
+            let message = pb::WorkerMessage { message: Some(worker_message::Message::Sensors(sensors)) };
+            ToCoordinator::try_from(message)
+        };
+        for sensors in [CardSensors::new(Some(46), Some(72), Some(1980)), CardSensors::default()] {
+            let sent = pb::WorkerMessage::from(ToCoordinator::Sensors(sensors));
+            assert_eq!(ToCoordinator::try_from(sent), Ok(ToCoordinator::Sensors(sensors)));
+        }
+        let odd = pb::CardSensors { celsius: Some(u32::MAX), watts: Some(0), megahertz: Some(100_001) };
+        let known = CardSensors::new(None, Some(0), None);
+        assert_eq!(arrives(odd), Ok(ToCoordinator::Sensors(known)));
     }
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use queens_model::{InHand, JobId, MethodSpeeds, Name, Speed, WorkerId, WorkerState, WorkerStatus};
+use queens_model::{
+    CardSensors, InHand, JobId, MethodSpeeds, Name, Speed, WorkerId, WorkerState, WorkerStatus,
+};
 use queens_solver::Span;
 
 use super::check::{InvalidMessage, method, millis, some_line};
@@ -39,6 +41,18 @@ fn speeds(sum: f64, halves: f64) -> Result<MethodSpeeds, InvalidMessage> {
     Ok(MethodSpeeds { search, halves })
 }
 
+impl From<CardSensors> for pb::CardSensors {
+    fn from(sensors: CardSensors) -> Self {
+        Self { celsius: sensors.celsius(), watts: sensors.watts(), megahertz: sensors.megahertz() }
+    }
+}
+
+impl From<pb::CardSensors> for CardSensors {
+    fn from(pb::CardSensors { celsius, watts, megahertz }: pb::CardSensors) -> Self {
+        Self::new(celsius, watts, megahertz)
+    }
+}
+
 impl From<WorkerStatus> for pb::Worker {
     fn from(worker: WorkerStatus) -> Self {
         let counting = worker.counting;
@@ -60,6 +74,7 @@ impl From<WorkerStatus> for pb::Worker {
             methods: worker.methods.into_iter().map(|method| pb::Method::from(method).into()).collect(),
             counting_by: counting.map_or(0, |counting| pb::Method::from(counting.method).into()),
             halves_units_per_second: worker.speed.map_or(0.0, |speeds| speeds.halves.get()),
+            sensors: (!worker.sensors.is_unknown()).then(|| worker.sensors.into()),
         }
     }
 }
@@ -92,6 +107,7 @@ impl TryFrom<pb::Worker> for WorkerStatus {
             state: worker_state(worker.state)?,
             failure: some_line(&worker.failure),
             counting: worker.span.map(in_hand).transpose()?,
+            sensors: worker.sensors.map(CardSensors::from).unwrap_or_default(),
         })
     }
 }
@@ -122,6 +138,7 @@ mod tests {
             state: WorkerState::Ready,
             failure: None,
             counting: Some(InHand { job: JobId(3), method, span: Span::new(1, 2, 5).expect("not empty") }),
+            sensors: CardSensors::new(Some(46), None, Some(1980)),
         };
         for sent in [
             of(8.5e8, 0.0, Method::Search),
@@ -138,5 +155,12 @@ mod tests {
             (odd.work_per_second, odd.halves_units_per_second) = (Some(sum), halves);
             assert!(WorkerStatus::try_from(odd).is_err(), "{sum} {halves}");
         }
+        // One worker's sensors must not prevent the list of all others.
+        let mut odd = pb::Worker::from(of(8.5e8, 0.0, Method::Search));
+        odd.sensors = Some(pb::CardSensors { celsius: Some(1001), watts: Some(72), megahertz: None });
+        let read = WorkerStatus::try_from(odd).map(|worker| worker.sensors);
+        assert_eq!(read, Ok(CardSensors::new(None, Some(72), None)));
+        let unknown = WorkerStatus { sensors: CardSensors::default(), ..of(8.5e8, 0.0, Method::Search) };
+        assert_eq!(pb::Worker::from(unknown).sensors, None);
     }
 }

@@ -2,7 +2,7 @@
 /// A message from a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5")]
+    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5, 6")]
     pub message: ::core::option::Option<worker_message::Message>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -19,6 +19,8 @@ pub mod worker_message {
         Failure(super::Failure),
         #[prost(message, tag = "5")]
         Notice(super::WorkerNotice),
+        #[prost(message, tag = "6")]
+        Sensors(super::CardSensors),
     }
 }
 /// A worker's identity and the leases it still holds. Sent once, first.
@@ -157,6 +159,21 @@ pub struct WorkerNotice {
     /// What has happened, for people; cut off after 500 characters.
     #[prost(string, tag = "1")]
     pub text: ::prost::alloc::string::String,
+}
+/// The measurements of the worker's graphics card. Sent after they have changed, every ten seconds at most, and only by
+/// workers that count on a card. Not acknowledged. A value that the driver does not tell is absent; a value that no card
+/// can have, above 1000 °C, 100 kW or 100 GHz, is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CardSensors {
+    /// The temperature in degrees Celsius.
+    #[prost(uint32, optional, tag = "1")]
+    pub celsius: ::core::option::Option<u32>,
+    /// The power in watts.
+    #[prost(uint32, optional, tag = "2")]
+    pub watts: ::core::option::Option<u32>,
+    /// The clock of the multiprocessors in megahertz.
+    #[prost(uint32, optional, tag = "3")]
+    pub megahertz: ::core::option::Option<u32>,
 }
 /// A message from a coordinator to a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -644,6 +661,9 @@ pub struct Worker {
     /// The part of work_per_second that comes from halves.
     #[prost(double, tag = "17")]
     pub halves_units_per_second: f64,
+    /// The measurements of its graphics card; absent if none is known.
+    #[prost(message, optional, tag = "18")]
+    pub sensors: ::core::option::Option<CardSensors>,
 }
 /// The contributions to a job.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -16,7 +16,7 @@ use queens_tests::guarded::Behind;
 use queens_tests::http;
 use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
 use queens_tests::{TempDir, binary};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -255,6 +255,8 @@ async fn failing_worker(url: String, id: u64) {
     sender.send(send(Message::Hello(hello))).await.expect("open");
     let notice = pb::WorkerNotice { text: "the card cuda:0\nis hot".to_owned() };
     sender.send(send(Message::Notice(notice))).await.expect("open");
+    let sensors = pb::CardSensors { celsius: Some(46), watts: None, megahertz: Some(u32::MAX) };
+    sender.send(send(Message::Sensors(sensors))).await.expect("open");
     let mut answers = client.session(ReceiverStream::new(receiver)).await.expect("accepted").into_inner();
     let mut sequence = 0;
     loop {
@@ -293,6 +295,8 @@ fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_anothe
         (&failing["state"], &failing["failure"]),
         (&Value::from("failing"), &Value::from("the kernel has panicked"))
     );
+    assert_eq!(failing["sensors"], json!({ "celsius": 46, "watts": null, "megahertz": null }));
+    assert!(coordinator.queens(["workers"]).stdout.contains("  46 °C  "), "the list has it");
     // Operators can read what workers tell them.
     let events =
         http::get(&coordinator.http(), "/api/v1/events?worker=broken%201").json()["events"].to_string();

@@ -1,6 +1,6 @@
 //! Tests of the drawn screen.
 
-use queens_model::JobState;
+use queens_model::{CardSensors, JobState};
 use queens_proto::client::Problem;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -66,6 +66,18 @@ fn all_of_a_wide_terminal_is_used() {
     let page = drawn(&mut screen, 200, 50);
     let beside = page.iter().find(|line| line.contains("parts: 100 done")).expect("parts");
     assert!(beside.contains("contributions"), "{beside}");
+}
+
+#[test]
+fn the_sensors_of_cards_are_drawn() {
+    let mut screen = screen();
+    let drawn_wide = |screen: &mut Screen| drawn(screen, 220, 50).join("\n");
+    assert!(!drawn_wide(&mut screen).contains("SENSORS"), "no worker has a card");
+    let mut card = worker(7, "anna-cuda:0");
+    card.sensors = CardSensors::new(Some(46), Some(72), Some(1980));
+    screen.hear(lists(Vec::new(), vec![worker(1, "anna"), card]));
+    let lines = drawn_wide(&mut screen);
+    assert!(lines.contains("SENSORS") && lines.contains("46 °C, 72 W, 1980 MHz"), "{lines}");
 }
 
 /// Draws every panel at every size.

@@ -11,7 +11,7 @@ use super::palette::Palette;
 use crate::present::work::speeds;
 use crate::top::screen::Screen;
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     text("NAME", 0, 8),
     word("STATE", 1),
     word("KERNEL", 5),
@@ -21,14 +21,15 @@ const COLUMNS: [Column; 12] = [
     number("RECORDED", 6),
     number("HEARD OF", 3),
     word("COUNTING", 8),
-    word("METHODS", 10),
-    text("PROGRAM", 11, 7),
-    text("NOTE", 9, 16),
+    word("SENSORS", 9),
+    word("METHODS", 11),
+    text("PROGRAM", 12, 7),
+    text("NOTE", 10, 16),
 ];
 
 /// Draws the table. O(visible workers).
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
-    let room = Titled::<12>::room(area);
+    let room = Titled::<13>::room(area);
     let is_focused = screen.is_at_workers;
     let title = title("workers", screen, &screen.workers, |lists| lists.workers.len());
     let window = screen.workers.selection.window(screen.workers.shown.len(), room);
@@ -56,7 +57,7 @@ fn style(worker: &WorkerStatus, palette: Palette) -> Style {
     }
 }
 
-fn contents(worker: &WorkerStatus) -> [Content; 12] {
+fn contents(worker: &WorkerStatus) -> [Content; 13] {
     let heard = match worker.connected {
         true => format!("{:.0} s ago", worker.silent.as_secs_f64()),
         false => "lost".to_owned(),
@@ -73,6 +74,7 @@ fn contents(worker: &WorkerStatus) -> [Content; 12] {
         worker.n_recorded.into(),
         heard.into(),
         counting.unwrap_or_default().into(),
+        worker.sensors.into(),
         methods.join(", ").into(),
         worker.build.as_str().into(),
         worker.failure.clone().unwrap_or_default().into(),
