@@ -59,20 +59,19 @@ impl SensorMonitor {
     /// # Errors
     /// If the thread can't be started.
     pub(crate) fn start(card: CardId, last: LastSensors) -> io::Result<Self> {
-        Self::of(move || card.sensors(), last, INTERVAL, STALE)
+        Self::of(move || card.sensors(), last, INTERVAL)
     }
 
     fn of(
         mut read: impl FnMut() -> CardSensors + Send + 'static,
         last: LastSensors,
         interval: Duration,
-        stale: Duration,
     ) -> io::Result<Self> {
         let ((stop, stopped), (end, ended)) = (channel::<()>(), channel());
         let run = move || {
             let _end: Sender<()> = end;
             loop {
-                last.set(read(), stale);
+                last.set(read(), STALE);
                 match stopped.recv_timeout(interval) {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
@@ -98,8 +97,7 @@ pub(crate) mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// The age at which a reading of the tests is stale.
-    const SOON: Duration = Duration::from_millis(500);
+    const PATIENCE: Duration = Duration::from_secs(30);
 
     impl LastSensors {
         /// Sets the last reading.
@@ -117,7 +115,7 @@ pub(crate) mod tests {
     fn monitor() -> (Sender<u32>, LastSensors, SensorMonitor) {
         let ((driver, readings), last) = (channel(), LastSensors::default());
         let read = move || readings.recv().map_or_else(|_| CardSensors::default(), at);
-        let monitor = SensorMonitor::of(read, last.clone(), MILLISECOND, SOON).expect("a thread");
+        let monitor = SensorMonitor::of(read, last.clone(), MILLISECOND).expect("a thread");
         (driver, last, monitor)
     }
 
@@ -125,24 +123,29 @@ pub(crate) mod tests {
     fn wait_for(last: &LastSensors, expected: CardSensors) {
         let began = Instant::now();
         while last.get() != expected {
-            assert!(began.elapsed() < 60 * SOON, "{:?} instead of {expected:?}", last.get());
+            assert!(began.elapsed() < PATIENCE, "{:?} instead of {expected:?}", last.get());
             thread::sleep(MILLISECOND);
         }
     }
 
     #[test]
-    fn the_last_reading_is_kept_until_it_is_stale() {
+    fn the_last_reading_is_kept() {
         let (driver, last, monitor) = monitor();
         assert_eq!(last.get(), CardSensors::default());
         for celsius in [46, 47, 46] {
             driver.send(celsius).expect("the thread reads");
             wait_for(&last, at(celsius));
         }
-        // The driver hangs.
-        wait_for(&last, CardSensors::default());
-        driver.send(48).expect("the thread still reads");
-        wait_for(&last, at(48));
         drop((driver, monitor));
+    }
+
+    #[test]
+    fn a_stale_reading_does_not_count() {
+        let last = LastSensors::default();
+        last.set(at(46), Duration::ZERO);
+        assert_eq!(last.get(), CardSensors::default());
+        last.set(at(46), STALE);
+        assert_eq!(last.get(), at(46));
     }
 
     #[test]
@@ -157,7 +160,7 @@ pub(crate) mod tests {
         let is_gone = || driver.send(47).is_err();
         let began = Instant::now();
         while !is_gone() {
-            assert!(began.elapsed() < 60 * SOON, "the thread goes on");
+            assert!(began.elapsed() < PATIENCE, "the thread goes on");
             thread::sleep(MILLISECOND);
         }
         assert_ne!(last.get(), at(47), "and reads no more");
