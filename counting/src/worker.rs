@@ -168,14 +168,14 @@ impl Worker {
     }
 
     /// Ends the threads and abandons their current chunks.
-    pub fn stop(mut self) {
-        drop(self.monitor.take());
+    pub fn stop(self) {
         self.queue.close();
         for thread in self.threads {
             if thread.join().is_err() {
                 error!("a counting thread panicked");
             }
         }
+        drop(self.monitor);
     }
 }
 

@@ -12,17 +12,18 @@ use crate::arena::{
     binomials,
 };
 use crate::device::{CardError, Device, Stage};
+use crate::pace::Pace;
 use crate::shape::Shape;
 
 /// Sets in a batch, at most.
 const MOST_SETS: usize = 512;
 
 /// A batch of several sets that takes longer is followed by smaller ones, which need less memory and are done sooner. If one
-/// set takes longer, the host waits for each kernel, so that it can stop after it.
+/// set is expected to take longer, the host waits for each kernel, so that it can stop after it.
 const LONGEST_BATCH: Duration = Duration::from_millis(500);
 
-/// A launch that joins takes about this long, at most. After it the host can stop, and the card can draw a screen. Batches
-/// that take less are joined at once.
+/// A launch that joins is meant to take this long, at most. After it the host can stop, and the card can draw a screen.
+/// Batches that are expected to take less are joined at once.
 const LONGEST_JOIN: Duration = Duration::from_millis(50);
 
 /// A set that takes longer is followed by parts of sets, but not by less than a quarter: each part has the upper lists of
@@ -53,8 +54,7 @@ pub struct Card {
     most_numbers: u64,
     /// Pieces that one launch joins.
     pieces_at_once: u64,
-    /// How long the last batch took.
-    last_batch: Duration,
+    pace: Pace,
     /// The tails on the card, and the board and middle row's queen that they are for.
     tails: Option<((u8, Option<u8>), Arena)>,
 }
@@ -62,8 +62,9 @@ pub struct Card {
 impl Card {
     pub(crate) fn new(device: Box<dyn Device>, shape: Shape) -> Self {
         let (needs, pieces_at_once) = (first_needs(shape), device.n_blocks().into());
-        let (n_sets, most_numbers, last_batch) = (1, u64::MAX, LONGEST_JOIN);
-        Self { device, shape, needs, n_sets, most_numbers, pieces_at_once, last_batch, tails: None }
+        let (n_sets, most_numbers) = (1, u64::MAX);
+        let pace = Pace::new(LONGEST_JOIN);
+        Self { device, shape, needs, n_sets, most_numbers, pieces_at_once, pace, tails: None }
     }
 
     /// Returns the seconds that each kernel has taken, by its name; empty if that is not known.
@@ -90,7 +91,7 @@ impl Card {
             return Err(CardError::BoardSize);
         }
         let board = Board { n, middle: part.middle_queen(), shape: self.shape, n_digits: part.n_digits() };
-        let tails = self.tails(board)?;
+        let Some(tails) = self.tails(board, stop)? else { return Ok(None) };
         let mut sum = Count::default();
         let mut waiting: VecDeque<ColumnSet> = VecDeque::new();
         let mut sets = part.column_sets(numbers);
@@ -128,13 +129,14 @@ impl Card {
         }
     }
 
-    /// Makes the tails of a board with its middle row's queen, unless they are on the card.
-    fn tails(&mut self, board: Board) -> Result<Arena, CardError> {
+    /// Makes the tails of a board with its middle row's queen, unless they are on the card. `None` if `stop` was set before
+    /// the end.
+    fn tails(&mut self, board: Board, stop: &AtomicBool) -> Result<Option<Arena>, CardError> {
         let of = (board.n, board.middle);
         if let Some((made, arena)) = &self.tails
             && *made == of
         {
-            return Ok(arena.clone());
+            return Ok(Some(arena.clone()));
         }
         self.tails = None;
         let memory = self.device.memory();
@@ -145,15 +147,25 @@ impl Card {
             }
             device.write(0, &arena.params(board, 0))?;
             device.write(arena.binomials_at(), &binomials())?;
-            stages.iter().try_for_each(|stage| device.start(*stage))?;
-            cursors(device)
+            let mut found = 0;
+            for stage in stages {
+                device.start(*stage)?;
+                found = cursors(device)?.n_tails();
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(found))
         };
         // Without room for any, so that they are only counted.
-        let n_tails = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?.n_tails();
+        let found = find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails])?;
+        let Some(n_tails) = found else { return Ok(None) };
         arena = Arena::of_tails(board, n_tails);
-        find(&mut *self.device, &arena, &[Stage::CountTails, Stage::PlaceTails, Stage::WriteTails])?;
-        self.tails = Some((of, arena.clone()));
-        Ok(arena)
+        let stages = [Stage::CountTails, Stage::PlaceTails, Stage::WriteTails];
+        if find(&mut *self.device, &arena, &stages)?.is_some() {
+            self.tails = Some((of, arena));
+        }
+        Ok(self.tails.as_ref().map(|(_, arena)| arena.clone()))
     }
 
     /// Divides the first set until it has no more numbers than a batch may have.
@@ -186,28 +198,32 @@ impl Card {
             };
         };
         let began = Instant::now();
+        let expected = self.pace.of_sets(sets.len());
         let on_card: Vec<u8> = sets.iter().flat_map(|set| on_card(board, part, set).bytes()).collect();
         self.device.write(0, &arena.params(board, sets.len()))?;
         self.device.write(arena.sets_at(), &on_card)?;
         for stage in Stage::LISTS {
             self.device.start(stage)?;
-            if self.last_batch > LONGEST_BATCH {
+            if sets.len() == 1 && expected > LONGEST_BATCH {
                 cursors(&mut *self.device)?;
                 if stop.load(Ordering::Relaxed) {
                     return Ok(Batch::Stopped);
                 }
             }
         }
-        let Some((cursors, solutions)) = self.join(&arena, stop)? else { return Ok(Batch::Stopped) };
-        self.last_batch = began.elapsed();
+        let Some((cursors, solutions)) = self.join(&arena, expected, stop)? else {
+            return Ok(Batch::Stopped);
+        };
+        let taken = began.elapsed();
         let n_given = (self.shape.m as u64).pow(u32::from(board.n_digits));
         let is_partial = sets.iter().any(|set| set.numbers.end - set.numbers.start < n_given);
         self.learn(board, tails, sets.len(), is_partial, &cursors);
         let n_numbers = sets.iter().map(|set| set.numbers.end - set.numbers.start).max().unwrap_or(1);
-        self.bound_time(n_given, sets.len(), n_numbers, self.last_batch);
+        self.bound_time(n_given, sets.len(), n_numbers, taken);
         if cursors.overflowed() {
             return Ok(Batch::NoRoom);
         }
+        self.pace.learn(taken, sets.len(), is_partial);
         let cube = (self.shape.m as usize).pow(3);
         let mut sums = [vec![0; 4 * cube * sets.len()], vec![0; 4 * cube * sets.len()]];
         for (bytes, at) in sums.iter_mut().zip(arena.sums_at()) {
@@ -225,9 +241,15 @@ impl Card {
         Ok(Batch::Counted(Count { solutions, work }))
     }
 
-    /// Joins the pieces of a batch; returns the cursors and the solutions. `None` if `stop` was set before the end.
-    fn join(&mut self, arena: &Arena, stop: &AtomicBool) -> Result<Option<(Cursors, u64)>, CardError> {
-        if self.last_batch < LONGEST_JOIN {
+    /// Joins the pieces of a batch, of which this time is expected; returns the cursors and the solutions. `None` if `stop`
+    /// was set before the end.
+    fn join(
+        &mut self,
+        arena: &Arena,
+        expected: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<(Cursors, u64)>, CardError> {
+        if expected < LONGEST_JOIN {
             // All kernels in one go.
             self.device.start(Stage::Join)?;
             let cursors = cursors(&mut *self.device)?;

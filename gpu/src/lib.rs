@@ -14,6 +14,7 @@ mod device;
 mod devices;
 mod kernels;
 mod opencl;
+mod pace;
 mod sensors;
 mod shape;
 #[cfg(test)]

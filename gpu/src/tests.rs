@@ -247,7 +247,13 @@ fn a_count_ends_after_the_launch_in_which_it_is_stopped() {
     let number_of = |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
     let number = cards().iter().find_map(number_of).expect("a card was opened");
     let shape = Shape::of(20).expect("cards count it");
-    for (at, nth, most_after) in [(Stage::Join, 1, 0), (Stage::Join, 3, 0), (Stage::CountHeads, 1, 9)] {
+    for (at, nth, most_after) in [
+        (Stage::CountTails, 1, 0),
+        (Stage::WriteTails, 1, 0),
+        (Stage::CountHeads, 1, 9),
+        (Stage::Join, 1, 0),
+        (Stage::Join, 3, 0),
+    ] {
         let device = OpenCl::open(number, shape, 8).expect("opens");
         let (stop, n_after) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
         let device = Stopping { device, at, nth, stop: stop.clone(), n_after: n_after.clone() };

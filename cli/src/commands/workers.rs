@@ -102,14 +102,14 @@ fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<11> {
     let mut table = Table::new([
         Column::name("NAME"),
         Column::text("STATE"),
-        Column::text("KERNEL").drop_order(4),
-        Column::number("THREADS").drop_order(5),
-        Column::number("SPEED").drop_order(8),
+        Column::text("KERNEL").drop_order(5),
+        Column::number("THREADS").drop_order(6),
+        Column::number("SPEED").drop_order(9),
         Column::number("LEASES").drop_order(2),
-        Column::text("COUNTING").drop_order(6),
+        Column::text("COUNTING").drop_order(7),
         Column::number("RECORDED").drop_order(3),
-        Column::text("SENSORS").drop_order(9).optional(),
-        Column::text("HEARD OF").drop_order(7),
+        Column::text("SENSORS").drop_order(4).optional(),
+        Column::text("HEARD OF").drop_order(8),
         Column::name("BUILD").drop_order(1),
     ]);
     for worker in workers {
