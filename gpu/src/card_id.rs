@@ -25,8 +25,8 @@ pub struct CardInfo {
     pub memory: u64,
     /// Its driver, with a version where that is known.
     pub driver: String,
-    /// Whether it is one of `all`: a graphics card. NVIDIA's are so by CUDA only.
-    pub in_all: bool,
+    /// Why it is none of `all`; `None` if it is one.
+    pub not_in_all: Option<&'static str>,
 }
 
 /// A text that names no card.

@@ -89,7 +89,7 @@ pub(crate) fn cards() -> Vec<CardInfo> {
             name: name.unwrap_or_else(|| "unnamed".to_owned()),
             memory: memory.unwrap_or(0) as u64,
             driver: "CUDA".to_owned(),
-            in_all: true,
+            not_in_all: None,
         }
     };
     (0..n).map(info).collect()

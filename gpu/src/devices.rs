@@ -74,7 +74,8 @@ impl ChosenCards {
         }
         let here = cards();
         if self.all {
-            let all: Vec<CardId> = here.iter().filter(|card| card.in_all).map(|card| card.id).collect();
+            let all: Vec<CardId> =
+                here.iter().filter(|card| card.not_in_all.is_none()).map(|card| card.id).collect();
             return if all.is_empty() && !self.auto { Err(InvalidCards::None) } else { Ok(all) };
         }
         match self.named.iter().find(|id| here.iter().all(|card| card.id != **id)) {

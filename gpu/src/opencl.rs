@@ -50,11 +50,15 @@ pub(crate) fn cards() -> Vec<CardInfo> {
         let device = ClDevice::new(id);
         let name = device.name().unwrap_or_else(|_| "unnamed".to_owned());
         let driver = device.version().unwrap_or_else(|_| "OpenCL".to_owned());
-        // CUDA's driver has the same cards.
         let is_nvidia = device.vendor().is_ok_and(|vendor| vendor.contains("NVIDIA"));
         let is_gpu = device.dev_type().is_ok_and(|kind| kind & CL_DEVICE_TYPE_GPU != 0);
         let memory = device.global_mem_size().unwrap_or(0);
-        CardInfo { id: CardId::OpenCl(number), name, memory, driver, in_all: is_gpu && !is_nvidia }
+        let not_in_all = match (is_gpu, is_nvidia) {
+            (false, _) => Some("not a graphics card"),
+            (true, true) => Some("counts by CUDA"),
+            (true, false) => None,
+        };
+        CardInfo { id: CardId::OpenCl(number), name, memory, driver, not_in_all }
     };
     (0..).zip(ids).map(info).collect()
 }

@@ -29,6 +29,7 @@ struct Card {
     memory_bytes: u64,
     driver: String,
     in_all: bool,
+    not_in_all: Option<&'static str>,
     #[serde(flatten)]
     sensors: CardSensors,
 }
@@ -61,13 +62,13 @@ fn table(cards: &[CardInfo]) -> Table<6> {
         Column::text("NOW").drop_order(1),
     ]);
     for card in cards {
-        let in_all = if card.in_all { "yes" } else { "no" };
+        let in_all = card.not_in_all.map_or("yes".to_owned(), |reason| format!("no, {reason}"));
         let memory = format!("{} MiB", card.memory >> 20);
         table.add_row([
             card.id.to_string(),
             card.name.clone(),
             memory,
-            in_all.to_owned(),
+            in_all,
             card.driver.clone(),
             known_or_dash(card.id.sensors()),
         ]);
@@ -81,8 +82,9 @@ fn known_or_dash(sensors: CardSensors) -> String {
 
 impl From<CardInfo> for Card {
     fn from(card: CardInfo) -> Self {
-        let CardInfo { id, name, memory, driver, in_all } = card;
+        let CardInfo { id, name, memory, driver, not_in_all } = card;
         let sensors = id.sensors();
-        Self { id: id.to_string(), name, memory_bytes: memory, driver, in_all, sensors }
+        let (id, in_all) = (id.to_string(), not_in_all.is_none());
+        Self { id, name, memory_bytes: memory, driver, in_all, not_in_all, sensors }
     }
 }
