@@ -8,7 +8,7 @@ mod skip;
 
 use std::env;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use queens_solver::{
@@ -202,16 +202,40 @@ fn a_stopped_count_counts_nothing_and_the_next_is_right() {
     assert_eq!(on_card(&mut card, &parts[0].1, 0..9), on_cpu(&parts[0].0, 0..9));
 }
 
-/// A device that is told to stop when a stage begins for the `nth` time.
-struct Stopping {
-    device: OpenCl,
-    at: Stage,
-    nth: u32,
-    stop: Arc<AtomicBool>,
-    n_after: Arc<AtomicU32>,
+/// What happens to a device, and when.
+#[derive(Default)]
+struct Disturbance {
+    /// A stage, and how often it begins before this happens.
+    at: Option<(Stage, u32)>,
+    /// Whether the device fails; otherwise it is told to stop.
+    fails: bool,
+    has_happened: bool,
+    /// Kernels that began later.
+    n_after: u32,
 }
 
-impl Device for Stopping {
+/// A device that fails or is told to stop.
+struct Disturbed {
+    device: OpenCl,
+    disturbance: Arc<Mutex<Disturbance>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Disturbed {
+    /// Opens a card with one `share`th of the memory.
+    fn open(n: u8, share: u64) -> (Card, Arc<Mutex<Disturbance>>, Arc<AtomicBool>) {
+        let of_opencl =
+            |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
+        let number = cards().iter().find_map(of_opencl).expect("a card was opened");
+        let shape = Shape::of(n).expect("cards count it");
+        let device = OpenCl::open(number, shape, share).expect("opens");
+        let (disturbance, stop) = (Arc::new(Mutex::default()), Arc::new(AtomicBool::new(false)));
+        let disturbed = Self { device, disturbance: disturbance.clone(), stop: stop.clone() };
+        (Card::new(Box::new(disturbed), shape), disturbance, stop)
+    }
+}
+
+impl Device for Disturbed {
     fn memory(&self) -> u64 {
         self.device.memory()
     }
@@ -225,11 +249,19 @@ impl Device for Stopping {
     }
 
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
-        if self.stop.load(Ordering::Relaxed) {
-            self.n_after.fetch_add(1, Ordering::Relaxed);
-        } else if stage == self.at {
-            self.nth -= 1;
-            self.stop.store(self.nth == 0, Ordering::Relaxed);
+        let mut next = self.disturbance.lock().expect("no test panics here");
+        let Disturbance { at, fails, has_happened, n_after } = &mut *next;
+        match at {
+            _ if *has_happened => *n_after += 1,
+            Some((of, left)) if *of == stage => {
+                *left -= 1;
+                *has_happened = *left == 0;
+                if *has_happened && *fails {
+                    return Err(CardError::Driver("lost".to_owned()));
+                }
+                self.stop.store(*has_happened, Ordering::Relaxed);
+            }
+            _ => {}
         }
         self.device.start(stage)
     }
@@ -243,28 +275,60 @@ impl Device for Stopping {
 #[test]
 fn a_count_ends_after_the_launch_in_which_it_is_stopped() {
     let Some(_locked) = card(20) else { return };
-    let parts = halves(20);
-    let number_of = |card: &CardInfo| if let CardId::OpenCl(number) = card.id { Some(number) } else { None };
-    let number = cards().iter().find_map(number_of).expect("a card was opened");
-    let shape = Shape::of(20).expect("cards count it");
-    for (at, nth, most_after) in [
+    let (part, halves) = halves(20)[0];
+    for (stage, nth, most_after) in [
         (Stage::CountTails, 1, 0),
         (Stage::WriteTails, 1, 0),
+        // The lists of a short batch are made without a pause.
         (Stage::CountHeads, 1, 9),
         (Stage::Join, 1, 0),
         (Stage::Join, 3, 0),
     ] {
-        let device = OpenCl::open(number, shape, 8).expect("opens");
-        let (stop, n_after) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
-        let device = Stopping { device, at, nth, stop: stop.clone(), n_after: n_after.clone() };
-        let mut card = Card::new(Box::new(device), shape);
-        assert_eq!(card.count(&parts[0].1, 0..9, &stop), Ok(None), "{at:?} {nth}");
-        assert!(stop.load(Ordering::Relaxed), "{at:?} did not begin {nth} times");
-        // The lists of a batch that is not slow are made without a pause.
-        let n_after = n_after.load(Ordering::Relaxed);
-        assert!(n_after <= most_after, "{n_after} kernels after {at:?}");
-        assert_eq!(on_card(&mut card, &parts[0].1, 3..4), on_cpu(&parts[0].0, 3..4), "{at:?}");
+        let (mut card, disturbance, stop) = Disturbed::open(20, 8);
+        disturbance.lock().expect("nobody panics").at = Some((stage, nth));
+        assert_eq!(card.count(&halves, 0..9, &stop), Ok(None), "{stage:?} {nth}");
+        let Disturbance { has_happened, n_after, .. } = *disturbance.lock().expect("nobody panics");
+        assert!(has_happened && n_after <= most_after, "{n_after} kernels after {stage:?} {nth}");
+        assert_eq!(on_card(&mut card, &halves, 3..4), on_cpu(&part, 3..4), "{stage:?}");
     }
+}
+
+/// All on one card: stops, failures and overflows between random spans of two boards, with 1 to 30 MB.
+#[test]
+fn what_a_card_counts_after_stops_and_failures_is_right() {
+    let Some(_locked) = card(14) else { return };
+    let whole =
+        cards().iter().find(|card| matches!(card.id, CardId::OpenCl(_))).map_or(0, |card| card.memory);
+    let mut random = SplitMix::new(36);
+    let boards = [halves(14), halves(15)];
+    let (mut n_counted, mut n_stopped, mut n_failed) = (0, 0, 0);
+    for megabytes in [1, 2, 4, 30].repeat(5) {
+        let (mut card, disturbance, stop) = Disturbed::open(14, whole / (megabytes << 20));
+        for _ in 0..8 {
+            let parts = &boards[random.below(2)];
+            let (part, halves) = &parts[random.below(parts.len())];
+            let from = random.next() % part.subproblems(Symmetry::IDENTITY).n_subproblems();
+            let span = from..from + 1 + random.next() % 30;
+            // Tails are seldom made, and first.
+            let stages = if random.below(2) == 0 { &Stage::ALL[..3] } else { &Stage::ALL };
+            let (stage, nth) = (stages[random.below(stages.len())], [1, 2, 3][random.below(3)]);
+            let (at, fails) = ((random.below(3) > 0).then_some((stage, nth)), random.below(3) == 0);
+            *disturbance.lock().expect("nobody panics") = Disturbance { at, fails, ..Disturbance::default() };
+            stop.store(false, Ordering::Relaxed);
+            let count = card.count(halves, span.clone(), &stop);
+            let has_happened = disturbance.lock().expect("nobody panics").has_happened;
+            match count {
+                Ok(Some(count)) => assert_eq!(count, on_cpu(part, span.clone()), "{part:?} {span:?}"),
+                Ok(None) => assert!(has_happened && !fails, "{at:?}"),
+                Err(CardError::TooLittleMemory(_)) => continue,
+                Err(_) => assert!(has_happened && fails, "{at:?}"),
+            }
+            n_counted += u32::from(matches!(count, Ok(Some(_))));
+            n_stopped += u32::from(count == Ok(None));
+            n_failed += u32::from(count.is_err());
+        }
+    }
+    assert!(n_counted.min(n_stopped).min(n_failed) > 4, "{n_counted} {n_stopped} {n_failed}");
 }
 
 #[test]
