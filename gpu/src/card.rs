@@ -241,8 +241,8 @@ impl Card {
         Ok(Batch::Counted(Count { solutions, work }))
     }
 
-    /// Joins the pieces of a batch, of which this time is expected; returns the cursors and the solutions. `None` if `stop`
-    /// was set before the end.
+    /// Joins the pieces of a batch that should take this long. Returns the cursors and the solutions; `None` if `stop` was
+    /// set before the end.
     fn join(
         &mut self,
         arena: &Arena,
