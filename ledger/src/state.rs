@@ -322,7 +322,7 @@ impl State {
         }
         self.leases.insert(lease);
         self.workers.add_lease(self.now, worker, id, job, load);
-        self.leases.expect_end(id, self.workers.pace_of(worker, id, load.method));
+        self.refresh_deadline(id);
     }
 
     /// Changes a lease. Its job and its worker stay the same.
@@ -337,7 +337,7 @@ impl State {
             (change(lease), [before, lease.load()])
         })?;
         self.workers.replace_lease(self.now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
+        self.refresh_deadline(id);
         Some(changed)
     }
 
@@ -387,12 +387,12 @@ impl State {
         });
         let Some((job, loads)) = begun else { return };
         self.workers.begin_lease(now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
+        self.refresh_deadline(id);
     }
 
-    /// Takes all leases from a connected worker, for others to count.
-    pub(crate) fn take_back_all(&mut self, worker: WorkerId) {
-        for id in self.leases_of(worker) {
+    /// Takes these leases from a connected worker, for others to count.
+    pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>) {
+        for id in leases {
             if let Some(spans) = self.end_lease(id) {
                 self.changes.send(worker, ToWorker::Shorten { lease: id, spans });
             }
@@ -401,8 +401,7 @@ impl State {
 
     /// Updates the deadline of a lease whose worker's speed may have changed, and returns it if the lease runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
-        let lease = self.leases.get(id)?;
-        let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
+        let pace = self.leases.get(id).and_then(|lease| self.workers.pace_of(lease));
         self.leases.expect_end(id, pace);
         self.leases.deadline(id)
     }

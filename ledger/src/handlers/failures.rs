@@ -52,7 +52,7 @@ impl Ledger {
         let too_many_spans = too_many_spans.flatten().unwrap_or(false);
         let is_useless = state.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
         if is_useless == Some(true) {
-            state.take_back_all(worker);
+            state.take_back(worker, state.leases_of(worker));
         }
         assign(state);
         Ok(Some(job))

@@ -10,6 +10,7 @@ use queens_model::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::agreement_of_counts::{agreed, consistent, may_count};
+use crate::jobs::recounters::Recounters;
 use crate::store::draw::{MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
 use crate::work::work_of;
@@ -301,7 +302,8 @@ impl Recounts {
     }
 
     /// Takes records that this party may count, for one lease: about this much work, at least one record. No two of
-    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
+    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred. Also returns
+    /// who may count them.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
@@ -309,12 +311,13 @@ impl Recounts {
         work: u128,
         most_spans: usize,
         dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
-    ) -> Vec<Span> {
+    ) -> Option<(Vec<Span>, Recounters)> {
         let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_parties, keys)| {
             let first = self.all.get(keys.first()?)?;
             Some((dislike(excluded_parties, &first.recorded), excluded_parties, keys))
         });
-        let Some((.., keys)) = weighed.min_by_key(|(dislike, ..)| *dislike) else { return Vec::new() };
+        let (_, excluded_parties, keys) = weighed.min_by_key(|(dislike, ..)| *dislike)?;
+        let recounters = Recounters::new(excluded_parties.clone(), arbiter);
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
         for span in keys.iter().filter_map(|key| self.all.get(key)).map(Recount::span).take(2 * most_spans) {
             let its_work = work_of(plan, span);
@@ -334,7 +337,7 @@ impl Recounts {
             self.unwait(key);
             self.all.entry(key).and_modify(|recount| recount.is_leased = true);
         }
-        taken
+        Some((taken, recounters))
     }
 
     /// Puts back a record that nobody counts any more.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use queens_model::{Delta, JobId, LeaseId, WorkerId};
 use queens_solver::{Method, Plan, Span};
 
+use crate::jobs::recounters::{EVERYBODY, Recounters};
 use crate::lease_load::Load;
 use crate::leases::recount_sums::{Sums, WholeCount};
 use crate::records::merged;
@@ -30,8 +31,8 @@ pub(crate) struct LiveLease {
     open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
     tried: BTreeSet<WorkerId>,
-    /// The sums of its records, if it is a recount.
-    again: Option<Box<Sums>>,
+    /// The sums of its records, if it is a recount, and who else may recount them.
+    again: Option<Box<(Sums, Recounters)>>,
     /// Whether its worker was told to return everything that it has not begun.
     recalled: bool,
     /// When it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
@@ -65,7 +66,7 @@ pub(crate) enum Purpose {
         tried: BTreeSet<WorkerId>,
     },
     /// Recounts records.
-    Again,
+    Again(Recounters),
 }
 
 impl LiveLease {
@@ -103,7 +104,9 @@ impl LiveLease {
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         match purpose {
             Purpose::First { tried } => Self { tried, ..self },
-            Purpose::Again => Self { again: Some(Box::new(Sums::of(&self.spans))), ..self },
+            Purpose::Again(recounters) => {
+                Self { again: Some(Box::new((Sums::of(&self.spans), recounters))), ..self }
+            }
         }
     }
 
@@ -163,6 +166,11 @@ impl LiveLease {
         self.again.is_some()
     }
 
+    /// Returns who may count it.
+    pub(crate) fn recounters(&self) -> &Recounters {
+        self.again.as_ref().map_or(&EVERYBODY, |again| &again.1)
+    }
+
     pub(crate) fn is_recalled(&self) -> bool {
         self.recalled
     }
@@ -213,12 +221,12 @@ impl LiveLease {
 
     /// Adds a report to the sum of its record. Returns the sum if it is complete.
     pub(crate) fn add_again(&mut self, delta: &Delta) -> Option<WholeCount> {
-        self.again.as_mut()?.add(delta.span, delta.count, delta.duration)
+        self.again.as_mut()?.0.add(delta.span, delta.count, delta.duration)
     }
 
     /// Gives up the recount of the record that contains a span.
     pub(crate) fn give_up_again(&mut self, span: Span) -> Option<(u32, u64)> {
-        self.again.as_mut()?.give_up(span)
+        self.again.as_mut()?.0.give_up(span)
     }
 
     /// Returns the record to write for a report. It extends the last record if it continues that.
@@ -281,7 +289,7 @@ impl LiveLease {
     pub(crate) fn end(self) -> (EndedLease, SpanSet) {
         let Self { spans, mut cut, tried, again, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
-        let again = again.iter().flat_map(|sums| sums.missing()).collect();
+        let again = again.iter().flat_map(|again| again.0.missing()).collect();
         (EndedLease { spans, tried, again }, cut)
     }
 }

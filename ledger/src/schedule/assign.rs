@@ -126,10 +126,10 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
             2 * u8::from(!excluded_parties.is_disjoint(&near))
                 + u8::from(is_same_code(method, recorded.record.source.kernel.as_str(), kernel.as_str()))
         };
-        Some(recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike))
+        recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike)
     });
-    if let Some(spans) = taken.flatten().filter(|spans| !spans.is_empty()) {
-        grant(state, id, job, spans, Purpose::Again);
+    if let Some((spans, recounters)) = taken.flatten() {
+        grant(state, id, job, spans, Purpose::Again(recounters));
     }
 }
 

@@ -1,6 +1,8 @@
-//! Takes back all leases of a worker with an overdue lease, if its job has nothing else to count.
+//! Takes back the leases of a worker with an overdue lease, if its job has nothing else to count.
 
 use std::time::Duration;
+
+use queens_model::LeaseId;
 
 use crate::state::State;
 use crate::workers::worker::Worker;
@@ -11,9 +13,10 @@ const MOST_LOOKS: usize = 256;
 /// How long an overdue lease that can't be taken back is left alone.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Takes back all leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
-/// may still report them: the first count is recorded, and the other is compared with it. It gets no new lease until it
-/// has reported something. So a worker that hangs, or claims to be slow, can't hold up a job.
+/// Takes back the leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
+/// keeps recounts that nobody else may count, as it would begin them again. It may still report the others: the first
+/// count is recorded, and the other is compared with it. It gets no new lease until it has reported something. So a
+/// worker that hangs, or claims to be slow, can't hold up what others may count.
 pub(crate) fn take_back_overdue(state: &mut State) {
     let now = state.now();
     for _ in 0..MOST_LOOKS {
@@ -31,14 +34,22 @@ pub(crate) fn take_back_overdue(state: &mut State) {
         let extra = state.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
         let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
         let is_all_there_is = state.counting(job).is_some_and(|counting| !counting.has_free());
-        let useful = state.workers().readiness(lease.load().method).useful();
-        let has_others = useful.len() > usize::from(useful.contains(&worker));
-        if !is_all_there_is || !has_others || reports_later {
+        if !is_all_there_is || !has_others(state, id) || reports_later {
             state.postpone_deadline(id, now + LOOK_AGAIN);
             continue;
         }
         state.note_loss(worker, true);
         state.change_worker(worker, |worker| worker.set_stuck(true));
-        state.take_back_all(worker);
+        let mut leases = state.leases_of(worker);
+        leases.retain(|&id| has_others(state, id));
+        state.take_back(worker, leases);
     }
+}
+
+/// Whether another worker may count a lease. A record of a card may be recounted by nobody but a processor.
+fn has_others(state: &State, id: LeaseId) -> bool {
+    let lease = state.leases().get(id);
+    lease.is_some_and(|lease| {
+        state.workers().readiness(lease.method()).has_other(lease.worker(), lease.recounters())
+    })
 }

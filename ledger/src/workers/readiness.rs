@@ -9,6 +9,7 @@ use std::time::Duration;
 use queens_model::{Party, WorkerId};
 use queens_solver::Method;
 
+use crate::jobs::recounters::Recounters;
 use crate::later::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
@@ -33,10 +34,12 @@ pub(crate) struct Readiness {
     /// The current index keys of each worker, which change with time and speed.
     keys: BTreeMap<WorkerId, Keys>,
     power: Power,
+    /// The same of each party.
+    powers: BTreeMap<Party, Power>,
 }
 
-/// The combined speed of all connected workers that can count by one method.
-#[derive(Clone, Copy, Debug, Default)]
+/// The combined speed of connected workers that can count by one method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Power {
     n_threads: u64,
     /// Estimated work units per second.
@@ -50,7 +53,7 @@ pub(crate) struct Power {
 struct Keys {
     idle: Option<u64>,
     queue_end: Option<Duration>,
-    power: Power,
+    power: Option<(Party, Power)>,
 }
 
 impl Power {
@@ -62,6 +65,24 @@ impl Power {
     /// Returns the mean speed of proven threads; `None` if there is none.
     pub(crate) fn usual_speed(self) -> Option<f64> {
         (self.n_measured > 0).then(|| self.measured_speed as f64 / self.n_measured as f64)
+    }
+
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            n_threads: self.n_threads + other.n_threads,
+            speed: self.speed + other.speed,
+            n_measured: self.n_measured + other.n_measured,
+            measured_speed: self.measured_speed + other.measured_speed,
+        }
+    }
+
+    const fn minus(self, other: Self) -> Self {
+        Self {
+            n_threads: self.n_threads - other.n_threads,
+            speed: self.speed - other.speed,
+            n_measured: self.n_measured - other.n_measured,
+            measured_speed: self.measured_speed - other.measured_speed,
+        }
     }
 
     /// Whether there are no workers.
@@ -89,6 +110,7 @@ impl Readiness {
             queue_ends: BTreeSet::new(),
             keys: BTreeMap::new(),
             power: Power::default(),
+            powers: BTreeMap::new(),
         }
     }
 
@@ -136,6 +158,29 @@ impl Readiness {
         self.power
     }
 
+    /// Returns the combined speed of the workers of these parties.
+    pub(crate) fn power_of(&self, recounters: &Recounters) -> Power {
+        let power_of = |party: &Party| self.powers.get(party).copied().unwrap_or_default();
+        match recounters {
+            Recounters::AllBut(excluded) => {
+                excluded.iter().fold(self.power, |power, party| power.minus(power_of(party)))
+            }
+            Recounters::Only(party) => power_of(party),
+        }
+    }
+
+    /// Whether another worker than this one may get leases that these parties may count.
+    pub(crate) fn has_other(&self, worker: WorkerId, recounters: &Recounters) -> bool {
+        let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&id| id != worker);
+        match recounters {
+            Recounters::AllBut(excluded) => {
+                let mut parties = self.useful_parties.iter();
+                parties.any(|(party, workers)| !excluded.contains(party) && is_other(workers))
+            }
+            Recounters::Only(party) => self.useful_parties.get(party).is_some_and(is_other),
+        }
+    }
+
     /// Updates the indexes for a changed worker.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
         let Some(speed) = worker.whole_speed(self.method).map(whole) else {
@@ -173,7 +218,7 @@ impl Readiness {
                 set.remove(&id)
             };
         }
-        self.move_to(id, Keys { idle, queue_end, power });
+        self.move_to(id, Keys { idle, queue_end, power: Some((worker.party(), power)) });
     }
 
     /// Removes a worker of this party.
@@ -204,11 +249,21 @@ impl Readiness {
             before.queue_end.map(|end| self.queue_ends.remove(&(end, id)));
             self.queue_ends.extend(keys.queue_end.map(|end| (end, id)));
         }
-        self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
-        self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
-        self.power.n_measured = self.power.n_measured + keys.power.n_measured - before.power.n_measured;
-        self.power.measured_speed =
-            self.power.measured_speed + keys.power.measured_speed - before.power.measured_speed;
+        if before.power != keys.power {
+            self.add_power(before.power, Power::minus);
+            self.add_power(keys.power, Power::plus);
+        }
+    }
+
+    /// Adds or subtracts the power of a worker.
+    fn add_power(&mut self, power: Option<(Party, Power)>, add: fn(Power, Power) -> Power) {
+        let Some((party, power)) = power else { return };
+        self.power = add(self.power, power);
+        let of_party = self.powers.entry(party).or_default();
+        *of_party = add(*of_party, power);
+        if *of_party == Power::default() {
+            self.powers.remove(&party);
+        }
     }
 }
 

@@ -190,3 +190,41 @@ fn one_invitation_whose_sessions_report_nothing_does_not_slow_a_count_down() {
         assert!(took < 1.2 * alone + 30.0, "{took} s beside {n_silent}, {alone} s alone");
     }
 }
+
+/// Lets each of these workers count one subproblem, for which it takes this long. All others report that they are alive.
+fn count_slowly(world: &mut World, slow: &[WorkerId], seconds: u64) {
+    let begun: Vec<(WorkerId, Option<Delta>)> = slow.iter().map(|&id| (id, world.begin(id))).collect();
+    for _ in 0..seconds {
+        world.pass(Duration::from_secs(1));
+        let all: Vec<WorkerId> = world.workers.keys().copied().collect();
+        all.into_iter().for_each(|id| _ = world.report(id, None));
+    }
+    for (id, delta) in begun {
+        let duration = Duration::from_secs(seconds);
+        world.report(id, delta.map(|delta| Delta { duration, ..delta }));
+    }
+}
+
+/// Lets a graphics card count a job, and then others, a thousand times slower, recount its records.
+#[track_caller]
+fn check_recounted_slowly(n_slow: u64) {
+    let mut world = World::new();
+    let card = world.connect(1, "card");
+    let job = world.submit_verified(8, 100);
+    while world.step(card) {}
+    let slow: Vec<WorkerId> = (0..n_slow).map(|k| world.connect(2 + k, &format!("slow{k}"))).collect();
+    let n_subproblems = world.job(job).progress.n_subproblems;
+    let mut n_rounds = 0;
+    while world.job(job).state != JobState::Done {
+        n_rounds += 1;
+        assert!(n_rounds <= n_subproblems, "{n_slow} workers: {:?}", world.job(job));
+        count_slowly(&mut world, &slow, 50);
+    }
+    world.check_done(job);
+}
+
+#[test]
+fn recounts_of_a_cards_records_are_not_taken_from_processors() {
+    check_recounted_slowly(1);
+    check_recounted_slowly(2);
+}
