@@ -1,5 +1,6 @@
 //! `queens merge`: merges several certificates into one.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     drop(busy);
     let reports = merged.context("nothing is merged")?;
     out.keep()?;
-    let signers: Vec<String> =
+    let signers: BTreeSet<String> =
         reports.iter().flat_map(|report| &report.parts).map(|part| part.header.signer.to_string()).collect();
     let (first, last) = (reports.first(), reports.last());
     let crosses = first.zip(last).map_or(0..0, |(first, last)| first.crosses.start..last.crosses.end);
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
             crosses.start,
             crosses.end,
             args.out.display(),
-            signers.join(", ")
+            signers.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
         ),
         Output::Json => json!({
             "crosses_from": crosses.start,

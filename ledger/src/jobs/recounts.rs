@@ -301,9 +301,8 @@ impl Recounts {
         }
     }
 
-    /// Takes records that this party may count, for one lease: about this much work, at least one record. No two of
-    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred. Also returns
-    /// who may count them.
+    /// Takes records that this party may count, for one lease, and tells who may: about this much work, at least one record.
+    /// No two touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
@@ -321,9 +320,7 @@ impl Recounts {
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
         for span in keys.iter().filter_map(|key| self.all.get(key)).map(Recount::span).take(2 * most_spans) {
             let its_work = work_of(plan, span);
-            let touches =
-                taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from());
-            if touches {
+            if taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from()) {
                 continue;
             }
             if !taken.is_empty() && (its_work > left || taken.len() >= most_spans) {

@@ -1,6 +1,8 @@
 //! The record book in records/: each certificate holds, and the table says what the files say.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -16,8 +18,11 @@ const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../records");
 /// Everything is checked up to this board; of larger ones, `QUEENS_RECORDS=full` recounts a part, too.
 const ALWAYS: u64 = 18;
 
-/// The first board that is counted by two methods.
-const TWO_METHODS: u64 = 8;
+/// The boards that are counted by two methods.
+const TWO_METHODS: RangeInclusive<u64> = 8..=22;
+
+/// The keys that signed the certificates.
+const KEYS: [&str; 2] = ["key", "key-2"];
 
 /// Returns the certificates in the order of their boards.
 fn files() -> Vec<PathBuf> {
@@ -28,19 +33,36 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Checks a certificate with the key of the book.
+/// Checks a certificate with the keys of the book.
 fn check(file: &Path, args: &[&str]) -> Value {
-    let key = fs::read_to_string(Path::new(BOOK).join("key")).expect("the public key");
+    let keys = KEYS.map(|key| fs::read_to_string(Path::new(BOOK).join(key)).expect("a public key"));
+    let keys = keys.iter().flat_map(|key| ["--key", key.trim()]);
     let file = file.to_str().expect("UTF-8");
-    run(queens([&["check", file, "--key", key.trim(), "--output", "json"], args].concat())).answer()
+    let args = ["check", file, "--output", "json"].into_iter().chain(keys).chain(args.iter().copied());
+    run(queens(args)).answer()
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_else(|| panic!("{field}: {value}"))
 }
 
-fn sum(passes: &[Value], field: &str) -> u64 {
-    passes.iter().map(|pass| pass[field].as_u64().expect("a number")).sum()
+/// Returns the passes of all parts of a certificate.
+fn passes(answer: &Value) -> impl Iterator<Item = &Value> {
+    parts(answer).iter().flat_map(|part| part["passes"].as_array().expect("passes"))
+}
+
+fn parts(answer: &Value) -> &[Value] {
+    answer["parts"].as_array().expect("parts")
+}
+
+fn sum(answer: &Value, field: &str) -> u64 {
+    passes(answer).map(|pass| pass[field].as_u64().expect("a number")).sum()
+}
+
+/// Returns different texts, sorted and separated by commas.
+fn list<T: Ord + AsRef<str>>(texts: impl IntoIterator<Item = T>) -> String {
+    let texts: BTreeSet<T> = texts.into_iter().collect();
+    texts.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the day of a time in milliseconds since 1970, in UTC.
@@ -51,15 +73,16 @@ fn day(ms: u64) -> String {
 /// Returns the row of a file.
 fn row(file: &Path, answer: &Value) -> String {
     let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-    let part = &answer["parts"][0];
-    let passes = part["passes"].as_array().expect("passes");
-    let methods: Vec<&str> = passes.iter().map(|pass| text(pass, "method")).collect();
-    let kernels = passes.iter().flat_map(|pass| pass["kernels"].as_array().expect("kernels"));
-    let mut kernels: Vec<&str> = kernels.map(|kernel| kernel.as_str().expect("a kernel")).collect();
-    kernels.sort_unstable();
-    kernels.dedup();
-    let seconds: f64 = passes.iter().map(|pass| pass["core_seconds"].as_f64().expect("a time")).sum();
-    let work: Vec<&str> = passes.iter().map(|pass| text(pass, "work")).collect();
+    let part = &parts(answer)[0];
+    let methods: Vec<&str> =
+        part["passes"].as_array().expect("passes").iter().map(|pass| text(pass, "method")).collect();
+    let work_of = |method: &&str| -> u128 {
+        let counted = passes(answer).filter(|pass| text(pass, "method") == *method);
+        counted.map(|pass| text(pass, "work").parse::<u128>().expect("a number")).sum()
+    };
+    let work: Vec<String> = methods.iter().map(|method| work_of(method).to_string()).collect();
+    let kernels = passes(answer).flat_map(|pass| pass["kernels"].as_array().expect("kernels"));
+    let seconds: f64 = passes(answer).map(|pass| pass["core_seconds"].as_f64().expect("a time")).sum();
     format!(
         "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.4} | {} | {} | {} | [{name}]({name}) |\n",
         answer["n"],
@@ -69,12 +92,12 @@ fn row(file: &Path, answer: &Value) -> String {
         part["quarter_turn"],
         methods.join(", "),
         work.join(", "),
-        sum(passes, "records"),
-        sum(passes, "further_counts"),
+        sum(answer, "records"),
+        sum(answer, "further_counts"),
         seconds / 3600.0,
-        kernels.join(", "),
-        text(part, "program"),
-        day(part["made_ms"].as_u64().expect("a time")),
+        list(kernels.map(|kernel| kernel.as_str().expect("a kernel"))),
+        list(parts(answer).iter().map(|part| text(part, "program"))),
+        list(parts(answer).iter().map(|part| day(part["made_ms"].as_u64().expect("a time")))),
     )
 }
 
@@ -97,19 +120,18 @@ fn every_certificate_holds_and_the_table_is_made_of_them() {
             u8::try_from(expected).ok().and_then(|n| published(BoardSize::new(n).ok()?)).expect("published");
         assert_eq!(text(&answer, "solutions"), known.solutions.to_string());
         assert_eq!(answer["is_published"], true);
-        let part = &answer["parts"][0];
-        assert_eq!(part["is_known"], true);
-        let passes = part["passes"].as_array().expect("passes");
-        if expected >= TWO_METHODS {
-            assert_eq!(passes.len(), 2, "n = {expected}");
-            assert_ne!(text(&passes[0], "method"), text(&passes[1], "method"), "n = {expected}");
+        for part in parts(&answer) {
+            assert_eq!(part["is_known"], true);
+            let methods = part["passes"].as_array().expect("passes").iter().map(|pass| text(pass, "method"));
+            let n_methods = methods.collect::<BTreeSet<_>>().len();
+            assert_eq!(n_methods, if TWO_METHODS.contains(&expected) { 2 } else { 1 }, "n = {expected}");
         }
-        if args[0] == "--share" && sum(passes, "records") > 0 {
+        if args[0] == "--share" && sum(&answer, "records") > 0 {
             assert_ne!(answer["sample"]["recounted"], 0, "n = {expected}");
         }
         rows += &row(file, &answer);
     }
-    assert!(files.len() >= 21, "the book has n = 1 to {}", files.len());
+    assert!(files.len() >= 23, "the book has n = 1 to {}", files.len());
     let page = Path::new(BOOK).join("README.md");
     let kept = fs::read_to_string(&page).expect("the page");
     let (before, rest) = kept.split_once("|---|\n").expect("a table");
