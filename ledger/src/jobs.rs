@@ -6,6 +6,5 @@ pub(crate) mod counting;
 pub(crate) mod failed;
 pub(crate) mod job;
 pub(crate) mod job_table;
-pub(crate) mod recounters;
 pub(crate) mod recounts;
 pub(crate) mod restore;

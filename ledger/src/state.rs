@@ -322,7 +322,7 @@ impl State {
         }
         self.leases.insert(lease);
         self.workers.add_lease(self.now, worker, id, job, load);
-        self.refresh_deadline(id);
+        self.leases.expect_end(id, self.workers.pace_of(worker, id, load.method));
     }
 
     /// Changes a lease. Its job and its worker stay the same.
@@ -337,7 +337,7 @@ impl State {
             (change(lease), [before, lease.load()])
         })?;
         self.workers.replace_lease(self.now, worker, id, job, loads);
-        self.refresh_deadline(id);
+        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
         Some(changed)
     }
 
@@ -387,7 +387,7 @@ impl State {
         });
         let Some((job, loads)) = begun else { return };
         self.workers.begin_lease(now, worker, id, job, loads);
-        self.refresh_deadline(id);
+        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
     }
 
     /// Takes these leases from a connected worker, for others to count.
@@ -401,7 +401,8 @@ impl State {
 
     /// Updates the deadline of a lease whose worker's speed may have changed, and returns it if the lease runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
-        let pace = self.leases.get(id).and_then(|lease| self.workers.pace_of(lease));
+        let lease = self.leases.get(id)?;
+        let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
         self.leases.expect_end(id, pace);
         self.leases.deadline(id)
     }

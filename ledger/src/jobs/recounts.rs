@@ -10,7 +10,6 @@ use queens_model::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::agreement_of_counts::{agreed, consistent, may_count};
-use crate::jobs::recounters::Recounters;
 use crate::store::draw::{MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
 use crate::work::work_of;
@@ -301,8 +300,8 @@ impl Recounts {
         }
     }
 
-    /// Takes records that this party may count, for one lease, and tells who may: about this much work, at least one record.
-    /// No two touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
+    /// Takes records that this party may count, for one lease: about this much work, at least one record. No two of
+    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
@@ -310,17 +309,18 @@ impl Recounts {
         work: u128,
         most_spans: usize,
         dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
-    ) -> Option<(Vec<Span>, Recounters)> {
+    ) -> Vec<Span> {
         let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_parties, keys)| {
             let first = self.all.get(keys.first()?)?;
             Some((dislike(excluded_parties, &first.recorded), excluded_parties, keys))
         });
-        let (_, excluded_parties, keys) = weighed.min_by_key(|(dislike, ..)| *dislike)?;
-        let recounters = Recounters::new(excluded_parties.clone(), arbiter);
+        let Some((.., keys)) = weighed.min_by_key(|(dislike, ..)| *dislike) else { return Vec::new() };
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
         for span in keys.iter().filter_map(|key| self.all.get(key)).map(Recount::span).take(2 * most_spans) {
             let its_work = work_of(plan, span);
-            if taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from()) {
+            let touches =
+                taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from());
+            if touches {
                 continue;
             }
             if !taken.is_empty() && (its_work > left || taken.len() >= most_spans) {
@@ -334,7 +334,7 @@ impl Recounts {
             self.unwait(key);
             self.all.entry(key).and_modify(|recount| recount.is_leased = true);
         }
-        Some((taken, recounters))
+        taken
     }
 
     /// Puts back a record that nobody counts any more.

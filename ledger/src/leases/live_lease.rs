@@ -6,7 +6,6 @@ use std::time::Duration;
 use queens_model::{Delta, JobId, LeaseId, WorkerId};
 use queens_solver::{Method, Plan, Span};
 
-use crate::jobs::recounters::{EVERYBODY, Recounters};
 use crate::lease_load::Load;
 use crate::leases::recount_sums::{Sums, WholeCount};
 use crate::records::merged;
@@ -31,8 +30,10 @@ pub(crate) struct LiveLease {
     open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
     tried: BTreeSet<WorkerId>,
-    /// The sums of its records, if it is a recount, and who else may recount them.
-    again: Option<Box<(Sums, Recounters)>>,
+    /// The sums of its records, if it is a recount.
+    again: Option<Box<Sums>>,
+    /// How often leases of its records ended without a count.
+    n_returned: u32,
     /// Whether its worker was told to return everything that it has not begun.
     recalled: bool,
     /// When it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
@@ -66,7 +67,10 @@ pub(crate) enum Purpose {
         tried: BTreeSet<WorkerId>,
     },
     /// Recounts records.
-    Again(Recounters),
+    Again {
+        /// How often a lease of one of them ended without a count, at most.
+        n_returned: u32,
+    },
 }
 
 impl LiveLease {
@@ -91,6 +95,7 @@ impl LiveLease {
             open: None,
             tried: BTreeSet::new(),
             again: None,
+            n_returned: 0,
             recalled: false,
             heard: now,
             begun: now,
@@ -104,8 +109,8 @@ impl LiveLease {
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         match purpose {
             Purpose::First { tried } => Self { tried, ..self },
-            Purpose::Again(recounters) => {
-                Self { again: Some(Box::new((Sums::of(&self.spans), recounters))), ..self }
+            Purpose::Again { n_returned } => {
+                Self { again: Some(Box::new(Sums::of(&self.spans))), n_returned, ..self }
             }
         }
     }
@@ -166,9 +171,14 @@ impl LiveLease {
         self.again.is_some()
     }
 
-    /// Returns who may count it.
-    pub(crate) fn recounters(&self) -> &Recounters {
-        self.again.as_ref().map_or(&EVERYBODY, |again| &again.1)
+    /// Returns one of the records that it has to recount, by part and first subproblem.
+    pub(crate) fn record_to_recount(&self) -> Option<(u32, u64)> {
+        self.again.as_ref()?.missing().next()
+    }
+
+    /// Returns how often leases of its records ended without a count.
+    pub(crate) fn n_returned(&self) -> u32 {
+        self.n_returned
     }
 
     pub(crate) fn is_recalled(&self) -> bool {
@@ -221,12 +231,12 @@ impl LiveLease {
 
     /// Adds a report to the sum of its record. Returns the sum if it is complete.
     pub(crate) fn add_again(&mut self, delta: &Delta) -> Option<WholeCount> {
-        self.again.as_mut()?.0.add(delta.span, delta.count, delta.duration)
+        self.again.as_mut()?.add(delta.span, delta.count, delta.duration)
     }
 
     /// Gives up the recount of the record that contains a span.
     pub(crate) fn give_up_again(&mut self, span: Span) -> Option<(u32, u64)> {
-        self.again.as_mut()?.0.give_up(span)
+        self.again.as_mut()?.give_up(span)
     }
 
     /// Returns the record to write for a report. It extends the last record if it continues that.
@@ -289,7 +299,7 @@ impl LiveLease {
     pub(crate) fn end(self) -> (EndedLease, SpanSet) {
         let Self { spans, mut cut, tried, again, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
-        let again = again.iter().flat_map(|again| again.0.missing()).collect();
+        let again = again.iter().flat_map(|sums| sums.missing()).collect();
         (EndedLease { spans, tried, again }, cut)
     }
 }

@@ -126,10 +126,13 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
             2 * u8::from(!excluded_parties.is_disjoint(&near))
                 + u8::from(is_same_code(method, recorded.record.source.kernel.as_str(), kernel.as_str()))
         };
-        recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike)
+        let spans = recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike);
+        let taken = spans.iter().filter_map(|span| recounts.get((span.part(), span.from())));
+        let n_returned = taken.map(|recount| recount.n_returned).max()?;
+        Some((spans, n_returned))
     });
-    if let Some((spans, recounters)) = taken.flatten() {
-        grant(state, id, job, spans, Purpose::Again(recounters));
+    if let Some((spans, n_returned)) = taken.flatten() {
+        grant(state, id, job, spans, Purpose::Again { n_returned });
     }
 }
 

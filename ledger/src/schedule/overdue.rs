@@ -1,9 +1,11 @@
 //! Takes back the leases of a worker with an overdue lease, if its job has nothing else to count.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_model::LeaseId;
+use queens_model::{LeaseId, WorkerId};
 
+use crate::jobs::recounts::Recount;
 use crate::state::State;
 use crate::workers::worker::Worker;
 
@@ -34,22 +36,30 @@ pub(crate) fn take_back_overdue(state: &mut State) {
         let extra = state.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
         let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
         let is_all_there_is = state.counting(job).is_some_and(|counting| !counting.has_free());
-        if !is_all_there_is || !has_others(state, id) || reports_later {
-            state.postpone_deadline(id, now + LOOK_AGAIN);
+        state.postpone_deadline(id, now + LOOK_AGAIN);
+        if !is_all_there_is || reports_later {
             continue;
         }
-        state.note_loss(worker, true);
-        state.change_worker(worker, |worker| worker.set_stuck(true));
         let mut leases = state.leases_of(worker);
         leases.retain(|&id| has_others(state, id));
-        state.take_back(worker, leases);
+        if !leases.is_empty() {
+            state.note_loss(worker, true);
+            state.change_worker(worker, |worker| worker.set_stuck(true));
+            state.take_back(worker, leases);
+        }
     }
 }
 
-/// Whether another worker may count a lease. A record of a card may be recounted by nobody but a processor.
+/// Whether another worker may count a lease. It may be that only a processor may recount a card's record.
 fn has_others(state: &State, id: LeaseId) -> bool {
-    let lease = state.leases().get(id);
-    lease.is_some_and(|lease| {
-        state.workers().readiness(lease.method()).has_other(lease.worker(), lease.recounters())
-    })
+    let Some(lease) = state.leases().get(id) else { return false };
+    let parties = state.workers().readiness(lease.method()).useful_parties();
+    let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&worker| worker != lease.worker());
+    let Some(record) = lease.record_to_recount() else { return parties.values().any(is_other) };
+    let Some(job) = state.jobs().get(lease.job()) else { return false };
+    let excluded = job.recounts().get(record).map(Recount::excluded_parties).unwrap_or_default();
+    match job.arbiter().filter(|arbiter| !excluded.contains(arbiter)) {
+        Some(arbiter) => parties.get(&arbiter).is_some_and(is_other),
+        None => parties.iter().any(|(party, workers)| !excluded.contains(party) && is_other(workers)),
+    }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use queens_model::{Party, WorkerId};
 use queens_solver::Method;
 
-use crate::jobs::recounters::Recounters;
 use crate::later::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
@@ -34,12 +33,10 @@ pub(crate) struct Readiness {
     /// The current index keys of each worker, which change with time and speed.
     keys: BTreeMap<WorkerId, Keys>,
     power: Power,
-    /// The same of each party.
-    powers: BTreeMap<Party, Power>,
 }
 
-/// The combined speed of connected workers that can count by one method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The combined speed of all connected workers that can count by one method.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Power {
     n_threads: u64,
     /// Estimated work units per second.
@@ -53,7 +50,7 @@ pub(crate) struct Power {
 struct Keys {
     idle: Option<u64>,
     queue_end: Option<Duration>,
-    power: Option<(Party, Power)>,
+    power: Power,
 }
 
 impl Power {
@@ -65,24 +62,6 @@ impl Power {
     /// Returns the mean speed of proven threads; `None` if there is none.
     pub(crate) fn usual_speed(self) -> Option<f64> {
         (self.n_measured > 0).then(|| self.measured_speed as f64 / self.n_measured as f64)
-    }
-
-    const fn plus(self, other: Self) -> Self {
-        Self {
-            n_threads: self.n_threads + other.n_threads,
-            speed: self.speed + other.speed,
-            n_measured: self.n_measured + other.n_measured,
-            measured_speed: self.measured_speed + other.measured_speed,
-        }
-    }
-
-    const fn minus(self, other: Self) -> Self {
-        Self {
-            n_threads: self.n_threads - other.n_threads,
-            speed: self.speed - other.speed,
-            n_measured: self.n_measured - other.n_measured,
-            measured_speed: self.measured_speed - other.measured_speed,
-        }
     }
 
     /// Whether there are no workers.
@@ -110,7 +89,6 @@ impl Readiness {
             queue_ends: BTreeSet::new(),
             keys: BTreeMap::new(),
             power: Power::default(),
-            powers: BTreeMap::new(),
         }
     }
 
@@ -158,29 +136,6 @@ impl Readiness {
         self.power
     }
 
-    /// Returns the combined speed of the workers of these parties.
-    pub(crate) fn power_of(&self, recounters: &Recounters) -> Power {
-        let power_of = |party: &Party| self.powers.get(party).copied().unwrap_or_default();
-        match recounters {
-            Recounters::AllBut(excluded) => {
-                excluded.iter().fold(self.power, |power, party| power.minus(power_of(party)))
-            }
-            Recounters::Only(party) => power_of(party),
-        }
-    }
-
-    /// Whether another worker than this one may get leases that these parties may count.
-    pub(crate) fn has_other(&self, worker: WorkerId, recounters: &Recounters) -> bool {
-        let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&id| id != worker);
-        match recounters {
-            Recounters::AllBut(excluded) => {
-                let mut parties = self.useful_parties.iter();
-                parties.any(|(party, workers)| !excluded.contains(party) && is_other(workers))
-            }
-            Recounters::Only(party) => self.useful_parties.get(party).is_some_and(is_other),
-        }
-    }
-
     /// Updates the indexes for a changed worker.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
         let Some(speed) = worker.whole_speed(self.method).map(whole) else {
@@ -218,7 +173,7 @@ impl Readiness {
                 set.remove(&id)
             };
         }
-        self.move_to(id, Keys { idle, queue_end, power: Some((worker.party(), power)) });
+        self.move_to(id, Keys { idle, queue_end, power });
     }
 
     /// Removes a worker of this party.
@@ -249,28 +204,18 @@ impl Readiness {
             before.queue_end.map(|end| self.queue_ends.remove(&(end, id)));
             self.queue_ends.extend(keys.queue_end.map(|end| (end, id)));
         }
-        if before.power != keys.power {
-            self.add_power(before.power, Power::minus);
-            self.add_power(keys.power, Power::plus);
-        }
-    }
-
-    /// Adds or subtracts the power of a worker.
-    fn add_power(&mut self, power: Option<(Party, Power)>, add: fn(Power, Power) -> Power) {
-        let Some((party, power)) = power else { return };
-        self.power = add(self.power, power);
-        let of_party = self.powers.entry(party).or_default();
-        *of_party = add(*of_party, power);
-        if *of_party == Power::default() {
-            self.powers.remove(&party);
-        }
+        self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
+        self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
+        self.power.n_measured = self.power.n_measured + keys.power.n_measured - before.power.n_measured;
+        self.power.measured_speed =
+            self.power.measured_speed + keys.power.measured_speed - before.power.measured_speed;
     }
 }
 
-/// Returns the measured speed of a worker's proven threads, without its own claims.
+/// Returns the measured speed of the proven threads of a worker that may get leases, without its own claims.
 fn measured_power(worker: &Worker, method: Method) -> Power {
     let speed = worker.estimated(method).and_then(MeasuredSpeed::measured).map_or(0, whole);
-    let n_measured = if speed == 0 { 0 } else { u64::from(worker.n_proven()) };
+    let n_measured = if speed == 0 || !worker.is_of_use() { 0 } else { u64::from(worker.n_proven()) };
     let measured_speed = u128::from(speed) * u128::from(n_measured);
     Power { n_measured, measured_speed, ..Power::default() }
 }

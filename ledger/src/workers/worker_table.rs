@@ -12,7 +12,6 @@ use queens_solver::Method;
 
 use crate::by_method::ByMethod;
 use crate::lease_load::{LeasePace, Load};
-use crate::leases::live_lease::LiveLease;
 use crate::report_interval_rule::Reporting;
 use crate::workers::readiness::Readiness;
 use crate::workers::worker::Worker;
@@ -27,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(4);
 /// The most parties whose lapses are counted. Without invitations, each name is a party.
 const MOST_LAPSED: usize = 100_000;
 
-/// How many times slower than the mean of all that may count a lease a thread may be, and still be waited for at the end of a job.
+/// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
 const SLOWER_THAN_USUAL: f64 = 4.0;
 
 /// While no speed is known, a thread is expected to count this many nodes a second.
@@ -205,12 +204,11 @@ impl Workers {
         self.reporting.interval(self.len(), is_hurried)
     }
 
-    /// Returns the actual and the required speed of a lease's worker; `None` if the lease waits.
-    pub(crate) fn pace_of(&self, lease: &LiveLease) -> Option<LeasePace> {
-        let worker = self.all.get(&lease.worker());
-        let worker = worker.filter(|worker| worker.held_leases().is_running(lease.id()))?;
-        let speed = worker.estimated(lease.method())?;
-        let usual = self.readiness.of(lease.method()).power_of(lease.recounters()).usual_speed();
+    /// Returns the actual and the required speed of this worker for a lease; `None` if the lease waits.
+    pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
+        let worker = self.all.get(&id).filter(|worker| worker.held_leases().is_running(lease))?;
+        let speed = worker.estimated(method)?;
+        let usual = self.readiness.of(method).power().usual_speed();
         let slowest = match usual {
             Some(usual) => Some(usual / SLOWER_THAN_USUAL),
             None => speed.is_guess().then_some(UNKNOWN_SPEED),
