@@ -24,8 +24,8 @@ const OVERDUE_SECONDS: f64 = 10.0;
 const OVERDUE_FACTOR: f64 = 4.0;
 
 /// A recount that was taken back may take twice as long the next time, and so on, this many times at most. A processor
-/// needs a hundred times as long for a card's record as a thread of the card, and begins again with each lease.
-const MOST_DOUBLINGS: u32 = 6;
+/// needs a hundred times as long for a card's record as a thread of the card, or more, and begins again with each lease.
+const MOST_DOUBLINGS: u32 = 8;
 
 /// All leases, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]
@@ -155,9 +155,9 @@ impl Leases {
 /// that reports a little now and then must still finish the whole lease in this time.
 fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
     let patience = f64::from(1u32 << lease.n_returned().min(MOST_DOUBLINGS));
-    let slowest = slowest.map(|slowest| slowest / patience);
-    let after =
-        |time, work: u128, speed: f64| later(time, OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed));
+    let after = |time, work: u128, speed: f64| {
+        later(time, patience * (OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed)))
+    };
     let (begun, begun_work) = lease.begun();
     let since_heard =
         after(lease.last_contact(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
