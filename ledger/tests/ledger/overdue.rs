@@ -5,7 +5,6 @@ use std::time::Duration;
 use queens_model::{
     Delta, HalvesSkill, Hello, JobState, MOST_THREADS, Share, Speed, Submission, WorkerId, WorkerState,
 };
-
 use queens_solver::{BoardSize, Method};
 
 use crate::world::{World, count};
