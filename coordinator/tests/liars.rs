@@ -1,13 +1,13 @@
 //! Runs the ledger's histories with lying workers on SQLite, which must answer like the store in memory.
 
 #[allow(dead_code, reason = "the ledger's own test uses all of it")]
-#[path = "../../ledger/tests/liars/nature.rs"]
+#[path = "../../crates/ledger/tests/liars/nature.rs"]
 mod nature;
 #[allow(dead_code, reason = "the simulation uses all of it")]
-#[path = "../../ledger/tests/simulation/random.rs"]
+#[path = "../../crates/ledger/tests/simulation/random.rs"]
 mod random;
 #[allow(dead_code, reason = "the ledger's own test uses all of it")]
-#[path = "../../ledger/tests/liars/world.rs"]
+#[path = "../../crates/ledger/tests/liars/world.rs"]
 mod world;
 
 use std::path::Path;

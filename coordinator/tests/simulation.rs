@@ -1,6 +1,6 @@
 //! Runs the ledger's random histories on SQLite: reads what each crash leaves, and audits the result.
 
-#[path = "../../ledger/tests/simulation/mod.rs"]
+#[path = "../../crates/ledger/tests/simulation/mod.rs"]
 mod simulation;
 
 use std::fs;

@@ -6,7 +6,7 @@
 mod counting;
 mod fuzz;
 mod kinds;
-#[path = "../../../ledger/tests/simulation/random.rs"]
+#[path = "../../../crates/ledger/tests/simulation/random.rs"]
 #[expect(dead_code, reason = "the simulation draws more")]
 mod random;
 mod recover;

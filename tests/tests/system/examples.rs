@@ -1,4 +1,4 @@
-//! Runs the unchanged examples of examples/ against a real coordinator.
+//! Runs the unchanged examples of docs/examples against a real coordinator.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use queens_tests::cluster::{Coordinator, worker_with};
 use queens_tests::process::{Ended, Running, clean, is_installed, run};
 use queens_tests::{TempDir, skipped};
 
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples");
 
 /// A coordinator with pages, and two workers with different names.
 struct Site {

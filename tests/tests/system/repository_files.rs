@@ -16,7 +16,7 @@ fn read(path: &str) -> String {
 fn the_example_of_a_kernel_is_tested() {
     let text = read("CONTRIBUTING.md");
     let shown = text.split("```rust\n").nth(1).and_then(|rest| rest.split_once("```")).expect("an example").0;
-    assert!(read("solver/src/tests/example.rs").contains(shown), "it is not what is tested:\n{shown}");
+    assert!(read("crates/solver/src/tests/example.rs").contains(shown), "it is not what is tested:\n{shown}");
 }
 
 /// The workflows run elsewhere. So they only call our scripts, which also run here, and actions pinned by hash.
