@@ -166,8 +166,7 @@ fn no_secret_is_shown_anywhere() {
 #[test]
 fn no_document_has_a_token_in_an_argument() {
     let repository = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let mut all: Vec<_> =
-        ["docs", "deploy"].iter().flat_map(|dir| files(&repository.join(dir))).collect();
+    let mut all: Vec<_> = ["docs", "deploy"].iter().flat_map(|dir| files(&repository.join(dir))).collect();
     let readme = repository.join("README.md");
     all.push(("README.md".to_owned(), fs::read_to_string(readme).expect("a text")));
     let is_shown = |line: &str| {
