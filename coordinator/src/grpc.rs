@@ -11,5 +11,6 @@ mod standby;
 mod watch;
 mod worker_news;
 
-pub use server::{serve, serve_invited};
-pub use standby::stand_by;
+pub(crate) use server::serve;
+pub use server::serve_to_all;
+pub(crate) use standby::stand_by;

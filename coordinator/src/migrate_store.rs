@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use queens_auth_server::{Dump, InvitationStoreError, TransactionError};
 use queens_ledger::store::{StoreError, StoreName};
+use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
 use queens_store::history::{Change, NotKept};
 use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::digest::{
@@ -18,44 +20,32 @@ use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
 use thiserror::Error;
 
-use queens_auth_server::{Dump, InvitationStoreError, TransactionError};
-use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
-
 /// Why a migration failed.
 #[derive(Debug, Error)]
-pub enum MoveError {
-    /// One of the two stores can't be used.
+pub(crate) enum MoveError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The outcome of the last commit is unknown.
     #[error("it is not known whether all was moved: {0}. 'queens-coordinator check' of the new place tells")]
     Unanswered(String),
-    /// The destination has jobs already.
     #[error(
         "there are jobs in the {0} already: what is moved needs a place of its own; remove what is there if a move has \
          left it"
     )]
     Occupied(StoreName),
-    /// The invitations can't be read or written, or the destination has invitations.
     #[error(transparent)]
     InvitationStore(#[from] InvitationStoreError),
-    /// The destination differs from the source.
     #[error("the {0} has other jobs or records than the source: keep using the source")]
     Changed(StoreName),
-    /// Everything was moved except for history, which no count depends on.
     #[error("everything is moved except the history of curves and events: {0}")]
     History(String),
 }
 
-/// The result of a migration.
+/// What was moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
-    /// Jobs.
-    pub n_jobs: u64,
-    /// Records.
-    pub n_records: u64,
-    /// Invitations.
-    pub n_invitations: u64,
+pub(crate) struct Moved {
+    pub(crate) n_jobs: u64,
+    pub(crate) n_records: u64,
+    pub(crate) n_invitations: u64,
 }
 
 /// The tables in the order of their foreign keys.
@@ -89,11 +79,8 @@ fn open(location: &StoreLocation, must_exist: bool) -> Result<Box<dyn StoreCopy>
 /// records before and after, and each row is verified on the way. The source is kept.
 /// Invitations, names and the audit log move too. On a server, they join the transaction of the jobs. In a directory,
 /// they have one of their own, last before that of the jobs ends.
-///
-/// # Errors
-/// If a store can't be read or written, a row is invalid, or the destination has jobs or invitations; then nothing is
-/// written. If the destination does not answer the commit, everything may be written.
-pub fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveError> {
+/// A failure leaves nothing written, unless the destination does not answer the commit.
+pub(crate) fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveError> {
     let (source, target) = (from, to);
     let before = source.audit()?;
     let from = open(source, true)?;

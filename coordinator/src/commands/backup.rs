@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use queens_coordinator::{Restored, restore};
 use queens_postgres::StoreLocation;
 use queens_runtime::{print, say};
 use queens_store::sqlite::{RecoveredJob, backup};
 
 use super::audit_jobs::show;
 use super::invite::{InvitationStoreArgs, revoke_all};
+use crate::restore_directory::{Restored, restore};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use queens_certificate::Key;
-use queens_coordinator::grpc;
 use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
 use queens_model::{JobState, ListenAddress, PageUrl};
@@ -27,6 +26,7 @@ use super::limit_args::LimitArgs;
 use super::listeners::Ports;
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
+use crate::grpc;
 
 /// How long sessions may take to end after a signal; and after a loss of the lease, when the new leader does not wait.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -200,7 +200,7 @@ async fn serve_as_leader(
     info!(address = %ports.local_addr()?, data_dir = %args.data_dir.display(), "listening");
     let handle = coordinator.handle();
     let (workers, about) = (ports.for_workers()?, args.about_url.clone());
-    let server = grpc::serve_invited(workers, handle.clone(), authenticator.clone(), about, stop.clone());
+    let server = grpc::serve(workers, handle.clone(), authenticator.clone(), about, stop.clone());
     let server = tokio::spawn(server);
     let site = ports
         .for_pages()?

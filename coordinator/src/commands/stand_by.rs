@@ -4,7 +4,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use queens_coordinator::grpc;
 use queens_ledger::store::StoreError;
 use queens_postgres::{Contact, LeaderCandidate, PostgresStore};
 use queens_postgres::{LeaderView, Standby};
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::listeners::Ports;
+use crate::grpc;
 
 /// How long to wait before the next attempt to lead.
 const RETRY: Duration = Duration::from_millis(500);

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use queens_coordinator::{Moved, move_all};
 use queens_postgres::{Server, StoreLocation};
 use queens_runtime::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
+
+use crate::migrate_store::{Moved, move_all};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {

@@ -48,7 +48,7 @@ const STREAMS: u32 = 128;
 ///
 /// # Errors
 /// If the server fails.
-pub async fn serve<C>(
+pub async fn serve_to_all<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
     stop: CancellationToken,
@@ -56,14 +56,11 @@ pub async fn serve<C>(
 where
     C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
 {
-    serve_invited(incoming, handle, Authenticator::open_to_all(None), None, stop).await
+    serve(incoming, handle, Authenticator::open_to_all(None), None, stop).await
 }
 
-/// Serves the clients that `authenticator` admits, like [`serve`]. Workers are told of the page `about` the count.
-///
-/// # Errors
-/// If the server fails.
-pub async fn serve_invited<C>(
+/// Serves the clients that `authenticator` admits, like [`serve_to_all`]. Workers are told of the page `about` the count.
+pub(crate) async fn serve<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     handle: Handle,
     authenticator: Authenticator,

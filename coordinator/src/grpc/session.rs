@@ -263,9 +263,6 @@ fn message_of(notice: Notice) -> pb::CoordinatorMessage {
 }
 
 /// Receives messages until the worker ends the session.
-///
-/// # Errors
-/// If the stream breaks, a message is invalid or too large, or no Hello arrives in time.
 async fn receive(
     mut incoming: Streaming<pb::WorkerMessage>,
     heard: Heard,

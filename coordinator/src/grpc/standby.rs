@@ -23,10 +23,7 @@ use super::session::WorkersService;
 const SESSION: &str = "/queens.v1.Workers/Session";
 
 /// Answers all clients on the connections of `incoming` with the leader's address, until `stop` is cancelled.
-///
-/// # Errors
-/// If the server fails.
-pub async fn stand_by<C>(
+pub(crate) async fn stand_by<C>(
     incoming: impl Stream<Item = io::Result<C>>,
     standby: Standby,
     stop: CancellationToken,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use queens_auth::Credentials;
-use queens_coordinator::grpc;
+use queens_coordinator::serve_to_all;
 use queens_counting::{Config, Device, Duty, LeaveRequests, Metrics, Worker};
 use queens_event_loop::{Handle, unthreaded};
 use queens_ledger::Reporting;
@@ -161,7 +161,7 @@ async fn coordinate(disk: Disk, reporting: Reporting, current: Shared<Handle>) -
     });
     *current.borrow_mut() = Some(handle.clone());
     let incoming = tokio_stream::wrappers::ReceiverStream::new(incoming);
-    grpc::serve(incoming, handle, CancellationToken::new()).await?;
+    serve_to_all(incoming, handle, CancellationToken::new()).await?;
     Ok(())
 }
 
