@@ -1,12 +1,14 @@
 //! The coordinator of n-queens jobs, as a server: parses the command line, and serves or runs one of the commands.
 //!
-//! Other crates decide and persist ([`queens_event_loop`]), authenticate ([`queens_auth_server`]) and show
-//! ([`queens_web`]). This crate serves workers and operators by gRPC, and moves and restores what a store keeps.
+//! Other crates decide and persist ([`queens_event_loop`]), and authenticate ([`queens_auth_server`]). This crate
+//! serves workers and operators by gRPC (`grpc`), browsers and programs by HTTP (`http`), and moves and restores what a
+//! store keeps.
 
 mod args;
 mod commands;
 mod examples;
 mod grpc;
+mod http;
 mod migrate_store;
 mod restore_directory;
 
@@ -17,6 +19,7 @@ use queens_runtime::{complain, print};
 use queens_service::{CONFIG_OK, arguments_of_service};
 
 pub use self::grpc::serve_to_all;
+pub use self::http::serve_pages_to_all;
 
 use crate::args::{Args, Command};
 use crate::commands::audit_jobs::check;

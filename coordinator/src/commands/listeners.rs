@@ -11,12 +11,12 @@ use queens_connections::{Limits, Port};
 use queens_model::ListenAddress;
 use queens_platform::allow_many_files;
 use queens_postgres::Contact;
-use queens_web::Site;
 use tokio::net::TcpListener;
 use tracing::warn;
 
 use super::auth_setup::AuthArgs;
 use super::limit_args::LimitArgs;
+use crate::http::Site;
 
 /// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;

@@ -1,4 +1,4 @@
-//! Counts small boards in a web page: `.ci/targets` compiles it to WebAssembly, and `crates/web/assets/count-worker.js` calls
+//! Counts small boards in a web page: `.ci/targets` compiles it to WebAssembly, and `coordinator/assets/count-worker.js` calls
 //! it.
 //!
 //! A tab counts alone. It can't be a cluster's worker: browsers don't speak gRPC, whose streams need HTTP/2 frames that

@@ -83,7 +83,7 @@ fn who_logs_in_may_do_what_the_token_allows_until_logging_out() {
 
 /// Returns method and path of all HTTP requests: those of the OpenAPI document, and the pages.
 fn requests() -> Vec<(String, String)> {
-    let document = include_str!("../../../crates/web/src/openapi.json");
+    let document = include_str!("../../../coordinator/src/http/openapi.json");
     let document: serde_json::Value = serde_json::from_str(document).expect("JSON");
     let described = document["paths"].as_object().expect("paths").iter().flat_map(|(path, methods)| {
         methods.as_object().into_iter().flatten().map(|(method, _)| (method.to_uppercase(), path.clone()))

@@ -97,7 +97,7 @@ fn kind(schema: &Value) -> String {
 
 #[test]
 fn the_api_is_that_of_its_document() {
-    let document = fs::read_to_string(Path::new(REPOSITORY).join("crates/web/src/openapi.json"));
+    let document = fs::read_to_string(Path::new(REPOSITORY).join("coordinator/src/http/openapi.json"));
     let document: Value = serde_json::from_str(&document.expect("there")).expect("JSON");
     let mut page = "# JSON API\n\nOf a coordinator with `--http`. Made from `/api/v1/openapi.json`, which has all of it \
                     for programs.\n\n"

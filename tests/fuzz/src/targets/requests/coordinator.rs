@@ -9,8 +9,7 @@ use axum::body::Body;
 use axum::http::{Request, Response};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use queens_auth_server::Authenticator;
-use queens_connections::{ConnectionLimits, Limits};
+use queens_coordinator::serve_pages_to_all;
 use queens_event_loop::unthreaded;
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
@@ -19,10 +18,8 @@ use queens_ledger::store::{Block, JobEntry, Phase, Store, StoreError, Stored, Wr
 use queens_model::{JobId, Name};
 use queens_solver::{BoardSize, Choice, Method, Plan, Span};
 use queens_store::Archive;
-use queens_web::Site;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
 
 /// The board size of the existing jobs.
 const N: u8 = 6;
@@ -82,13 +79,7 @@ async fn serve(store: Counted) -> SocketAddr {
     let (handle, run) =
         unthreaded(Box::new(store), NonZeroUsize::MIN, Reporting::default()).expect("nothing is wrong");
     tokio::spawn(run);
-    let any_port = "127.0.0.1:0".parse().expect("an address");
-    let site = Site::bind(&any_port, None, None).await.expect("there is a port");
-    let address = site.local_addr().expect("it listens");
-    let limits = Limits::share(FILES, true, ConnectionLimits::default()).1;
-    let everybody = Authenticator::open_to_all(None);
-    tokio::spawn(site.serve(limits, handle, everybody, CancellationToken::new()));
-    address
+    serve_pages_to_all(handle, FILES).await.expect("there is a port")
 }
 
 async fn connect(address: SocketAddr) -> SendRequest<Body> {

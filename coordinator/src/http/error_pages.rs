@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use super::refusal::RequestRefusal;
 
 /// The page, with placeholders for its title and its text, which is HTML.
-const PAGE: &str = include_str!("../assets/missing.html");
+const PAGE: &str = include_str!("../../assets/missing.html");
 
 const HTML: &str = "text/html; charset=utf-8";
 

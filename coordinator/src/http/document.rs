@@ -16,7 +16,7 @@ pub(super) async fn document() -> impl IntoResponse {
 }
 
 /// Generates the document from the handlers and their types, and compares it with the one that is checked in. After a
-/// change, regenerate it: `QUEENS_GENERATE=1 cargo test -p queens-web document`.
+/// change, regenerate it: `QUEENS_GENERATE=1 cargo test -p queens-coordinator document`.
 #[cfg(test)]
 mod tests {
     use std::{env, fs};
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn what_is_checked_in_is_made_from_what_is_served() {
         let made = Document::openapi().to_pretty_json().expect("JSON") + "\n";
-        let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/src/openapi.json");
+        let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/openapi.json");
         if env::var_os("QUEENS_GENERATE").is_some() {
             fs::write(kept, &made).expect("written");
         }
@@ -116,6 +116,6 @@ mod tests {
         names.sort_unstable();
         assert!(names.windows(2).all(|two| two[0] != two[1]), "operations have the same name: {names:?}");
         let is_same = fs::read_to_string(kept).is_ok_and(|kept| kept == made);
-        assert!(is_same, "{kept} is out of date: see crates/web/src/document.rs");
+        assert!(is_same, "{kept} is out of date: see coordinator/src/http/document.rs");
     }
 }

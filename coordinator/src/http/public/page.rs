@@ -12,9 +12,9 @@ use super::html::{core_hours, day, escaped, fact, fill, moment, segment, share, 
 use super::json::{MOST_LISTED, MOST_PEOPLE, listed, shown_jobs};
 
 /// The pages, with placeholders.
-const CAMPAIGN: &str = include_str!("../../assets/public.html");
-const PEOPLE: &str = include_str!("../../assets/people.html");
-const PERSON: &str = include_str!("../../assets/person.html");
+const CAMPAIGN: &str = include_str!("../../../assets/public.html");
+const PEOPLE: &str = include_str!("../../../assets/people.html");
+const PERSON: &str = include_str!("../../../assets/person.html");
 
 /// Renders the page of what is counted.
 pub(super) fn campaign(people: &People, snapshot: &Snapshot) -> String {

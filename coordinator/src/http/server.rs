@@ -1,7 +1,7 @@
 //! The HTTP server of the web pages and the API: bind, serve as the leader, or redirect as a standby.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,7 +9,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use queens_auth_server::Authenticator;
-use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
+use queens_connections::{ConnectionLimits, Limits, Peer, Port, Tls, TooLate, attend};
 use queens_event_loop::Handle;
 use queens_model::{CoordinatorUrl, ListenAddress, PageUrl};
 use queens_postgres::Standby;
@@ -27,9 +27,24 @@ use super::standby;
 use super::state::App;
 use super::summaries::SummaryStream;
 
+/// Serves the pages to everybody on a free port of this machine, as long as the runtime exists. The connections share
+/// `n_files` open files with those of workers. Returns the address.
+///
+/// # Errors
+/// If there is no port.
+pub async fn serve_pages_to_all(handle: Handle, n_files: u64) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.into_std()?;
+    let address = listener.local_addr()?;
+    let hosts = Hosts::named([None, None]);
+    let site = Site { listener, hosts, tls: None, is_public: false, about: None };
+    let limits = Limits::share(n_files, true, ConnectionLimits::default()).1;
+    tokio::spawn(site.serve(limits, handle, Authenticator::open_to_all(None), CancellationToken::new()));
+    Ok(address)
+}
+
 /// A listener for the web pages. Connections wait until the coordinator serves, as the leader or as a standby.
 #[derive(Debug)]
-pub struct Site {
+pub(crate) struct Site {
     listener: std::net::TcpListener,
     hosts: Hosts,
     tls: Option<Arc<Tls>>,
@@ -39,10 +54,7 @@ pub struct Site {
 
 impl Site {
     /// Binds an address and a port. Requests may also name the host of `elsewhere`, another URL that leads here.
-    ///
-    /// # Errors
-    /// If the address can't be bound.
-    pub async fn bind(
+    pub(crate) async fn bind(
         address: &ListenAddress,
         elsewhere: Option<&CoordinatorUrl>,
         tls: Option<Arc<Tls>>,
@@ -54,48 +66,36 @@ impl Site {
 
     /// Shows what is counted, and who has counted how much, to everybody.
     #[must_use]
-    pub fn with_public_pages(self, is_public: bool) -> Self {
+    pub(crate) fn with_public_pages(self, is_public: bool) -> Self {
         Self { is_public, ..self }
     }
 
     /// Links a page about the count on the pages of campaigns, as the place to get the programs.
     #[must_use]
-    pub fn with_about(self, about: Option<PageUrl>) -> Self {
+    pub(crate) fn with_about(self, about: Option<PageUrl>) -> Self {
         Self { about: about.map(Arc::new), ..self }
     }
 
     /// Returns the bound address.
-    ///
-    /// # Errors
-    /// If the system does not tell it.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Logs the URL.
-    ///
-    /// # Errors
-    /// If the system does not tell the bound address.
-    pub fn announce(&self) -> io::Result<()> {
+    pub(crate) fn announce(&self) -> io::Result<()> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         info!(url = format!("{scheme}://{}/", self.listener.local_addr()?), "dashboard");
         Ok(())
     }
 
     /// Duplicates the listener, to serve again after this one has stopped.
-    ///
-    /// # Errors
-    /// If the system has no more file descriptors.
-    pub fn again(&self) -> io::Result<Self> {
+    pub(crate) fn again(&self) -> io::Result<Self> {
         let (hosts, tls, about) = (self.hosts.clone(), self.tls.clone(), self.about.clone());
         Ok(Self { listener: self.listener.try_clone()?, hosts, tls, is_public: self.is_public, about })
     }
 
     /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
-    ///
-    /// # Errors
-    /// If the server fails.
-    pub async fn serve(
+    pub(crate) async fn serve(
         self,
         limits: Limits,
         handle: Handle,
@@ -112,10 +112,12 @@ impl Site {
     }
 
     /// Redirects all requests to the leader until `stop` is cancelled.
-    ///
-    /// # Errors
-    /// If the server fails.
-    pub async fn stand_by(self, limits: Limits, standby: Standby, stop: CancellationToken) -> io::Result<()> {
+    pub(crate) async fn stand_by(
+        self,
+        limits: Limits,
+        standby: Standby,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
         let router = standby::router(standby, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }

@@ -11,7 +11,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::refusal::RequestRefusal;
 use axum::extract::{Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -20,6 +19,8 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+
+use super::refusal::RequestRefusal;
 
 /// Pages load everything from here, have no inline scripts or styles, and can't be framed by other sites.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \

@@ -24,7 +24,7 @@ use super::solution_map::percent;
 use super::state::App;
 
 /// The page, with placeholders for its facts.
-const PAGE: &str = include_str!("../assets/join.html");
+const PAGE: &str = include_str!("../../assets/join.html");
 
 const HTML: &str = "text/html; charset=utf-8";
 

@@ -2,11 +2,10 @@
 //!
 //! All other fields are those that `queens … --output json` prints.
 
-use queens_model::{JobState, JobStatus};
-use serde::Serialize;
-
 use queens_event_loop::Snapshot;
 use queens_event_loop::history::Speeds;
+use queens_model::{JobState, JobStatus};
+use serde::Serialize;
 
 /// A job and its speed.
 #[derive(Debug, Serialize)]

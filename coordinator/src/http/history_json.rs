@@ -1,9 +1,8 @@
 //! Turns history into JSON: smooths the speeds, and merges samples to the requested number.
 
-use serde::Serialize;
-
 use queens_event_loop::history::{Curves, SpeedLevel, SpeedSample, begins, mean, whole};
 use queens_store::history::{LEVELS, Level, N_LEVELS, Point, Subject};
+use serde::Serialize;
 
 /// The seconds that a mean covers. In small clusters, workers report once a second, so shorter means would fluctuate
 /// with the reports' timing.

@@ -38,4 +38,5 @@ mod summaries;
 mod worker_list;
 mod workers;
 
-pub use server::Site;
+pub(crate) use server::Site;
+pub use server::serve_pages_to_all;
