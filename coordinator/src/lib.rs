@@ -1,9 +1,9 @@
 //! The coordinator of n-queens jobs, as a server: parses the command line, and serves or runs one of the commands.
 //!
-//! Other crates decide and persist ([`queens_event_loop`]), and authenticate ([`queens_auth_server`]). This crate
-//! serves workers and operators by gRPC (`grpc`), browsers and programs by HTTP (`http`), and moves and restores what a
-//! store keeps.
+//! Another crate decides and persists ([`queens_event_loop`]). This one authenticates (`access`), serves workers and
+//! operators by gRPC (`grpc`), and browsers and programs by HTTP (`http`).
 
+mod access;
 mod args;
 mod commands;
 mod examples;
@@ -18,6 +18,7 @@ use queens_platform::keep_files_private;
 use queens_runtime::{complain, print};
 use queens_service::{CONFIG_OK, arguments_of_service};
 
+pub use self::access::{InvitationStore, NewInvitation, PublishedAddress};
 pub use self::grpc::serve_to_all;
 pub use self::http::serve_pages_to_all;
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use queens_auth_server::{Dump, InvitationStoreError, TransactionError};
 use queens_ledger::store::{StoreError, StoreName};
 use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
 use queens_store::history::{Change, NotKept};
@@ -19,6 +18,8 @@ use queens_store::sql::table::Table;
 use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
 use thiserror::Error;
+
+use crate::access::{Dump, InvitationStoreError, TransactionError};
 
 /// Why a migration failed.
 #[derive(Debug, Error)]

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use queens_auth_server::{Dump, InvitationStoreError, has_invitations};
 use queens_certificate::{Key, KeyError};
 use queens_postgres::StoreLocation;
 use queens_store::JobAudit;
 use queens_store::sqlite::{self, BackupError};
 use thiserror::Error;
+
+use crate::access::{Dump, InvitationStoreError, has_invitations};
 
 /// Why a restore failed.
 #[derive(Debug, Error)]

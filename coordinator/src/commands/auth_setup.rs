@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_auth::ServerFiles;
-use queens_auth_server::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
 use queens_connections::Tls;
 use queens_model::CoordinatorUrl;
 use queens_platform::host_name;
@@ -17,6 +16,8 @@ use queens_postgres::Contact;
 use queens_postgres::StoreLocation;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
+
+use crate::access::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
 
 /// How long to wait before publishing the address is retried.
 const NOTE_AGAIN: Duration = Duration::from_secs(5);

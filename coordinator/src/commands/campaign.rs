@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use queens_auth::JoinCode;
-use queens_auth_server::{Campaign, CampaignKey, NewCampaign};
 use queens_model::{CoordinatorUrl, JobId};
 use queens_runtime::{print, say};
 
 use super::invite::{
     InvitationStoreArgs, MOST_NAMES, duration, joined, milliseconds, now_ms, wait_for_places,
 };
+use crate::access::{Campaign, CampaignKey, NewCampaign};
 
 /// Maximal people of one campaign.
 const MOST_PEOPLE: u32 = 100_000;

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_auth::{Invitation, InvitationError, Pin, Proof, Role, TlsError};
-use queens_auth_server::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
 use queens_model::{CoordinatorUrl, Name, Party};
 use queens_platform::new_private_file;
 use queens_postgres::StoreLocation;
 use queens_runtime::{print, say};
 
 use super::store::StoreArgs;
+use crate::access::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
 
 /// Options for the location of the invitation store.
 #[derive(Debug, Args)]

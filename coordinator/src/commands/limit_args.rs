@@ -3,11 +3,11 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::Args;
-use queens_auth_server::QuotaLimits;
 use queens_connections::ConnectionLimits;
 use queens_ledger::Reporting;
 use queens_model::{InvalidReportInterval, ReportInterval};
 
+use crate::access::QuotaLimits;
 use crate::commands::invite::duration;
 
 #[derive(Debug, Args)]

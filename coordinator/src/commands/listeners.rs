@@ -5,7 +5,6 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 
 use anyhow::Context;
-use queens_auth_server::PublishedAddress;
 use queens_connections::Tls;
 use queens_connections::{Limits, Port};
 use queens_model::ListenAddress;
@@ -16,6 +15,7 @@ use tracing::warn;
 
 use super::auth_setup::AuthArgs;
 use super::limit_args::LimitArgs;
+use crate::access::PublishedAddress;
 use crate::http::Site;
 
 /// Assumed limit of open files if it can't be determined.

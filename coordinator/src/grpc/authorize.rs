@@ -4,8 +4,9 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use queens_auth_server::{Authenticator, Protocol, Requirement};
 use tonic::{Code, Status};
+
+use crate::access::{Authenticator, Protocol, Requirement};
 
 /// gRPC.
 struct Grpc;

@@ -3,7 +3,6 @@
 use std::pin::Pin;
 
 use queens_auth::Role;
-use queens_auth_server::{AuthContext, Authenticator};
 use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 use queens_model::{Arbiter, JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
@@ -19,6 +18,7 @@ use tonic::{Request, Response, Status};
 use super::lists;
 use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
 use super::watch::watch;
+use crate::access::{AuthContext, Authenticator};
 
 /// The gRPC service for operators.
 pub(super) struct JobsService {

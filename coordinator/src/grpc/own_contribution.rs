@@ -1,6 +1,5 @@
 //! Tells a worker what its own party has counted, from the sums that the public pages show.
 
-use queens_auth_server::{AuthContext, Authenticator};
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::{Fraction, JobStatus, Name, OwnContribution, OwnJob, Party, Place, TimeLeft};
 use queens_proto::convert::worker_name;
@@ -8,6 +7,7 @@ use queens_proto::pb;
 use tonic::Status;
 
 use super::refusal::invalid_message;
+use crate::access::{AuthContext, Authenticator};
 
 /// Answers a worker that `auth` admitted. With authentication, the answer is about the caller's party, whatever name it
 /// sends.

@@ -1,6 +1,7 @@
 //! Converts refused requests to gRPC statuses.
 
 use axum::extract::ConnectInfo;
+use queens_connections::Peer;
 use queens_event_loop::NoExport;
 use queens_event_loop::Stopped;
 use queens_ledger::SubmissionRefusal;
@@ -9,8 +10,6 @@ use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;
 use tonic::Status;
-
-use queens_connections::Peer;
 
 /// Returns the peer's address for the log.
 pub(super) fn peer(info: Option<&ConnectInfo<Peer>>) -> String {

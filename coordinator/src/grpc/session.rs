@@ -6,7 +6,6 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use queens_auth_server::{AuthContext, Authenticator, NameError, REVOKED};
 use queens_connections::{NotYetAtWork, RequestGuard};
 use queens_event_loop::Handle;
 use queens_ledger::WorkerRefusal;
@@ -25,6 +24,7 @@ use tracing::{debug, warn};
 use super::own_contribution::own_contribution;
 use super::refusal::{invalid_message, peer};
 use super::worker_news::WorkerNews;
+use crate::access::{AuthContext, Authenticator, NameError, REVOKED};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_auth_server::Authenticator;
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::{JobState, Notice, PageUrl, ToWorker};
 use queens_runtime::VERSION;
 use tokio::sync::watch;
 use tonic::Status;
+
+use crate::access::Authenticator;
 
 /// The interval between looks at the jobs. A job that lasts less changes nothing for people.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);

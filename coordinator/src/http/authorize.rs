@@ -8,10 +8,10 @@ use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use queens_auth_server::{Authenticator, Protocol, Requirement};
 
 use super::error_pages;
 use super::refusal::{Reason, RequestRefusal};
+use crate::access::{Authenticator, Protocol, Requirement};
 
 /// HTTP, as browsers and programs speak it.
 struct Http;

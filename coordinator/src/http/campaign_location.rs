@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
-use queens_auth_server::{JoinRefusal, Location};
 use serde::Serialize;
 
 use super::join::{Sender, address};
@@ -12,6 +11,7 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotLocated;
 use super::state::App;
+use crate::access::{JoinRefusal, Location};
 
 /// Where a worker of a campaign finds its coordinators.
 #[derive(Serialize)]

@@ -28,7 +28,7 @@ mod tests {
         campaign_location, health, history, job_list, jobs, join, log_in, part, part_map, parts, public,
         search_steps, solution_map, status, worker_list, workers,
     };
-    use queens_auth_server::COOKIE;
+    use crate::access::COOKIE;
 
     const DESCRIPTION: &str = "The interface that the coordinator's pages use. A coordinator with invitations \
         requires a token (`Authorization: Bearer …`) or the cookie of a log-in session: requests without one are \

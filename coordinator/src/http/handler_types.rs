@@ -8,7 +8,6 @@ use axum::Json;
 use axum::extract::Query;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::routing::MethodRouter;
-use queens_auth_server::Requirement;
 use queens_event_loop::Stopped;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -16,6 +15,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::refusal::RequestRefusal;
 use super::state::App;
+use crate::access::Requirement;
 
 /// How long a request waits for the event loop to execute a command. The connection ends requests after 15 s. On a
 /// loaded machine, a plan of ten thousand parts keeps the event loop busy for seconds.

@@ -8,7 +8,6 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_auth_server::{Campaign, JoinRefusal};
 use queens_connections::Peer;
 use queens_model::{JobState, JobStatus, Name, PageUrl};
 use queens_solver::published;
@@ -22,6 +21,7 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::{NotDecided, NotJoined};
 use super::solution_map::percent;
 use super::state::App;
+use crate::access::{Campaign, JoinRefusal};
 
 /// The page, with placeholders for its facts.
 const PAGE: &str = include_str!("../../assets/join.html");

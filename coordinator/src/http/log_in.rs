@@ -6,7 +6,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_auth::Role;
-use queens_auth_server::{AuthContext, COOKIE, SESSION};
 use queens_connections::Peer;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +16,7 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;
 use super::state::App;
+use crate::access::{AuthContext, COOKIE, SESSION};
 
 /// The authenticated caller.
 #[derive(Debug, Serialize)]

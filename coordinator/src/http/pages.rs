@@ -5,13 +5,13 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
-use queens_auth_server::Requirement;
 use queens_boards::picture::{self, Scale};
 
 use super::error_pages;
 use super::handler_types::Route;
 use super::state::{App, find, job_id};
 use super::{join, public};
+use crate::access::Requirement;
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";

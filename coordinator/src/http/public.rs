@@ -16,7 +16,6 @@ use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use queens_auth_server::Requirement;
 use queens_event_loop::{People, RankedPerson};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +30,7 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::{InvalidRequest, NoPublicPages, NoRecords};
 use super::rendered_pages::RenderedPage;
 use super::state::App;
+use crate::access::Requirement;
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";

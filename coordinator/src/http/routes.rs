@@ -1,7 +1,6 @@
 //! The table of all operations by HTTP.
 
 use axum::routing::{get, post};
-use queens_auth_server::Requirement;
 
 use super::handler_types::Route;
 use super::state::App;
@@ -9,6 +8,7 @@ use super::{
     campaign_location, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts,
     public, search_steps, solution_map, status, worker_list, workers,
 };
+use crate::access::Requirement;
 
 /// Returns all routes. The middleware refuses a request for any other method or path.
 pub(super) fn routes() -> Vec<Route<App>> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use queens_auth_server::Authenticator;
 use queens_event_loop::Handle;
 use queens_event_loop::Snapshot;
 use queens_model::{JobId, JobStatus, PageUrl};
@@ -11,6 +10,7 @@ use super::job_json::Job;
 use super::refusal::RequestRefusal;
 use super::rendered_pages::RenderedPages;
 use super::summaries::SummaryStream;
+use crate::access::Authenticator;
 
 /// The state that all handlers share.
 #[derive(Clone, Debug)]

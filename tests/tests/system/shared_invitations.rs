@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 
 use queens_auth::{Pin, Proof, Role};
-use queens_auth_server::{InvitationStore, NewInvitation, PublishedAddress};
+use queens_coordinator::{InvitationStore, NewInvitation, PublishedAddress};
 use queens_model::{AuditEntry, Name, Party};
 use queens_postgres::StoreLocation;
 use queens_postgres::{Contact, LeaderCandidate, Server};

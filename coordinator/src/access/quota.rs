@@ -31,11 +31,11 @@ const FIRST_SWEEP: usize = 1024;
 
 /// The quota of one principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QuotaLimits {
+pub(crate) struct QuotaLimits {
     /// Concurrent requests, without sessions. A page that receives live updates counts as one.
-    pub n_requests: NonZeroUsize,
+    pub(crate) n_requests: NonZeroUsize,
     /// Jobs that may be submitted per minute, at once or spread out.
-    pub n_submissions: NonZeroU32,
+    pub(crate) n_submissions: NonZeroU32,
 }
 
 impl Default for QuotaLimits {
@@ -57,7 +57,7 @@ pub(super) enum QuotaKey {
 
 /// Which limit a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum QuotaExceeded {
+pub(crate) enum QuotaExceeded {
     /// Concurrent requests.
     #[error("{0} requests of yours are being answered: try again when some of them are")]
     Requests(NonZeroUsize),

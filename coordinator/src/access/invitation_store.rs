@@ -60,34 +60,22 @@ pub struct PublishedAddress {
 impl InvitationStore {
     /// Opens the store of a directory; creates both if needed, readable by the owner only. On a server, the store is
     /// opened, and created if needed, at its first use.
-    ///
-    /// # Errors
-    /// If the store can't be opened or created.
     pub fn open(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
         Ok(Self { backend: InvitationBackend::open(location)? })
     }
 
     /// Opens an existing store. On a server, a missing store is found out at the first use.
-    ///
-    /// # Errors
-    /// If there is no store, or it can't be opened.
-    pub fn open_existing(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
+    pub(crate) fn open_existing(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
         Ok(Self { backend: InvitationBackend::open_existing(location)? })
     }
 
     /// Creates an invitation with a token. The token can't be retrieved later.
-    ///
-    /// # Errors
-    /// If another invitation has the name, or the store can't be written.
     pub fn invite(&mut self, wanted: &NewInvitation, now_ms: u64) -> Result<Token, InvitationStoreError> {
         let add = |database: &dyn Database| add_with_token(database, wanted, None, now_ms);
         self.backend.transact(add).map(|(token, _)| token)
     }
 
     /// Creates an invitation for the key of a TLS certificate; returns the invitation's number.
-    ///
-    /// # Errors
-    /// If another invitation has the name or the key, or the store can't be written.
     pub fn invite_key(
         &mut self,
         wanted: &NewInvitation,
@@ -98,9 +86,6 @@ impl InvitationStore {
     }
 
     /// Revokes an invitation.
-    ///
-    /// # Errors
-    /// If no invitation has this number, or the store can't be written.
     pub fn revoke(&mut self, number: u64) -> Result<(), InvitationStoreError> {
         self.backend.transact(|database| {
             let sql = "UPDATE invitation SET revoked = 1 WHERE number = ?1 RETURNING number";
@@ -109,11 +94,8 @@ impl InvitationStore {
         })
     }
 
-    /// Approves invitations; returns them as they were.
-    ///
-    /// # Errors
-    /// If there is no invitation with one of these numbers, or the store can't be written; then none is approved.
-    pub fn approve(&mut self, numbers: &[u64]) -> Result<Vec<Invitation>, InvitationStoreError> {
+    /// Approves all of these invitations, or none; returns them as they were.
+    pub(crate) fn approve(&mut self, numbers: &[u64]) -> Result<Vec<Invitation>, InvitationStoreError> {
         self.backend.transact(|database| {
             let approve = |&number: &u64| -> Result<Invitation, TransactionError> {
                 let (sql, key) = (format!("{SELECT} WHERE number = ?1"), [signed(number).into()]);
@@ -128,18 +110,12 @@ impl InvitationStore {
     }
 
     /// Returns all invitations, ordered by number.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub fn invitations(&mut self) -> Result<Vec<Invitation>, InvitationStoreError> {
         self.backend.read(all_invitations)
     }
 
     /// Revokes all open invitations and closes all campaigns; returns the invitations as they were.
-    ///
-    /// # Errors
-    /// If the store can't be written; then none is revoked.
-    pub fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, InvitationStoreError> {
+    pub(crate) fn revoke_all(&mut self, now_ms: u64) -> Result<Vec<Invitation>, InvitationStoreError> {
         self.backend.transact(|database| {
             let mut open = all_invitations(database)?;
             open.retain(|invitation| !invitation.has_ended(now_ms));
@@ -150,9 +126,6 @@ impl InvitationStore {
     }
 
     /// Returns all bound names and their parties.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub fn names(&mut self) -> Result<HashMap<Name, Party>, InvitationStoreError> {
         self.backend.read(|database| {
             let mut all = HashMap::new();
@@ -170,9 +143,6 @@ impl InvitationStore {
     /// invitation take 0.07 s in batches of thousands, and 0.6 ms to 1.2 ms each one by one. On a server on the same
     /// machine they take two to four times as long. On a busy machine: 1.0 s to 1.6 s instead of 0.4 s to 0.7 s in
     /// batches, 28 ms instead of 8 ms to 11 ms one by one.
-    ///
-    /// # Errors
-    /// If they can't be written; then none is bound.
     pub fn bind(
         &mut self,
         wanted: &[(Party, Name)],
@@ -182,9 +152,6 @@ impl InvitationStore {
 
     /// Publishes a coordinator's address. A directory has one; a server has one for each URL, and one for all
     /// coordinators without a URL.
-    ///
-    /// # Errors
-    /// If it can't be written.
     pub fn note_place(&mut self, place: &PublishedAddress) -> Result<(), InvitationStoreError> {
         let (sql, url) = match &self.backend {
             InvitationBackend::File { .. } => {
@@ -204,17 +171,11 @@ impl InvitationStore {
     }
 
     /// Returns the published addresses of coordinators, ordered by URL.
-    ///
-    /// # Errors
-    /// If they can't be read.
     pub fn places(&mut self) -> Result<Vec<PublishedAddress>, InvitationStoreError> {
         self.backend.read(published_addresses)
     }
 
     /// Returns a number that changes whenever another process has changed invitations or names.
-    ///
-    /// # Errors
-    /// If it can't be read.
     pub fn version(&mut self) -> Result<i64, InvitationStoreError> {
         self.backend.version()
     }

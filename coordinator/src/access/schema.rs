@@ -21,9 +21,6 @@ CREATE TABLE place (
 ";
 
 /// Creates the tables in an empty database; returns the identifier and the version found.
-///
-/// # Errors
-/// If that fails. A database of another kind or version is no error: the caller compares both numbers.
 pub(super) fn make(connection: &mut Connection) -> rusqlite::Result<(i64, i64)> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let ids = |transaction: &Connection| -> rusqlite::Result<(i64, i64)> {

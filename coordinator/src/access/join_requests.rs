@@ -15,28 +15,28 @@ use super::join::{Application, JoinRefusal, Joined};
 
 /// Where workers find the coordinators of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
+pub(crate) struct Location {
     /// The URLs of the coordinators; none if they don't know theirs, or the store can't be read.
-    pub coordinators: Vec<String>,
+    pub(crate) coordinators: Vec<String>,
     /// The pins of their keys; empty if a proxy encrypts.
-    pub pins: BTreeSet<String>,
+    pub(crate) pins: BTreeSet<String>,
 }
 
 impl Authenticator {
     /// Returns the pin of the key that this coordinator had at its start; `None` without TLS.
     #[must_use]
-    pub fn pin(&self) -> Option<&str> {
+    pub(crate) fn pin(&self) -> Option<&str> {
         self.pin.as_deref()
     }
 
     /// Returns whether there were campaigns, and nobody can join any of them.
     #[must_use]
-    pub fn have_campaigns_ended(&self) -> bool {
+    pub(crate) fn have_campaigns_ended(&self) -> bool {
         self.invitations.as_ref().is_some_and(|known| known.known().have_campaigns_ended(unix_ms()))
     }
 
     /// Returns the open campaign of a join code. Delays the answer to wrong and closed codes, which are answered alike.
-    pub async fn campaign(&self, code: &str, peer: Option<IpAddr>) -> Option<Campaign> {
+    pub(crate) async fn campaign(&self, code: &str, peer: Option<IpAddr>) -> Option<Campaign> {
         let campaign = self.open_campaign(code).await;
         if campaign.is_none() {
             self.delay(peer).await;
@@ -46,13 +46,13 @@ impl Authenticator {
 
     /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
     #[must_use]
-    pub fn people(&self) -> Vec<Person> {
+    pub(crate) fn people(&self) -> Vec<Person> {
         self.invitations.as_ref().map(|known| known.known().people()).unwrap_or_default()
     }
 
     /// Returns where those who have a join code find the coordinators; `None` if no campaign has it. Closed and expired
     /// campaigns tell it, too: people have joined them. Delays the answer to wrong codes.
-    pub async fn location(&self, code: &str, peer: Option<IpAddr>) -> Option<Location> {
+    pub(crate) async fn location(&self, code: &str, peer: Option<IpAddr>) -> Option<Location> {
         let known = match self.campaign_of(code, |_| true).await {
             Some(_) => self.invitations.as_ref(),
             None => None,
@@ -67,10 +67,12 @@ impl Authenticator {
     }
 
     /// Makes an invitation for a person who has a join code, and records that in the audit log.
-    ///
-    /// # Errors
-    /// If the code, a limit or the store does not permit it; then nothing is created.
-    pub async fn join(&self, code: &str, name: &Name, peer: Option<IpAddr>) -> Result<Joined, JoinRefusal> {
+    pub(crate) async fn join(
+        &self,
+        code: &str,
+        name: &Name,
+        peer: Option<IpAddr>,
+    ) -> Result<Joined, JoinRefusal> {
         let joined = self.try_join(code, name, peer).await;
         if let Err(refusal) = &joined {
             if let (Some(left_out), Some(invitations)) = (self.refusals.allows(), &self.invitations) {

@@ -39,22 +39,22 @@ pub(super) struct Application {
 
 /// What a person gets who joined a campaign.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub(crate) struct Joined {
     /// The token of the new invitation.
-    pub token: Token,
+    pub(crate) token: Token,
     /// The person's name: the one that was wanted, or one with a number if that was taken.
-    pub name: Name,
+    pub(crate) name: Name,
     /// The URLs of the coordinators; at least one.
-    pub coordinators: Vec<String>,
+    pub(crate) coordinators: Vec<String>,
     /// The pins of their keys; empty if a proxy encrypts.
-    pub pins: BTreeSet<String>,
+    pub(crate) pins: BTreeSet<String>,
     /// Whether the invitation waits until an operator approves it.
-    pub waiting: bool,
+    pub(crate) waiting: bool,
 }
 
 /// Why a person can't join a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum JoinRefusal {
+pub(crate) enum JoinRefusal {
     /// No campaign has this code, or it is closed or has expired. The message does not tell which.
     #[error(
         "this join link is wrong, or the campaign has ended: ask for a new link where you found this one"
@@ -85,9 +85,6 @@ pub enum JoinRefusal {
 
 impl InvitationStore {
     /// Creates the invitation of a person, with its audit entry; returns it, too.
-    ///
-    /// # Errors
-    /// If the campaign admits nobody, or the store can't be written; then nothing is created.
     pub(super) fn join(&mut self, application: &Application) -> Result<(Joined, Invitation), JoinRefusal> {
         let done = self.backend.transact(|database| join(database, application));
         done.unwrap_or_else(|error| match error {

@@ -5,10 +5,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use queens_connections::neighbourhood;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-
-use queens_connections::neighbourhood;
 
 /// The delay after the first failure, and the maximal delay.
 const SHORTEST: Duration = Duration::from_millis(100);

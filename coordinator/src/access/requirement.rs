@@ -4,16 +4,16 @@ use queens_auth::Permission;
 
 /// The requirement of an operation. Each server has one table of its operations with their requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Requirement {
+pub(crate) struct Requirement {
     /// The permission that the sender must have.
-    pub permission: Permission,
+    pub(crate) permission: Permission,
     /// The quota that the request counts towards.
-    pub kind: RequestKind,
+    pub(crate) kind: RequestKind,
 }
 
 /// The kind of a request, for its quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestKind {
+pub(crate) enum RequestKind {
     /// A worker's session.
     Session,
     /// A new job.
@@ -28,26 +28,26 @@ pub enum RequestKind {
 
 impl Requirement {
     /// Reading the state of jobs and workers.
-    pub const READ: Self = Self::of(Permission::Read);
+    pub(crate) const READ: Self = Self::of(Permission::Read);
     /// An operator's decision, which the audit log records.
-    pub const DECIDE: Self = Self::of(Permission::Decide);
+    pub(crate) const DECIDE: Self = Self::of(Permission::Decide);
     /// Reading the audit log.
-    pub const AUDIT: Self = Self::of(Permission::Audit);
+    pub(crate) const AUDIT: Self = Self::of(Permission::Audit);
     /// Exporting a certificate.
-    pub const EXPORT: Self = Self::of(Permission::Export);
+    pub(crate) const EXPORT: Self = Self::of(Permission::Export);
     /// A request that needs no invitation.
-    pub const PUBLIC: Self = Self::of(Permission::Public);
+    pub(crate) const PUBLIC: Self = Self::of(Permission::Public);
     /// A health check by a supervisor.
-    pub const PROBE: Self = Self { kind: RequestKind::Probe, ..Self::PUBLIC };
+    pub(crate) const PROBE: Self = Self { kind: RequestKind::Probe, ..Self::PUBLIC };
     /// A stream of health states.
-    pub const WATCH: Self = Self { kind: RequestKind::Watch, ..Self::PUBLIC };
+    pub(crate) const WATCH: Self = Self { kind: RequestKind::Watch, ..Self::PUBLIC };
     /// The decision to submit a job.
-    pub const SUBMIT: Self = Self { kind: RequestKind::Submission, ..Self::DECIDE };
+    pub(crate) const SUBMIT: Self = Self { kind: RequestKind::Submission, ..Self::DECIDE };
     /// A worker's session.
-    pub const SESSION: Self = Self { kind: RequestKind::Session, ..Self::of(Permission::Count) };
+    pub(crate) const SESSION: Self = Self { kind: RequestKind::Session, ..Self::of(Permission::Count) };
 
     /// A worker's question about its own party.
-    pub const OWN: Self = Self::of(Permission::Count);
+    pub(crate) const OWN: Self = Self::of(Permission::Count);
 
     const fn of(permission: Permission) -> Self {
         Self { permission, kind: RequestKind::Other }

@@ -10,7 +10,7 @@ use queens_model::Party;
 use tokio::time::Instant;
 
 /// How long a log-in session lasts, and how long without requests.
-pub const LONGEST: Duration = Duration::from_secs(12 * 3600);
+pub(crate) const LONGEST: Duration = Duration::from_secs(12 * 3600);
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Maximal log-in sessions, in total and per invitation. A new one ends the one that has been idle longest.
@@ -37,9 +37,6 @@ impl LoginSession {
 
 impl LoginSessions {
     /// Starts a session for a party; returns its cookie.
-    ///
-    /// # Errors
-    /// If the system has no random numbers.
     pub(super) fn begin(&self, party: Party) -> io::Result<Secret> {
         let (secret, now) = (Secret::random()?, Instant::now());
         let mut all = self.all();

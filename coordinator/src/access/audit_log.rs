@@ -26,17 +26,11 @@ const PAGE: i64 = 1000;
 
 impl InvitationStore {
     /// Appends audited actions and refused requests in this order. The flag marks refused requests.
-    ///
-    /// # Errors
-    /// If the entries can't be written.
     pub fn note(&mut self, entries: &[(bool, AuditEntry)]) -> Result<(), InvitationStoreError> {
         self.backend.transact(|database| Ok(append(database, entries)?))
     }
 
     /// Returns a page of the latest entries, or of those before a number, newest first. Refused requests are optional.
-    ///
-    /// # Errors
-    /// If the entries can't be read.
     pub fn audit_entries(
         &mut self,
         before: Option<u64>,

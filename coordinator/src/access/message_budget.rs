@@ -46,19 +46,19 @@ impl MessageBudget {
 
 /// The part of a budget that one session holds.
 #[derive(Clone, Debug)]
-pub struct SessionBudget {
+pub(crate) struct SessionBudget {
     budget: Arc<Semaphore>,
     taken: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
 }
 
 impl SessionBudget {
     /// Returns whether a large message was read and is not processed yet.
-    pub fn is_taken(&self) -> bool {
+    pub(crate) fn is_taken(&self) -> bool {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Releases the budget of a message that was processed.
-    pub fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         self.take(None);
     }
 
@@ -67,7 +67,7 @@ impl SessionBudget {
     }
 
     /// Wraps the body of a request so that large messages wait for their turns.
-    pub fn body(&self, body: Body) -> Body {
+    pub(crate) fn body(&self, body: Body) -> Body {
         Body::new(BudgetedBody {
             body,
             turns: PollSemaphore::new(self.budget.clone()),

@@ -40,7 +40,7 @@ type SharedPrincipals = Arc<RwLock<Principals>>;
 
 /// Why a worker can't use a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NameError {
+pub(crate) enum NameError {
     /// The name can never be used.
     Refused(String),
     /// The name can't be checked at present.
@@ -66,9 +66,6 @@ enum Command {
 impl InvitationCache {
     /// Starts the thread, which publishes this coordinator's address if one is given. If a server is unreachable, it is
     /// read and written once it is back; no principal is known before.
-    ///
-    /// # Errors
-    /// If the thread can't be started, or the store can't be used.
     pub(super) fn start(
         store: InvitationStore,
         place: Option<PublishedAddress>,
@@ -118,9 +115,6 @@ impl InvitationCache {
     }
 
     /// Joins a campaign: creates an invitation, and records that.
-    ///
-    /// # Errors
-    /// If the campaign admits nobody, or the store can't be written; then nothing is created.
     pub(super) async fn join(&self, application: Application) -> Result<Joined, JoinRefusal> {
         let (reply, answer) = oneshot::channel();
         let sent = self.commands.send(Command::Join { application, reply }).await;
@@ -193,7 +187,7 @@ impl InvitationCache {
 
 /// Why the thread does not run.
 #[derive(Debug, thiserror::Error)]
-pub enum StartFailure {
+pub(crate) enum StartFailure {
     /// The store can't be read.
     #[error(transparent)]
     InvitationStore(#[from] InvitationStoreError),

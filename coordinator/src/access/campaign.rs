@@ -20,47 +20,47 @@ pub(super) static CAMPAIGN: Table = Table::without_digest(
 
 /// The properties of a new campaign.
 #[derive(Clone, Copy, Debug)]
-pub struct NewCampaign {
+pub(crate) struct NewCampaign {
     /// The job that its page shows.
-    pub job: Option<JobId>,
+    pub(crate) job: Option<JobId>,
     /// When the link ends, in milliseconds since 1970.
-    pub expires_ms: u64,
+    pub(crate) expires_ms: u64,
     /// How many people may join, 1 to 100,000.
-    pub most_people: u32,
+    pub(crate) most_people: u32,
     /// How many worker names each of them may use, 1 to 100,000.
-    pub n_names: u32,
+    pub(crate) n_names: u32,
     /// Whether an operator has to approve each of them.
-    pub approve: bool,
+    pub(crate) approve: bool,
 }
 
 /// A campaign that strangers may join by a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Campaign {
+pub(crate) struct Campaign {
     /// Its number, from 1 on.
-    pub number: u64,
+    pub(crate) number: u64,
     /// The hash of its join code.
-    pub hash: [u8; 32],
+    pub(crate) hash: [u8; 32],
     /// The job that its page shows.
-    pub job: Option<JobId>,
+    pub(crate) job: Option<JobId>,
     /// When it was opened, in milliseconds since 1970.
-    pub made_ms: u64,
+    pub(crate) made_ms: u64,
     /// When the link ends, in milliseconds since 1970.
-    pub expires_ms: u64,
+    pub(crate) expires_ms: u64,
     /// Whether an operator has closed it.
-    pub closed: bool,
+    pub(crate) closed: bool,
     /// How many people may join.
-    pub most_people: u32,
+    pub(crate) most_people: u32,
     /// How many worker names each of them may use.
-    pub n_names: u32,
+    pub(crate) n_names: u32,
     /// Whether an operator has to approve each of them.
-    pub approve: bool,
+    pub(crate) approve: bool,
     /// How many people had joined when it was read.
-    pub n_people: u32,
+    pub(crate) n_people: u32,
 }
 
 /// How an operator names a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CampaignKey {
+pub(crate) enum CampaignKey {
     /// By its number.
     Number(u64),
     /// By its join code.
@@ -70,17 +70,14 @@ pub enum CampaignKey {
 impl Campaign {
     /// Returns whether people may join it, unless it is full.
     #[must_use]
-    pub fn is_open(&self, now_ms: u64) -> bool {
+    pub(crate) fn is_open(&self, now_ms: u64) -> bool {
         !self.closed && now_ms < self.expires_ms
     }
 }
 
 impl InvitationStore {
     /// Opens a campaign with this join code; returns its number.
-    ///
-    /// # Errors
-    /// If there are too many campaigns, or the store can't be written.
-    pub fn open_campaign(
+    pub(crate) fn open_campaign(
         &mut self,
         wanted: &NewCampaign,
         code: &JoinCode,
@@ -110,10 +107,7 @@ impl InvitationStore {
     }
 
     /// Closes a campaign; returns it. Its invitations stay.
-    ///
-    /// # Errors
-    /// If there is no such campaign, or the store can't be written.
-    pub fn close_campaign(&mut self, key: &CampaignKey) -> Result<Campaign, InvitationStoreError> {
+    pub(crate) fn close_campaign(&mut self, key: &CampaignKey) -> Result<Campaign, InvitationStoreError> {
         self.backend.transact(|database| {
             let (condition, value) = match key {
                 CampaignKey::Number(number) => ("number = ?1", signed(*number).into()),
@@ -127,10 +121,7 @@ impl InvitationStore {
     }
 
     /// Closes all campaigns; returns those that were open, as they were. Their invitations stay.
-    ///
-    /// # Errors
-    /// If the store can't be written; then none is closed.
-    pub fn close_all_campaigns(&mut self, now_ms: u64) -> Result<Vec<Campaign>, InvitationStoreError> {
+    pub(crate) fn close_all_campaigns(&mut self, now_ms: u64) -> Result<Vec<Campaign>, InvitationStoreError> {
         self.backend.transact(|database| {
             let mut open = all(database)?;
             open.retain(|campaign| campaign.is_open(now_ms));
@@ -140,10 +131,7 @@ impl InvitationStore {
     }
 
     /// Returns all campaigns, ordered by number.
-    ///
-    /// # Errors
-    /// If they can't be read.
-    pub fn campaigns(&mut self) -> Result<Vec<Campaign>, InvitationStoreError> {
+    pub(crate) fn campaigns(&mut self) -> Result<Vec<Campaign>, InvitationStoreError> {
         self.backend.read(all)
     }
 }

@@ -4,7 +4,6 @@ use std::fmt::Display;
 
 use queens_auth::{Invitation, Proof, TokenHash};
 use queens_model::{Name, Party};
-
 use queens_store::sql::database::Row;
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;

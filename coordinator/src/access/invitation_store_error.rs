@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use queens_model::Name;
-use thiserror::Error;
-
 use queens_store::sql::fault::Fault;
+use thiserror::Error;
 
 /// Maximal invitations, open or ended.
 pub(super) const MOST_INVITATIONS: i64 = 100_000;
@@ -85,7 +84,7 @@ pub enum InvitationStoreError {
 
 /// Why a transaction is rolled back.
 #[derive(Debug)]
-pub enum TransactionError {
+pub(crate) enum TransactionError {
     /// The request is not allowed.
     Refused(InvitationStoreError),
     /// The database failed.

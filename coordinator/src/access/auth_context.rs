@@ -22,11 +22,11 @@ use super::principals::Principal;
 use super::quota::Reservation;
 
 /// The message to a caller whose invitation was revoked or has expired.
-pub const REVOKED: &str = "the invitation has ended";
+pub(crate) const REVOKED: &str = "the invitation has ended";
 
 /// The authenticated caller of a request.
 #[derive(Clone, Debug)]
-pub struct AuthContext {
+pub(crate) struct AuthContext {
     /// `None` without authentication.
     principal: Option<(Principal, InvitationCache)>,
     /// The part of the principal's quota that the request holds until its answer ends.
@@ -57,37 +57,34 @@ impl AuthContext {
     }
 
     /// Returns the message budget of a worker's session; `None` for other requests.
-    pub fn session_budget(&self) -> Option<&SessionBudget> {
+    pub(crate) fn session_budget(&self) -> Option<&SessionBudget> {
         self.session_budget.as_ref()
     }
 
     /// Returns the caller's role; `None` if the caller may do everything.
-    pub fn role(&self) -> Option<Role> {
+    pub(crate) fn role(&self) -> Option<Role> {
         self.principal.as_ref().map(|(principal, _)| principal.invitation.role)
     }
 
     /// Returns the caller's party; `None` without authentication.
-    pub fn party(&self) -> Option<Party> {
+    pub(crate) fn party(&self) -> Option<Party> {
         self.principal.as_ref().map(|(principal, _)| principal.invitation.party)
     }
 
     /// Returns whether the caller has the permission [`Permission::Decide`].
-    pub fn decides(&self) -> bool {
+    pub(crate) fn decides(&self) -> bool {
         self.role().is_none_or(|role| role.may(Permission::Decide))
     }
 
     /// Binds a worker name to the caller's invitation, for good and exclusively.
-    ///
-    /// # Errors
-    /// If the name can't be bound to this invitation.
-    pub async fn use_name(&self, name: &Name) -> Result<(), NameError> {
+    pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NameError> {
         let Some((principal, invitations)) = &self.principal else { return Ok(()) };
         invitations.bind(principal.invitation.party, name).await
     }
 
     /// Returns whether a worker name is bound to the caller's invitation; without authentication, every name is.
     #[must_use]
-    pub fn owns_name(&self, name: &Name) -> bool {
+    pub(crate) fn owns_name(&self, name: &Name) -> bool {
         let owns = |(principal, invitations): &(Principal, InvitationCache)| {
             invitations.known().owner(name) == Some(principal.invitation.party)
         };
@@ -95,7 +92,7 @@ impl AuthContext {
     }
 
     /// Waits until the invitation ends; for ever without authentication.
-    pub async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         match &self.principal {
             Some((principal, _)) => principal.ended.cancelled().await,
             None => std::future::pending().await,

@@ -34,11 +34,11 @@ use super::requirement::{RequestKind, Requirement};
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The name of the log-in cookie. Because of the prefix `__Host-`, browsers send it to this host only, and only by TLS.
-pub const COOKIE: &str = "__Host-queens";
+pub(crate) const COOKIE: &str = "__Host-queens";
 
 /// Authenticates and authorises requests; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Authenticator {
+pub(crate) struct Authenticator {
     /// Whether every request needs an invitation.
     is_invitation_only: bool,
     /// `None` without an audit log.
@@ -56,7 +56,7 @@ pub struct Authenticator {
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum AuthError {
+pub(crate) enum AuthError {
     /// The request has no credentials.
     #[error(
         "an invitation is needed: send a token ('queens-coordinator invite' creates one; programs take it by --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
@@ -101,7 +101,7 @@ pub enum AuthError {
 impl AuthError {
     /// Returns the HTTP status of the refusal.
     #[must_use]
-    pub fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             // Its worker tries again.
             Self::InvitationError(InvitationError::Waiting) => StatusCode::SERVICE_UNAVAILABLE,
@@ -120,7 +120,7 @@ impl AuthError {
 impl Authenticator {
     /// Admits every request without authentication. Actions are recorded if a store for the audit log is given.
     #[must_use]
-    pub fn open_to_all(store: Option<&StoreLocation>) -> Self {
+    pub(crate) fn open_to_all(store: Option<&StoreLocation>) -> Self {
         let invitations = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
         let invitations = invitations.and_then(|started| {
             let failed = |error: &StartFailure| warn!(%error, "operators' actions are not recorded");
@@ -130,11 +130,9 @@ impl Authenticator {
     }
 
     /// Admits requests with an invitation, within their quotas, and publishes this coordinator's address in the store.
-    /// Must be called in a runtime; polls the store until `stop` is cancelled.
-    ///
-    /// # Errors
-    /// If the store can't be used. An unreachable server is no error: the store is read when the server is back.
-    pub fn invitation_only(
+    /// Must be called in a runtime; polls the store until `stop` is cancelled. An unreachable
+    /// server is no error: the store is read when the server is back.
+    pub(crate) fn invitation_only(
         store: &StoreLocation,
         place: PublishedAddress,
         quota: QuotaLimits,
@@ -175,16 +173,13 @@ impl Authenticator {
 
     /// Returns whether every request needs an invitation.
     #[must_use]
-    pub fn is_invitation_only(&self) -> bool {
+    pub(crate) fn is_invitation_only(&self) -> bool {
         self.is_invitation_only
     }
 
     /// Returns the party that a text names: by the number or the label of a worker's invitation. Without
     /// authentication, the text is a worker's name.
-    ///
-    /// # Errors
-    /// If no party or several parties match.
-    pub fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
+    pub(crate) fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
         let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
             let name: Name = text.parse().map_err(|error| format!("who counts again: {error}"))?;
             return Ok(Arbiter { party: Party::of_name(&name), invitation: None });
@@ -277,10 +272,7 @@ impl Authenticator {
 
     /// Returns a page of the latest audit entries, or of those before a number, newest first. Refused requests are
     /// optional.
-    ///
-    /// # Errors
-    /// If the entries can't be read; the reason as a text.
-    pub async fn audit_entries(
+    pub(crate) async fn audit_entries(
         &self,
         before: Option<u64>,
         refusals: bool,
@@ -292,7 +284,7 @@ impl Authenticator {
     }
 
     /// Starts a log-in session of the web pages and returns its cookie; `None` without authentication.
-    pub async fn log_in(
+    pub(crate) async fn log_in(
         &self,
         token: &str,
         peer: Option<IpAddr>,
@@ -319,7 +311,7 @@ impl Authenticator {
     }
 
     /// Ends the log-in session of a request.
-    pub fn log_out(&self, headers: &HeaderMap) {
+    pub(crate) fn log_out(&self, headers: &HeaderMap) {
         if let Some(secret) = cookie(headers) {
             self.sessions.end(&secret);
         }

@@ -39,10 +39,7 @@ impl JoinThrottle {
         Self { is_by_address, recent: Mutex::default() }
     }
 
-    /// Counts a join from an address.
-    ///
-    /// # Errors
-    /// If it is one too many; it does not count then.
+    /// Counts a join from an address. One too many is refused, and does not count.
     pub(super) fn begin(&self, peer: Option<IpAddr>) -> Result<(), JoinRefusal> {
         let now = Instant::now();
         let address = peer.filter(|_| self.is_by_address).map(neighbourhood);

@@ -10,7 +10,7 @@ use super::authenticator::Authenticator;
 use super::requirement::Requirement;
 
 /// How a protocol words the answers of the middleware.
-pub trait Protocol {
+pub(crate) trait Protocol {
     /// Returns the answer to a refused request. The status is 401 without valid credentials, 403 without permission, 429
     /// beyond a quota, and 503 if the coordinator can't tell.
     fn refuse(&self, request: &Request, status: StatusCode, reason: String) -> Response;
@@ -24,7 +24,7 @@ impl Authenticator {
     /// Answers a request by its handler if the sender has the permission for it, and records actions in the audit log.
     /// `path` is the path as the server's table of operations has it. The handler finds the
     /// [`AuthContext`](super::AuthContext) in the request's extensions.
-    pub async fn handle(
+    pub(crate) async fn handle(
         &self,
         protocol: &impl Protocol,
         requirement: Option<Requirement>,

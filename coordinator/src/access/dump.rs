@@ -38,7 +38,7 @@ static INVITATION: Table = Table::without_digest(
 /// All campaigns and invitations with the hashes of codes and tokens, all names, and the audit log in its order. Without published addresses:
 /// each coordinator writes its own at its start.
 #[derive(Debug, Default)]
-pub struct Dump {
+pub(crate) struct Dump {
     campaigns: Vec<Vec<Value>>,
     invitations: Vec<Vec<Value>>,
     names: Vec<Vec<Value>>,
@@ -48,7 +48,7 @@ pub struct Dump {
 
 impl Dump {
     /// Reads everything from a store, if there is one.
-    pub fn of(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
+    pub(crate) fn of(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
         if !InvitationBackend::may_be_at(location) {
             return Ok(Self::default());
         }
@@ -70,18 +70,18 @@ impl Dump {
     }
 
     /// Closes all campaigns, and revokes all invitations that are not revoked yet; returns how many of the latter.
-    pub fn end_all(&mut self) -> usize {
+    pub(crate) fn end_all(&mut self) -> usize {
         end(&CAMPAIGN, "closed", &mut self.campaigns);
         end(&INVITATION, "revoked", &mut self.invitations)
     }
 
     /// Returns the number of invitations.
-    pub fn n_invitations(&self) -> u64 {
+    pub(crate) fn n_invitations(&self) -> u64 {
         self.invitations.len() as u64
     }
 
     /// Creates the tables on a server if needed.
-    pub fn make_room(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
+    pub(crate) fn make_room(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
         match to {
             StoreLocation::Server(_) if !self.is_empty() => InvitationBackend::open(to)?.version().map(drop),
             _ => Ok(()),
@@ -90,7 +90,7 @@ impl Dump {
 
     /// Writes everything to a store that has no invitations. On a server, the writes join the transaction on the job
     /// store. In a directory, they are a transaction of their own, which is committed here.
-    pub fn put(&self, to: &StoreLocation, store: &dyn Database) -> Result<(), TransactionError> {
+    pub(crate) fn put(&self, to: &StoreLocation, store: &dyn Database) -> Result<(), TransactionError> {
         match to {
             _ if self.is_empty() => Ok(()),
             StoreLocation::Server(server) => {
@@ -102,7 +102,7 @@ impl Dump {
     }
 
     /// Writes everything to a directory, in a transaction of its own.
-    pub fn put_in_directory(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
+    pub(crate) fn put_in_directory(&self, to: &StoreLocation) -> Result<(), InvitationStoreError> {
         let StoreLocation::Directory(dir) = to else { return Ok(()) };
         let place = format!("data directory '{}'", dir.display());
         if self.is_empty() {
@@ -142,7 +142,7 @@ fn end(table: &Table, column: &str, rows: &mut [Vec<Value>]) -> usize {
 }
 
 /// Returns whether a directory has a file with invitations.
-pub fn has_invitations(location: &StoreLocation) -> bool {
+pub(crate) fn has_invitations(location: &StoreLocation) -> bool {
     InvitationBackend::may_be_at(location)
 }
 
