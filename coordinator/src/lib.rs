@@ -1,7 +1,7 @@
 //! The coordinator of n-queens jobs, as a server: parses the command line, and serves or runs one of the commands.
 //!
-//! Another crate decides and persists ([`queens_event_loop`]). This one authenticates (`access`), serves workers and
-//! operators by gRPC (`grpc`), and browsers and programs by HTTP (`http`).
+//! Another crate decides and persists ([`queens_event_loop`]). This one accepts connections (`net`), authenticates
+//! (`access`), serves workers and operators by gRPC (`grpc`), and browsers and programs by HTTP (`http`).
 
 mod access;
 mod args;
@@ -10,6 +10,7 @@ mod examples;
 mod grpc;
 mod http;
 mod migrate_store;
+mod net;
 mod restore_directory;
 
 use std::process::ExitCode;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use axum::http::header::{AUTHORIZATION, COOKIE as COOKIE_HEADER};
 use axum::http::{HeaderMap, StatusCode};
 use queens_auth::{Invitation, InvitationError, Permission, Pin, Role, Secret, Token};
-use queens_connections::Peer;
 use queens_model::{Arbiter, AuditEntry, Name, Party, plain};
 use queens_postgres::StoreLocation;
 use queens_runtime::LogThrottle;
@@ -29,6 +28,7 @@ use super::message_budget::MessageBudget;
 use super::principals::Principal;
 use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
 use super::requirement::{RequestKind, Requirement};
+use crate::net::Peer;
 
 /// How often the invitation store is checked for changes by other processes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

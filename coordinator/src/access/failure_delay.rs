@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_connections::neighbourhood;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+
+use crate::net::neighbourhood;
 
 /// The delay after the first failure, and the maximal delay.
 const SHORTEST: Duration = Duration::from_millis(100);

@@ -5,10 +5,10 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_connections::neighbourhood;
 use tokio::time::Instant;
 
 use super::join::JoinRefusal;
+use crate::net::neighbourhood;
 
 /// The most people who may join from one IPv4 address, or one IPv6 network (/64), within an hour.
 const MOST_OF_ADDRESS: u32 = 5;

@@ -4,10 +4,10 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use queens_connections::Peer;
 
 use super::authenticator::Authenticator;
 use super::requirement::Requirement;
+use crate::net::Peer;
 
 /// How a protocol words the answers of the middleware.
 pub(crate) trait Protocol {

@@ -8,12 +8,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queens_connections::neighbourhood;
 use thiserror::Error;
 use tokio::time::Instant;
 
 use super::message_budget::{MessageBudget, SessionBudget};
 use super::requirement::RequestKind;
+use crate::net::neighbourhood;
 
 /// Worker sessions for each name of an invitation: the session of a broken connection ends only after a while. The
 /// second figure is added once per invitation.

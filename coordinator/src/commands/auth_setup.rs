@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use queens_auth::ServerFiles;
-use queens_connections::Tls;
 use queens_model::CoordinatorUrl;
 use queens_platform::host_name;
 use queens_postgres::Contact;
@@ -18,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::access::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
+use crate::net::Tls;
 
 /// How long to wait before publishing the address is retried.
 const NOTE_AGAIN: Duration = Duration::from_secs(5);

@@ -3,12 +3,12 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::Args;
-use queens_connections::ConnectionLimits;
 use queens_ledger::Reporting;
 use queens_model::{InvalidReportInterval, ReportInterval};
 
 use crate::access::QuotaLimits;
 use crate::commands::invite::duration;
+use crate::net::ConnectionLimits;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]

@@ -5,8 +5,6 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::sync::Arc;
 
 use anyhow::Context;
-use queens_connections::Tls;
-use queens_connections::{Limits, Port};
 use queens_model::ListenAddress;
 use queens_platform::allow_many_files;
 use queens_postgres::Contact;
@@ -17,6 +15,8 @@ use super::auth_setup::AuthArgs;
 use super::limit_args::LimitArgs;
 use crate::access::PublishedAddress;
 use crate::http::Site;
+use crate::net::Tls;
+use crate::net::{Limits, Port};
 
 /// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;

@@ -1,7 +1,6 @@
 //! Converts refused requests to gRPC statuses.
 
 use axum::extract::ConnectInfo;
-use queens_connections::Peer;
 use queens_event_loop::NoExport;
 use queens_event_loop::Stopped;
 use queens_ledger::SubmissionRefusal;
@@ -10,6 +9,8 @@ use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;
 use tonic::Status;
+
+use crate::net::Peer;
 
 /// Returns the peer's address for the log.
 pub(super) fn peer(info: Option<&ConnectInfo<Peer>>) -> String {

@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
-use queens_connections::{REQUEST, TooLate, attend};
 use queens_event_loop::Handle;
 use queens_model::PageUrl;
 use queens_proto::codec::LARGEST_OF_WORKER;
@@ -31,6 +30,7 @@ use super::refusal::peer;
 use super::session::WorkersService;
 use super::worker_news::WorkerNews;
 use crate::access::Authenticator;
+use crate::net::{REQUEST, TooLate, attend};
 
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
 /// Otherwise a connection to a vanished host would stay open for ever.

@@ -6,7 +6,6 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use queens_connections::{NotYetAtWork, RequestGuard};
 use queens_event_loop::Handle;
 use queens_ledger::WorkerRefusal;
 use queens_model::{LeaseId, Notice, Report, ToCoordinator, ToWorker};
@@ -25,6 +24,7 @@ use super::own_contribution::own_contribution;
 use super::refusal::{invalid_message, peer};
 use super::worker_news::WorkerNews;
 use crate::access::{AuthContext, Authenticator, NameError, REVOKED};
+use crate::net::{NotYetAtWork, RequestGuard};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;

@@ -8,7 +8,6 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_connections::Peer;
 use queens_model::{JobState, JobStatus, Name, PageUrl};
 use queens_solver::published;
 use serde::{Deserialize, Serialize};
@@ -22,6 +21,7 @@ use super::refusal::described::{NotDecided, NotJoined};
 use super::solution_map::percent;
 use super::state::App;
 use crate::access::{Campaign, JoinRefusal};
+use crate::net::Peer;
 
 /// The page, with placeholders for its facts.
 const PAGE: &str = include_str!("../../assets/join.html");

@@ -6,7 +6,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_auth::Role;
-use queens_connections::Peer;
 use serde::{Deserialize, Serialize};
 
 use super::authorize;
@@ -17,6 +16,7 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::NotDecided;
 use super::state::App;
 use crate::access::{AuthContext, COOKIE, SESSION};
+use crate::net::Peer;
 
 /// The authenticated caller.
 #[derive(Debug, Serialize)]

@@ -4,10 +4,11 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_connections::REQUEST;
 use queens_event_loop::Stopped;
 use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownWorker};
 use serde_json::json;
+
+use crate::net::REQUEST;
 
 /// The largest body of a request in bytes. No valid body is longer than a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;

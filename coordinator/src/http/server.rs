@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
-use queens_connections::{ConnectionLimits, Limits, Peer, Port, Tls, TooLate, attend};
 use queens_event_loop::Handle;
 use queens_model::{CoordinatorUrl, ListenAddress, PageUrl};
 use queens_postgres::Standby;
@@ -26,6 +25,7 @@ use super::standby;
 use super::state::App;
 use super::summaries::SummaryStream;
 use crate::access::Authenticator;
+use crate::net::{ConnectionLimits, Limits, Peer, Port, Tls, TooLate, attend};
 
 /// Serves the pages to everybody on a free port of this machine, as long as the runtime exists. The connections share
 /// `n_files` open files with those of workers. Returns the address.

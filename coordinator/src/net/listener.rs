@@ -45,19 +45,19 @@ const MOST_SHAKING: usize = 1024;
 
 /// Limits on connections that the operator has set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionLimits {
+pub(crate) struct ConnectionLimits {
     /// In total, of all ports.
-    pub connections: Option<NonZeroUsize>,
+    pub(crate) connections: Option<NonZeroUsize>,
     /// Waiting connections of one address, for each port.
-    pub waiting: Option<NonZeroUsize>,
+    pub(crate) waiting: Option<NonZeroUsize>,
     /// TLS handshakes, for each port.
-    pub handshakes: Option<NonZeroUsize>,
+    pub(crate) handshakes: Option<NonZeroUsize>,
 }
 
 impl ConnectionLimits {
     /// Returns how many connections `n_files` file descriptors allow, if that is below the set limit.
     #[must_use]
-    pub fn too_many(self, n_files: u64) -> Option<usize> {
+    pub(crate) fn too_many(self, n_files: u64) -> Option<usize> {
         let allowed = allowed(n_files);
         self.connections.filter(|most| most.get() > allowed).map(|_| allowed)
     }
@@ -71,11 +71,11 @@ fn allowed(n_files: u64) -> usize {
 
 /// The connection limits of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// In total.
-    pub n_connections: usize,
+    pub(crate) n_connections: usize,
     /// Waiting connections of one address.
-    pub n_waiting: usize,
+    pub(crate) n_waiting: usize,
     /// TLS handshakes.
     n_shaking: usize,
 }
@@ -83,7 +83,7 @@ pub struct Limits {
 impl Limits {
     /// Divides the file descriptors between the port for workers and operators, and the port for pages if there is one.
     #[must_use]
-    pub fn share(n_files: u64, with_pages: bool, most: ConnectionLimits) -> (Self, Self) {
+    pub(crate) fn share(n_files: u64, with_pages: bool, most: ConnectionLimits) -> (Self, Self) {
         let n_connections = allowed(n_files).min(most.connections.map_or(usize::MAX, NonZeroUsize::get));
         let n_pages = if with_pages { (n_connections / 4).min(MOST_TO_PAGES) } else { 0 };
         (Self::of(n_connections - n_pages, most), Self::of(n_pages, most))
@@ -100,7 +100,7 @@ impl Limits {
 
 /// A listening port. Accepts connections while it is polled.
 #[derive(Debug)]
-pub struct Port {
+pub(crate) struct Port {
     listener: TcpListener,
     /// `None` for a port without TLS.
     tls: Option<(Arc<Tls>, AppProtocol)>,
@@ -119,12 +119,12 @@ pub struct Port {
 impl Port {
     /// Serves workers and operators on `listener`. Must be called in a runtime.
     #[must_use]
-    pub fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
+    pub(crate) fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
         Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, AppProtocol::Grpc)))
     }
 
     /// Serves pages on `listener`. Must be called in a runtime.
-    pub fn for_pages(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
+    pub(crate) fn for_pages(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
         Self::new("pages", listener, limits, tls.map(|tls| (tls, AppProtocol::Pages)))
     }
 

@@ -15,11 +15,11 @@ use http_body::{Frame, SizeHint};
 use super::peer::Peer;
 
 /// Timeout of a request, from its head to the beginning of its answer, including its body.
-pub const REQUEST: Duration = Duration::from_secs(15);
+pub(crate) const REQUEST: Duration = Duration::from_secs(15);
 
 /// A request in progress, from its head to the end of its answer. An extension of the request.
 #[derive(Clone, Debug)]
-pub struct RequestGuard(Arc<ActiveRequest>);
+pub(crate) struct RequestGuard(Arc<ActiveRequest>);
 
 #[derive(Debug)]
 struct ActiveRequest {
@@ -34,7 +34,7 @@ impl RequestGuard {
     }
 
     /// Marks the connection as at work until the answer ends.
-    pub fn begin_work(&self) {
+    pub(crate) fn begin_work(&self) {
         let ActiveRequest { peer, at_work } = &*self.0;
         if !at_work.swap(true, Ordering::Relaxed) {
             peer.begin_work();
@@ -52,13 +52,13 @@ impl Drop for ActiveRequest {
 
 /// An extension of an answer: its handler decides later when the connection counts as at work.
 #[derive(Clone, Copy, Debug)]
-pub struct NotYetAtWork;
+pub(crate) struct NotYetAtWork;
 
 /// Creates the answer after a timeout.
-pub type TooLate = fn() -> Response;
+pub(crate) type TooLate = fn() -> Response;
 
 /// Passes a request to its handler with a timeout, and tracks it for its connection.
-pub async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
     // Connections of a simulated network are not tracked.
     let peer = Peer::of(&request);
     let visit = peer.map(RequestGuard::begin);

@@ -19,7 +19,7 @@ const UNREAD: Duration = Duration::from_secs(20);
 
 /// An accepted connection. Reads and writes fail once it must close.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     stream: Stream,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Running while the peer does not read; ends with the timeout.

@@ -257,7 +257,7 @@ impl ConnectionQueue {
 }
 
 /// Returns the address by which clients are counted. For IPv6 that is the /64 prefix: every client has 2^64 addresses.
-pub fn neighbourhood(peer: IpAddr) -> IpAddr {
+pub(crate) fn neighbourhood(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
         address @ IpAddr::V4(_) => address,

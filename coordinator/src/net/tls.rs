@@ -23,7 +23,7 @@ pub(crate) enum AppProtocol {
 }
 
 /// The present TLS configuration of the ports, which follows its files.
-pub struct Tls {
+pub(crate) struct Tls {
     files: ServerFiles,
     current: RwLock<CurrentConfig>,
 }
@@ -46,17 +46,14 @@ impl CurrentConfig {
 
 impl Tls {
     /// Reads the files.
-    ///
-    /// # Errors
-    /// If they can't be used.
-    pub fn load(files: ServerFiles) -> Result<Arc<Self>, TlsError> {
+    pub(crate) fn load(files: ServerFiles) -> Result<Arc<Self>, TlsError> {
         let current = RwLock::new(CurrentConfig::new(files.load()?));
         Ok(Arc::new(Self { files, current }))
     }
 
     /// Returns the pin of the present key, by which workers can verify the coordinator.
     #[must_use]
-    pub fn pin(&self) -> Pin {
+    pub(crate) fn pin(&self) -> Pin {
         self.current(|now| now.loaded.pin())
     }
 
@@ -70,10 +67,7 @@ impl Tls {
 
     /// Reloads the files when they change, and at a [request](Hangups), until `stop` is cancelled. Unusable files are logged, and the
     /// previous ones stay in use. Established connections are not affected.
-    ///
-    /// # Errors
-    /// If the signal handler can't be installed.
-    pub fn follow(self: &Arc<Self>, stop: CancellationToken) -> io::Result<()> {
+    pub(crate) fn follow(self: &Arc<Self>, stop: CancellationToken) -> io::Result<()> {
         let mut hangups = Hangups::new()?;
         let mut poll = tokio::time::interval(POLL_INTERVAL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -55,7 +55,7 @@ impl Shared {
 
 /// The peer of a connection; an extension of its requests.
 #[derive(Clone, Debug)]
-pub struct Peer {
+pub(crate) struct Peer {
     shared: Arc<Shared>,
     number: u64,
     peer: IpAddr,
@@ -69,17 +69,17 @@ impl Peer {
     }
 
     /// Returns the peer that sent a request; `None` in a simulated network.
-    pub fn of(request: &Request) -> Option<Self> {
+    pub(crate) fn of(request: &Request) -> Option<Self> {
         request.extensions().get::<ConnectInfo<Self>>().map(|ConnectInfo(peer)| peer.clone())
     }
 
     /// Returns the address.
-    pub fn address(&self) -> IpAddr {
+    pub(crate) fn address(&self) -> IpAddr {
         self.peer
     }
 
     /// Returns the key of the verified TLS certificate, if there is one.
-    pub fn key(&self) -> Option<Pin> {
+    pub(crate) fn key(&self) -> Option<Pin> {
         self.key
     }
 

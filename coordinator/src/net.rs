@@ -15,9 +15,8 @@ mod peer;
 mod stream;
 mod tls;
 
-pub use self::connection::Connection;
-pub use self::connection_table::neighbourhood;
-pub use self::http_requests::{NotYetAtWork, REQUEST, RequestGuard, TooLate, attend};
-pub use self::listener::{ConnectionLimits, Limits, Port};
-pub use self::peer::Peer;
-pub use self::tls::Tls;
+pub(crate) use self::connection_table::neighbourhood;
+pub(crate) use self::http_requests::{NotYetAtWork, REQUEST, RequestGuard, TooLate, attend};
+pub(crate) use self::listener::{ConnectionLimits, Limits, Port};
+pub(crate) use self::peer::Peer;
+pub(crate) use self::tls::Tls;
