@@ -36,13 +36,12 @@ mod worker_names;
 
 pub(crate) use self::auth_context::{AuthContext, REVOKED};
 pub(crate) use self::authenticator::{Authenticator, COOKIE};
-pub(crate) use self::campaign::{Campaign, CampaignKey, NewCampaign};
+pub(crate) use self::campaign::{Campaign, CampaignKey, CampaignTerms};
 pub(crate) use self::dump::{Dump, has_invitations};
 pub(crate) use self::invitation_cache::NameError;
 pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
 pub(crate) use self::invitation_store_error::{InvitationStoreError, TransactionError};
 pub(crate) use self::join::JoinRefusal;
-pub(crate) use self::join_requests::Location;
 pub(crate) use self::login_sessions::LONGEST as SESSION;
 pub(crate) use self::middleware::Protocol;
 pub(crate) use self::quota::QuotaLimits;

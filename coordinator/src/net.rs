@@ -12,11 +12,10 @@ mod connection_table;
 mod http_requests;
 mod listener;
 mod peer;
-mod stream;
 mod tls;
 
 pub(crate) use self::connection_table::neighbourhood;
-pub(crate) use self::http_requests::{NotYetAtWork, REQUEST, RequestGuard, TooLate, attend};
+pub(crate) use self::http_requests::{NotYetAtWork, RequestGuard, TooLate, attend};
 pub(crate) use self::listener::{ConnectionLimits, Limits, Port};
 pub(crate) use self::peer::Peer;
 pub(crate) use self::tls::Tls;

@@ -83,7 +83,6 @@ impl AuthContext {
     }
 
     /// Returns whether a worker name is bound to the caller's invitation; without authentication, every name is.
-    #[must_use]
     pub(crate) fn owns_name(&self, name: &Name) -> bool {
         let owns = |(principal, invitations): &(Principal, InvitationCache)| {
             invitations.known().owner(name) == Some(principal.invitation.party)

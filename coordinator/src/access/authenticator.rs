@@ -57,50 +57,34 @@ pub(crate) struct Authenticator {
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum AuthError {
-    /// The request has no credentials.
     #[error(
         "an invitation is needed: send a token ('queens-coordinator invite' creates one; programs take it by --token-file or from QUEENS_TOKEN) or a TLS certificate (--client-cert)"
     )]
     NoToken,
-    /// The credentials are no token.
     #[error("the credentials are not a token")]
     MalformedToken,
-    /// The token is not valid.
     #[error(transparent)]
     InvitationError(#[from] InvitationError),
-    /// The role lacks the permission.
     #[error("this takes {}, and the invitation is that of {}", permission.wants(), role.one())]
-    Forbidden {
-        /// The caller's role.
-        role: Role,
-        /// The required permission.
-        permission: Permission,
-    },
-    /// The invitation existed and was removed.
+    Forbidden { role: Role, permission: Permission },
     #[error(
         "your invitation no longer exists: it was removed, or an earlier state of the invitations was restored; ask for a new one"
     )]
     InvitationGone(Party),
-    /// The log-in session is over.
     #[error("you are logged out: log in again")]
     LoggedOut,
-    /// The invitation store can't be read at present.
     #[error("the invitations can't be read at present: see the coordinator's log")]
     Unavailable,
-    /// A quota is exceeded.
     #[error(transparent)]
     QuotaExceeded(#[from] QuotaExceeded),
-    /// The system has no random numbers.
     #[error("the system has no random numbers")]
     NoRandomNumbers,
-    /// The server has no such operation.
     #[error("this coordinator has no such call or page")]
     UnknownRoute,
 }
 
 impl AuthError {
     /// Returns the HTTP status of the refusal.
-    #[must_use]
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             // Its worker tries again.
@@ -119,7 +103,6 @@ impl AuthError {
 
 impl Authenticator {
     /// Admits every request without authentication. Actions are recorded if a store for the audit log is given.
-    #[must_use]
     pub(crate) fn open_to_all(store: Option<&StoreLocation>) -> Self {
         let invitations = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
         let invitations = invitations.and_then(|started| {
@@ -172,22 +155,24 @@ impl Authenticator {
     }
 
     /// Returns whether every request needs an invitation.
-    #[must_use]
     pub(crate) fn is_invitation_only(&self) -> bool {
         self.is_invitation_only
     }
 
-    /// Returns the party that a text names: by the number or the label of a worker's invitation. Without
-    /// authentication, the text is a worker's name.
-    pub(crate) fn arbiter(&self, text: &str) -> Result<Arbiter, String> {
+    /// Returns the only party that may recount, if the text names one: by the number or the label of a worker's
+    /// invitation. Without authentication, the text is a worker's name.
+    pub(crate) fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
         let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
             let name: Name = text.parse().map_err(|error| format!("who counts again: {error}"))?;
-            return Ok(Arbiter { party: Party::of_name(&name), invitation: None });
+            return Ok(Some(Arbiter { party: Party::of_name(&name), invitation: None }));
         };
         let mut meant = invitations.meant_by(text);
         meant.retain(|invitation| invitation.role == Role::Worker && invitation.is_open(unix_ms()).is_ok());
         match &meant[..] {
-            [one] => Ok(Arbiter { party: one.party, invitation: Some(one.number) }),
+            [one] => Ok(Some(Arbiter { party: one.party, invitation: Some(one.number) })),
             [] => Err(format!(
                 "no open invitation of a worker has the number or the label '{}' ('queens-coordinator invitations' lists them)",
                 plain::line(text)

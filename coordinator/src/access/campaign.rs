@@ -18,9 +18,9 @@ pub(super) static CAMPAIGN: Table = Table::without_digest(
     1,
 );
 
-/// The properties of a new campaign.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewCampaign {
+/// What an operator sets for a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CampaignTerms {
     /// The job that its page shows.
     pub(crate) job: Option<JobId>,
     /// When the link ends, in milliseconds since 1970.
@@ -36,24 +36,13 @@ pub(crate) struct NewCampaign {
 /// A campaign that strangers may join by a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Campaign {
-    /// Its number, from 1 on.
+    /// From 1 on.
     pub(crate) number: u64,
     /// The hash of its join code.
     pub(crate) hash: [u8; 32],
-    /// The job that its page shows.
-    pub(crate) job: Option<JobId>,
-    /// When it was opened, in milliseconds since 1970.
-    pub(crate) made_ms: u64,
-    /// When the link ends, in milliseconds since 1970.
-    pub(crate) expires_ms: u64,
+    pub(crate) terms: CampaignTerms,
     /// Whether an operator has closed it.
     pub(crate) closed: bool,
-    /// How many people may join.
-    pub(crate) most_people: u32,
-    /// How many worker names each of them may use.
-    pub(crate) n_names: u32,
-    /// Whether an operator has to approve each of them.
-    pub(crate) approve: bool,
     /// How many people had joined when it was read.
     pub(crate) n_people: u32,
 }
@@ -61,17 +50,14 @@ pub(crate) struct Campaign {
 /// How an operator names a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CampaignKey {
-    /// By its number.
     Number(u64),
-    /// By its join code.
     Code(JoinCode),
 }
 
 impl Campaign {
     /// Returns whether people may join it, unless it is full.
-    #[must_use]
     pub(crate) fn is_open(&self, now_ms: u64) -> bool {
-        !self.closed && now_ms < self.expires_ms
+        !self.closed && now_ms < self.terms.expires_ms
     }
 }
 
@@ -79,7 +65,7 @@ impl InvitationStore {
     /// Opens a campaign with this join code; returns its number.
     pub(crate) fn open_campaign(
         &mut self,
-        wanted: &NewCampaign,
+        wanted: &CampaignTerms,
         code: &JoinCode,
         now_ms: u64,
     ) -> Result<u64, InvitationStoreError> {
@@ -154,7 +140,7 @@ fn all(database: &dyn Database) -> Result<Vec<Campaign>, Fault> {
     Ok(all)
 }
 
-const SELECT: &str = "SELECT number, hash, job, made_ms, expires_ms, closed, most_people, n_names, approve,
+const SELECT: &str = "SELECT number, hash, job, expires_ms, closed, most_people, n_names, approve,
     (SELECT count(*) FROM invitation WHERE campaign = campaign.number) AS n_people FROM campaign";
 
 /// Parses a campaign.
@@ -164,13 +150,14 @@ fn campaign(row: &Row<'_>) -> Result<Campaign, Fault> {
     Ok(Campaign {
         number,
         hash: row.get("hash", &place)?,
-        job: row.get::<Option<i64>>("job", &place)?.map(|job| JobId(job.unsigned_abs())),
-        made_ms: super::rows::number(row, "made_ms")?,
-        expires_ms: super::rows::number(row, "expires_ms")?,
+        terms: CampaignTerms {
+            job: row.get::<Option<i64>>("job", &place)?.map(|job| JobId(job.unsigned_abs())),
+            expires_ms: super::rows::number(row, "expires_ms")?,
+            most_people: row.get("most_people", &place)?,
+            n_names: row.get("n_names", &place)?,
+            approve: row.get("approve", &place)?,
+        },
         closed: row.get("closed", &place)?,
-        most_people: row.get("most_people", &place)?,
-        n_names: row.get("n_names", &place)?,
-        approve: row.get("approve", &place)?,
         n_people: row.get("n_people", &place)?,
     })
 }

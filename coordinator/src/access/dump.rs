@@ -161,7 +161,7 @@ fn all(database: &dyn Database, table: &Table) -> Result<Vec<Vec<Value>>, Fault>
 mod tests {
     use queens_auth::JoinCode;
 
-    use super::super::campaign::NewCampaign;
+    use super::super::campaign::CampaignTerms;
     use super::super::invitation_store::InvitationStore;
     use super::*;
 
@@ -171,7 +171,7 @@ mod tests {
         let [one, other, ended] = dirs.each_ref().map(|dir| StoreLocation::Directory(dir.path().to_owned()));
         let open = |location| InvitationStore::open(location).expect("a store");
         let code = JoinCode::random().expect("random");
-        let wanted = NewCampaign { job: None, expires_ms: 1, most_people: 2, n_names: 3, approve: true };
+        let wanted = CampaignTerms { job: None, expires_ms: 1, most_people: 2, n_names: 3, approve: true };
         open(&one).open_campaign(&wanted, &code, 0).expect("opened");
         let mut dump = Dump::of(&one).expect("read");
         dump.put_in_directory(&other).expect("written");

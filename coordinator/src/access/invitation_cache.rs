@@ -188,10 +188,8 @@ impl InvitationCache {
 /// Why the thread does not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartFailure {
-    /// The store can't be read.
     #[error(transparent)]
     InvitationStore(#[from] InvitationStoreError),
-    /// The thread can't be started.
     #[error("failed to start the thread that keeps invitations: {0}")]
     Thread(#[from] io::Error),
 }

@@ -19,65 +19,31 @@ pub(super) const NOBODY_THERE: &str = "no coordinator that keeps invitations has
 /// Why an operation on the invitation store fails.
 #[derive(Debug, Error)]
 pub enum InvitationStoreError {
-    /// The store can't be read or written.
     #[error("cannot use {place}: {reason}")]
-    Unusable {
-        /// The file, or the database.
-        place: String,
-        /// The reason.
-        reason: String,
-    },
-    /// No coordinator has created it.
+    Unusable { place: String, reason: String },
     #[error("cannot use '{}': {NOBODY_THERE}", .0.display())]
     Absent(PathBuf),
-    /// The database can't be reached at present, or does not answer.
     #[error("cannot use {place} at present: {reason}")]
-    Away {
-        /// The database.
-        place: String,
-        /// The reason.
-        reason: String,
-    },
-    /// Another invitation has the name.
+    Away { place: String, reason: String },
     #[error("the name '{name}' belongs to invitation {invitation}: names are different people")]
-    Taken {
-        /// The name.
-        name: Name,
-        /// Its owner.
-        invitation: u64,
-    },
-    /// The invitation has all the names that it allows.
+    Taken { name: Name, invitation: u64 },
     #[error("invitation {invitation} is not for a worker named '{name}': its names are {names}")]
-    NoNameLeft {
-        /// The name.
-        name: Name,
-        /// The caller's invitation.
-        invitation: u64,
-        /// The names bound to it.
-        names: String,
-    },
-    /// An open invitation has this key.
+    NoNameLeft { name: Name, invitation: u64, names: String },
     #[error("the key of this TLS certificate is that of invitation {0}: revoke it first")]
     KeyInUse(u64),
-    /// No invitation has this number.
     #[error("there is no invitation {0}: 'queens-coordinator invitations' lists them")]
     Unknown(u64),
-    /// No campaign has this number or code.
     #[error("there is no such campaign: 'queens-coordinator campaign list' lists them")]
     UnknownCampaign,
-    /// The maximal number of campaigns exists.
     #[error("there are {MOST_CAMPAIGNS} campaigns, and no more can be kept")]
     TooManyCampaigns,
-    /// The invitation has been removed.
     #[error("the invitation is gone: it was removed, or invitations were put back to an earlier state")]
     InvitationGone,
-    /// The destination of a copy has invitations already.
     #[error(
         "there are invitations in the {0} already: what is moved needs a place of its own; remove what is there if a move \
          has left it"
     )]
     Occupied(String),
-    /// The maximal number of invitations exists.
     #[error("there are {MOST_INVITATIONS} invitations, and no more can be kept")]
     Full,
 }

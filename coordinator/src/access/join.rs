@@ -12,7 +12,7 @@ use tracing::warn;
 use super::audit_log::{append, entry};
 use super::campaign::campaign_of;
 use super::invitation_store::{
-    InvitationStore, JoinedCampaign, NewInvitation, add_with_token, published_addresses,
+    InvitationStore, JoinedCampaign, NewInvitation, PublishedAddress, add_with_token, published_addresses,
 };
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::worker_names::taken;
@@ -37,6 +37,26 @@ pub(super) struct Application {
     pub(super) now_ms: u64,
 }
 
+/// Where workers find the coordinators of a campaign, as lists separated by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Their URLs.
+    pub(crate) coordinators: String,
+    /// The pins of their keys; `None` if a proxy encrypts.
+    pub(crate) pins: Option<String>,
+}
+
+impl Location {
+    /// Returns `None` if no coordinator knows its own URL.
+    pub(super) fn of(places: Vec<PublishedAddress>) -> Option<Self> {
+        let urls: Vec<&str> = places.iter().filter_map(|place| place.url.as_deref()).collect();
+        let pins: BTreeSet<&str> = places.iter().filter_map(|place| place.pin.as_deref()).collect();
+        let [coordinators, pins] = [urls, pins.into_iter().collect()].map(|list| list.join(","));
+        let pins = Some(pins).filter(|pins| !pins.is_empty());
+        (!coordinators.is_empty()).then_some(Self { coordinators, pins })
+    }
+}
+
 /// What a person gets who joined a campaign.
 #[derive(Clone, Debug)]
 pub(crate) struct Joined {
@@ -44,10 +64,7 @@ pub(crate) struct Joined {
     pub(crate) token: Token,
     /// The person's name: the one that was wanted, or one with a number if that was taken.
     pub(crate) name: Name,
-    /// The URLs of the coordinators; at least one.
-    pub(crate) coordinators: Vec<String>,
-    /// The pins of their keys; empty if a proxy encrypts.
-    pub(crate) pins: BTreeSet<String>,
+    pub(crate) location: Location,
     /// Whether the invitation waits until an operator approves it.
     pub(crate) waiting: bool,
 }
@@ -60,25 +77,18 @@ pub(crate) enum JoinRefusal {
         "this join link is wrong, or the campaign has ended: ask for a new link where you found this one"
     )]
     Unknown,
-    /// The campaign has all its people.
     #[error("{0} people have joined this campaign, and it takes no more: ask its operator for room")]
     Full(u32),
-    /// The name and those with a number are taken.
     #[error("the name '{0}' is taken, with and without a number: choose another by --name")]
     NameTaken(Name),
-    /// The longest list of invitations is reached.
     #[error("this coordinator has as many invitations as it can keep: ask its operator")]
     NoInvitationLeft,
-    /// Too many people of one address have joined.
     #[error("{0} people have joined from your address within an hour, and no more may: try again later")]
     AddressLimit(u32),
-    /// Too many people have joined lately.
     #[error("too many people are joining at the moment: try again in a minute")]
     RateLimit,
-    /// The coordinator can't tell people where it is.
     #[error("this coordinator does not know its own URL: its operator has to start it with --url")]
     NoUrl,
-    /// The store can't be written at present.
     #[error("the coordinator can't write invitations at present: try again in a minute")]
     Unavailable,
 }
@@ -105,14 +115,12 @@ fn join(
     let Application { hash, name, peer, now_ms } = application;
     let campaign = campaign_of(database, hash)?.filter(|campaign| campaign.is_open(*now_ms));
     let Some(campaign) = campaign else { return Ok(Err(JoinRefusal::Unknown)) };
-    if campaign.n_people >= campaign.most_people {
+    if campaign.n_people >= campaign.terms.most_people {
         return Ok(Err(JoinRefusal::Full(campaign.n_people)));
     }
-    let places = published_addresses(database)?;
-    let coordinators: Vec<String> = places.iter().filter_map(|place| place.url.clone()).collect();
-    if coordinators.is_empty() {
+    let Some(location) = Location::of(published_addresses(database)?) else {
         return Ok(Err(JoinRefusal::NoUrl));
-    }
+    };
     let Some(free) = free_name(database, name)? else {
         return Ok(Err(JoinRefusal::NameTaken(name.clone())));
     };
@@ -120,9 +128,9 @@ fn join(
         role: Role::Worker,
         label: Some(free.clone()),
         expires_ms: None,
-        n_names: campaign.n_names,
+        n_names: campaign.terms.n_names,
     };
-    let joined = JoinedCampaign { number: campaign.number, approve: campaign.approve };
+    let joined = JoinedCampaign { number: campaign.number, approve: campaign.terms.approve };
     let (token, invitation) = add_with_token(database, &wanted, Some(joined), *now_ms)?;
     let what = format!("join campaign {}", campaign.number);
     let audit_entry = AuditEntry {
@@ -131,8 +139,7 @@ fn join(
         ..entry(invitation.to_string(), Role::Worker.name(), *peer, &what)
     };
     append(database, &[(false, audit_entry)])?;
-    let pins = places.into_iter().filter_map(|place| place.pin).collect();
-    Ok(Ok((Joined { token, name: free, coordinators, pins, waiting: invitation.waiting }, invitation)))
+    Ok(Ok((Joined { token, name: free, location, waiting: invitation.waiting }, invitation)))
 }
 
 /// Returns the name itself if it is free, or else the first free one with a number. A name that somebody has had is
@@ -167,8 +174,7 @@ mod tests {
     use queens_auth::{InvitationError, JoinCode};
     use queens_postgres::StoreLocation;
 
-    use super::super::campaign::{CampaignKey, NewCampaign};
-    use super::super::invitation_store::PublishedAddress;
+    use super::super::campaign::{CampaignKey, CampaignTerms};
     use super::*;
 
     const HOUR_MS: u64 = 3_600_000;
@@ -186,7 +192,7 @@ mod tests {
             let mut store = InvitationStore::open(&location).expect("a store");
             let code = JoinCode::random().expect("random");
             let wanted =
-                NewCampaign { job: None, expires_ms: HOUR_MS, most_people, n_names: 10, approve: false };
+                CampaignTerms { job: None, expires_ms: HOUR_MS, most_people, n_names: 10, approve: false };
             assert_eq!(store.open_campaign(&wanted, &code, 0).expect("opened"), 1);
             let place =
                 PublishedAddress { url: Some("https://here:1".to_owned()), ..PublishedAddress::default() };
@@ -255,7 +261,7 @@ mod tests {
         let mut test = Test::new(1000);
         let code = JoinCode::random().expect("random");
         let wanted =
-            NewCampaign { job: None, expires_ms: HOUR_MS, most_people: 2, n_names: 1, approve: true };
+            CampaignTerms { job: None, expires_ms: HOUR_MS, most_people: 2, n_names: 1, approve: true };
         test.store.open_campaign(&wanted, &code, 0).expect("opened");
         let name = "anna".parse().expect("a name");
         let application = Application { hash: code.hash(), name, peer: None, now_ms: 0 };

@@ -1,6 +1,5 @@
 //! Answers requests of strangers who have a join link: what they may see, and their own invitation.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use queens_auth::JoinCode;
@@ -11,26 +10,15 @@ use tracing::warn;
 use super::audit_log::entry;
 use super::authenticator::Authenticator;
 use super::campaign::Campaign;
-use super::join::{Application, JoinRefusal, Joined};
-
-/// Where workers find the coordinators of a campaign.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
-    /// The URLs of the coordinators; none if they don't know theirs, or the store can't be read.
-    pub(crate) coordinators: Vec<String>,
-    /// The pins of their keys; empty if a proxy encrypts.
-    pub(crate) pins: BTreeSet<String>,
-}
+use super::join::{Application, JoinRefusal, Joined, Location};
 
 impl Authenticator {
     /// Returns the pin of the key that this coordinator had at its start; `None` without TLS.
-    #[must_use]
     pub(crate) fn pin(&self) -> Option<&str> {
         self.pin.as_deref()
     }
 
     /// Returns whether there were campaigns, and nobody can join any of them.
-    #[must_use]
     pub(crate) fn have_campaigns_ended(&self) -> bool {
         self.invitations.as_ref().is_some_and(|known| known.known().have_campaigns_ended(unix_ms()))
     }
@@ -45,25 +33,20 @@ impl Authenticator {
     }
 
     /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
-    #[must_use]
     pub(crate) fn people(&self) -> Vec<Person> {
         self.invitations.as_ref().map(|known| known.known().people()).unwrap_or_default()
     }
 
-    /// Returns where those who have a join code find the coordinators; `None` if no campaign has it. Closed and expired
-    /// campaigns tell it, too: people have joined them. Delays the answer to wrong codes.
-    pub(crate) async fn location(&self, code: &str, peer: Option<IpAddr>) -> Option<Location> {
-        let known = match self.campaign_of(code, |_| true).await {
-            Some(_) => self.invitations.as_ref(),
-            None => None,
-        };
-        let Some(invitations) = known else {
+    /// Returns where those who have a join code find the coordinators; `Unknown` if no campaign has it, and `NoUrl` also
+    /// if the store can't be read. Closed and expired campaigns tell it, too: people have joined them. Delays the answer
+    /// to wrong codes.
+    pub(crate) async fn location(&self, code: &str, peer: Option<IpAddr>) -> Result<Location, JoinRefusal> {
+        let campaign = self.campaign_of(code, |_| true).await;
+        let Some(invitations) = self.invitations.as_ref().filter(|_| campaign.is_some()) else {
             self.delay(peer).await;
-            return None;
+            return Err(JoinRefusal::Unknown);
         };
-        let places = invitations.places().await;
-        let coordinators = places.iter().filter_map(|place| place.url.clone()).collect();
-        Some(Location { coordinators, pins: places.into_iter().filter_map(|place| place.pin).collect() })
+        Location::of(invitations.places().await).ok_or(JoinRefusal::NoUrl)
     }
 
     /// Makes an invitation for a person who has a join code, and records that in the audit log.

@@ -58,19 +58,15 @@ pub(super) enum QuotaKey {
 /// Which limit a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum QuotaExceeded {
-    /// Concurrent requests.
     #[error("{0} requests of yours are being answered: try again when some of them are")]
     Requests(NonZeroUsize),
-    /// Concurrent worker sessions, with the limit.
     #[error(
         "{0} sessions of this invitation go on, and no more may: {SESSIONS_OF_A_NAME} for each of its names, and \
          {MORE_SESSIONS}; of connections that broke they end within a minute"
     )]
     WorkerSessions(usize),
-    /// Health streams.
     #[error("{MOST_WATCHES} streams of yours say already whether all is well")]
     Watches,
-    /// Recent submissions.
     #[error(
         "{0} jobs were submitted with this invitation, which are as many as are taken in a minute: try again soon"
     )]

@@ -12,7 +12,7 @@ use queens_runtime::{print, say};
 use super::invite::{
     InvitationStoreArgs, MOST_NAMES, duration, joined, milliseconds, now_ms, wait_for_places,
 };
-use crate::access::{Campaign, CampaignKey, NewCampaign};
+use crate::access::{Campaign, CampaignKey, CampaignTerms};
 
 /// Maximal people of one campaign.
 const MOST_PEOPLE: u32 = 100_000;
@@ -101,7 +101,7 @@ fn open(args: &OpenArgs) -> anyhow::Result<()> {
     });
     let code = JoinCode::random().context("failed to draw a join code")?;
     let now_ms = now_ms();
-    let wanted = NewCampaign {
+    let wanted = CampaignTerms {
         job: args.job,
         expires_ms: now_ms.saturating_add(milliseconds(args.expires)),
         most_people: args.most_people,
@@ -153,7 +153,8 @@ fn list(store: &InvitationStoreArgs) -> anyhow::Result<()> {
 }
 
 fn line_of(campaign: &Campaign, now_ms: u64) -> String {
-    let Campaign { number, job, expires_ms, closed, most_people, n_names, n_people, approve, .. } = campaign;
+    let Campaign { number, terms, closed, n_people, .. } = campaign;
+    let CampaignTerms { job, expires_ms, most_people, n_names, approve } = terms;
     let job = job.map(|job| format!("  job {job}")).unwrap_or_default();
     let state = match expires_ms.checked_sub(now_ms) {
         _ if *closed => "closed".to_owned(),
@@ -192,18 +193,21 @@ mod tests {
         let open = Campaign {
             number: 3,
             hash: [0; 32],
-            job: Some(JobId(7)),
-            made_ms: 0,
-            expires_ms: 7_200_000,
+            terms: CampaignTerms {
+                job: Some(JobId(7)),
+                expires_ms: 7_200_000,
+                most_people: 10,
+                n_names: 2,
+                approve: false,
+            },
             closed: false,
-            most_people: 10,
-            n_names: 2,
-            approve: false,
             n_people: 4,
         };
+        let approved = CampaignTerms { approve: true, ..open.terms };
+        let of_any = CampaignTerms { job: None, ..open.terms };
         assert_eq!(line_of(&open, 1), "3  job 7  open for 2 h  4 of 10 people  2 names each");
         assert!(line_of(&open, 7_200_000).contains("  expired  "));
-        assert!(line_of(&Campaign { approve: true, ..open }, 1).ends_with("  each to be approved"));
-        assert!(line_of(&Campaign { closed: true, job: None, ..open }, 1).starts_with("3  closed  "));
+        assert!(line_of(&Campaign { terms: approved, ..open }, 1).ends_with("  each to be approved"));
+        assert!(line_of(&Campaign { closed: true, terms: of_any, ..open }, 1).starts_with("3  closed  "));
     }
 }

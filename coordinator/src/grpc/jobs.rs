@@ -5,7 +5,7 @@ use std::pin::Pin;
 use queens_auth::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
-use queens_model::{Arbiter, JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
+use queens_model::{JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
@@ -45,7 +45,7 @@ impl Jobs for JobsService {
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
         let request = request.into_inner();
-        let recount_by = self.arbiter(&request.recount_by)?;
+        let recount_by = self.authenticator.arbiter(&request.recount_by).map_err(Status::invalid_argument)?;
         let asked = Submission::try_from(request).map_err(|error| invalid_message(&error))?;
         let asked = Submission { recount_by, ..asked };
         let submitted = self.handle.submit(asked).await.map_err(stopped)?;
@@ -109,7 +109,10 @@ impl Jobs for JobsService {
         let request = request.into_inner();
         let job = request.job;
         let more = verification(&request).map_err(|error| invalid_message(&error))?;
-        let more = Verification { recount_by: self.arbiter(&request.recount_by)?, ..more };
+        let more = Verification {
+            recount_by: self.authenticator.arbiter(&request.recount_by).map_err(Status::invalid_argument)?,
+            ..more
+        };
         self.change_job(job, JobChange::Verify(more)).await?;
         Ok(Response::new(pb::VerifyMoreResponse {}))
     }
@@ -227,12 +230,6 @@ impl Jobs for JobsService {
 impl JobsService {
     pub(super) fn new(handle: Handle, authenticator: Authenticator) -> Self {
         Self { handle, authenticator }
-    }
-
-    /// Returns the only party that may recount, if one is named.
-    fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, Status> {
-        let text = Some(text).filter(|text| !text.is_empty());
-        text.map(|text| self.authenticator.arbiter(text)).transpose().map_err(Status::invalid_argument)
     }
 
     async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {

@@ -30,7 +30,7 @@ use super::refusal::peer;
 use super::session::WorkersService;
 use super::worker_news::WorkerNews;
 use crate::access::Authenticator;
-use crate::net::{REQUEST, TooLate, attend};
+use crate::net::{TooLate, attend};
 
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
 /// Otherwise a connection to a vanished host would stay open for ever.
@@ -112,11 +112,7 @@ pub(super) async fn serve_router<C>(
 where
     C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
 {
-    let too_late: TooLate = || {
-        let limit = REQUEST.as_secs();
-        Status::deadline_exceeded(format!("the request was not there or not answered after {limit} s"))
-            .into_http()
-    };
+    let too_late: TooLate = |reason| Status::deadline_exceeded(reason).into_http();
     Server::builder()
         .max_concurrent_streams(Some(STREAMS))
         .http2_keepalive_interval(Some(KEEP_ALIVE))

@@ -36,30 +36,17 @@ impl Protocol for Http {
 }
 
 /// The authenticator, and what each route requires.
-pub(super) struct Gate {
-    authenticator: Authenticator,
-    requirements: HashMap<(&'static str, &'static str), Requirement>,
-}
+pub(super) type Gate = Arc<(Authenticator, HashMap<(&'static str, &'static str), Requirement>)>;
 
-impl Gate {
-    pub(super) fn new(authenticator: Authenticator) -> Self {
-        Self { authenticator, requirements: HashMap::new() }
-    }
-
-    /// Sets what a route requires.
-    pub(super) fn require(&mut self, method: &'static str, path: &'static str, requirement: Requirement) {
-        self.requirements.insert((method, path), requirement);
-    }
-}
-
-pub(super) async fn authorize(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+pub(super) async fn authorize(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     // A path without a route needs no permission to be answered 404.
     let Some(path) = path else { return next.run(request).await };
     // HTTP clients may send HEAD to every GET route.
     let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
-    let requirement = gate.requirements.get(&(method, path.as_str())).copied();
-    gate.authenticator.handle(&Http, requirement, path.as_str(), request, next).await
+    let (authenticator, requirements) = &*gate;
+    let requirement = requirements.get(&(method, path.as_str())).copied();
+    authenticator.handle(&Http, requirement, path.as_str(), request, next).await
 }
 
 /// Returns the answer to a request without valid credentials, without permission or beyond a quota.

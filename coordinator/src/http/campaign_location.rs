@@ -11,7 +11,7 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotLocated;
 use super::state::App;
-use crate::access::{JoinRefusal, Location};
+use crate::access::JoinRefusal;
 
 /// Where a worker of a campaign finds its coordinators.
 #[derive(Serialize)]
@@ -36,13 +36,10 @@ pub(super) async fn location(
     sender: Sender,
 ) -> Result<Response, RequestRefusal> {
     let found = app.authenticator.location(&code, address(&sender)).await;
-    let Location { coordinators, pins } =
-        found.ok_or_else(|| RequestRefusal::not_found("no campaign has this link"))?;
-    if coordinators.is_empty() {
-        return Err(RequestRefusal::unavailable(JoinRefusal::NoUrl.to_string()));
-    }
-    let pins: Vec<String> = pins.into_iter().collect();
-    let pin = Some(pins.join(",")).filter(|pin| !pin.is_empty());
-    let told = Json(CampaignLocation { coordinator: coordinators.join(","), pin });
+    let found = found.map_err(|refusal| match refusal {
+        JoinRefusal::Unknown => RequestRefusal::not_found("no campaign has this link"),
+        refusal => RequestRefusal::unavailable(refusal.to_string()),
+    })?;
+    let told = Json(CampaignLocation { coordinator: found.coordinators, pin: found.pins });
     Ok(([(CACHE_CONTROL, "no-store")], told).into_response())
 }

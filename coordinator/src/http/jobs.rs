@@ -221,11 +221,8 @@ pub(super) async fn verify_more(
     change(&app, &id, JobChange::Verify(Verification { recount, recount_by, second_pass })).await
 }
 
-/// Returns the only party that recounts, if the text names one.
 fn arbiter(app: &App, text: Option<String>) -> Result<Option<Arbiter>, RequestRefusal> {
-    let text = text.filter(|text| !text.is_empty());
-    let found = text.map(|text| app.authenticator.arbiter(&text)).transpose();
-    found.map_err(RequestRefusal::bad_request)
+    app.authenticator.arbiter(&text.unwrap_or_default()).map_err(RequestRefusal::bad_request)
 }
 
 fn some_method(name: Option<String>) -> Result<Option<Method>, RequestRefusal> {

@@ -8,7 +8,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_model::{JobState, JobStatus, Name, PageUrl};
+use queens_model::{JobId, JobState, JobStatus, Name, PageUrl};
 use queens_solver::published;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ use super::refusal::RequestRefusal;
 use super::refusal::described::{NotDecided, NotJoined};
 use super::solution_map::percent;
 use super::state::App;
-use crate::access::{Campaign, JoinRefusal};
+use crate::access::JoinRefusal;
 use crate::net::Peer;
 
 /// The page, with placeholders for its facts.
@@ -77,12 +77,11 @@ pub(super) async fn join(
     })?;
     let joined = app.authenticator.join(&code, &name, address(&sender)).await;
     let joined = joined.map_err(|refusal| refused(&refusal))?;
-    let pins: Vec<String> = joined.pins.into_iter().collect();
     let admission = Admission {
         token: joined.token.secret().to_owned(),
         name: joined.name.to_string(),
-        coordinator: joined.coordinators.join(","),
-        pin: Some(pins.join(",")).filter(|pin| !pin.is_empty()),
+        coordinator: joined.location.coordinators,
+        pin: joined.location.pins,
         waiting: joined.waiting,
     };
     let mut response = (StatusCode::CREATED, Json(admission)).into_response();
@@ -123,7 +122,8 @@ pub(super) async fn page(
     let link = format!("{}/join/{code}", origin(&headers, pin.is_some()));
     let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
     let snapshot = app.handle.snapshot();
-    let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), &campaign);
+    let campaign = campaign.terms;
+    let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), campaign.job);
     // Nothing else in these texts needs escaping: they are ours, numbers, and a link of letters, digits and few signs.
     let page = PAGE.replace("{facts}", &facts).replace("{why}", &why);
     let page = page
@@ -174,12 +174,12 @@ pub(super) fn origin(headers: &HeaderMap, is_encrypted: bool) -> String {
 }
 
 /// Describes what is counted: facts as HTML, and why, as text.
-fn described(job: Option<&JobStatus>, campaign: &Campaign) -> (String, String) {
+fn described(job: Option<&JobStatus>, shown: Option<JobId>) -> (String, String) {
     let mut facts = String::new();
     let mut fact =
         |name: &str, value: &str| _ = writeln!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     let Some(job) = job else {
-        let board = match campaign.job {
+        let board = match shown {
             Some(_) => "a job that is not here any more",
             None => "n queens on n×n squares, for the sizes that the operator chooses",
         };
@@ -233,7 +233,6 @@ pub(super) fn about(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use queens_model::JobId;
     use queens_solver::{BoardSize, Method};
 
     use super::*;
@@ -281,29 +280,17 @@ mod tests {
 
     #[test]
     fn a_page_says_what_is_counted() {
-        let campaign = Campaign {
-            number: 1,
-            hash: [0; 32],
-            job: Some(JobId(7)),
-            made_ms: 0,
-            expires_ms: 1,
-            closed: false,
-            most_people: 1,
-            n_names: 1,
-            approve: false,
-            n_people: 0,
-        };
         let job = |n| {
             let n = BoardSize::new(n).expect("a board size");
             JobStatus::new(JobId(7), n, Method::Halves, JobState::Running)
         };
-        let (facts, why) = described(Some(&job(28)), &campaign);
+        let (facts, why) = described(Some(&job(28)), Some(JobId(7)));
         assert!(
             facts.contains("28 queens") && facts.contains("halves") && why.contains("Nobody knows"),
             "{facts}"
         );
-        assert!(described(Some(&job(12)), &campaign).1.contains("is known"));
-        assert!(described(None, &campaign).0.contains("not here any more"));
-        assert!(described(None, &Campaign { job: None, ..campaign }).0.contains("the operator chooses"));
+        assert!(described(Some(&job(12)), Some(JobId(7))).1.contains("is known"));
+        assert!(described(None, Some(JobId(7))).0.contains("not here any more"));
+        assert!(described(None, None).0.contains("the operator chooses"));
     }
 }

@@ -8,8 +8,6 @@ use queens_event_loop::Stopped;
 use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownWorker};
 use serde_json::json;
 
-use crate::net::REQUEST;
-
 /// The largest body of a request in bytes. No valid body is longer than a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
 
@@ -41,11 +39,6 @@ impl RequestRefusal {
 
     pub(super) fn unavailable(reason: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, reason)
-    }
-
-    pub(super) fn too_late() -> Self {
-        let reason = format!("the request was not there or not answered after {} s", REQUEST.as_secs());
-        Self::new(StatusCode::REQUEST_TIMEOUT, reason)
     }
 
     pub(super) fn method() -> Self {

@@ -1,11 +1,13 @@
 //! The HTTP server of the web pages and the API: bind, serve as the leader, or redirect as a standby.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use queens_event_loop::Handle;
@@ -65,13 +67,11 @@ impl Site {
     }
 
     /// Shows what is counted, and who has counted how much, to everybody.
-    #[must_use]
     pub(crate) fn with_public_pages(self, is_public: bool) -> Self {
         Self { is_public, ..self }
     }
 
     /// Links a page about the count on the pages of campaigns, as the place to get the programs.
-    #[must_use]
     pub(crate) fn with_about(self, about: Option<PageUrl>) -> Self {
         Self { about: about.map(Arc::new), ..self }
     }
@@ -123,7 +123,8 @@ impl Site {
     }
 
     async fn serve_router(self, router: Router, limits: Limits, stop: CancellationToken) -> io::Result<()> {
-        let too_late: TooLate = || RequestRefusal::too_late().into_response();
+        let too_late: TooLate =
+            |reason| RequestRefusal::new(StatusCode::REQUEST_TIMEOUT, reason).into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
         let service = router.into_make_service_with_connect_info::<Peer>();
         let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls);
@@ -132,17 +133,18 @@ impl Site {
 }
 
 fn router(app: App, hosts: Hosts) -> Router {
-    let mut gate = Gate::new(app.authenticator.clone());
+    let mut requirements = HashMap::new();
     let mut router = Router::new();
     for (method, path, requirement, handler) in routes() {
-        gate.require(method, path, requirement);
+        requirements.insert((method, path), requirement);
         router = router.route(path, handler);
     }
+    let gate: Gate = Arc::new((app.authenticator.clone(), requirements));
     router
         .fallback(error_pages::nothing)
         .method_not_allowed_fallback(async || RequestRefusal::method())
         .with_state(app)
-        .layer(from_fn_with_state(Arc::new(gate), authorize))
+        .layer(from_fn_with_state(gate, authorize))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(from_fn_with_state(hosts, security_headers::check_request))
         .layer(from_fn(security_headers::secure))

@@ -7,15 +7,20 @@ use std::time::Duration;
 
 use axum::extract::ConnectInfo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::Sleep;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
 use super::peer::{ConnectionSlot, Peer};
-use super::stream::Stream;
 
 /// How long the peer may not read while data is pending.
 const UNREAD: Duration = Duration::from_secs(20);
+
+/// TCP, or TLS over TCP.
+pub(super) type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
 /// An accepted connection. Reads and writes fail once it must close.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use http_body::{Frame, SizeHint};
 use super::peer::Peer;
 
 /// Timeout of a request, from its head to the beginning of its answer, including its body.
-pub(crate) const REQUEST: Duration = Duration::from_secs(15);
+const REQUEST: Duration = Duration::from_secs(15);
 
 /// A request in progress, from its head to the end of its answer. An extension of the request.
 #[derive(Clone, Debug)]
@@ -54,8 +54,8 @@ impl Drop for ActiveRequest {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NotYetAtWork;
 
-/// Creates the answer after a timeout.
-pub(crate) type TooLate = fn() -> Response;
+/// Creates the answer after a timeout, with this reason.
+pub(crate) type TooLate = fn(String) -> Response;
 
 /// Passes a request to its handler with a timeout, and tracks it for its connection.
 pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
@@ -66,7 +66,9 @@ pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request
         request.extensions_mut().insert(visit.clone());
     }
     let response = tokio::time::timeout(REQUEST, next.run(request)).await;
-    let response = response.unwrap_or_else(|_| too_late());
+    let response = response.unwrap_or_else(|_| {
+        too_late(format!("the request was not there or not answered after {} s", REQUEST.as_secs()))
+    });
     let Some(visit) = visit else { return response };
     if response.extensions().get::<NotYetAtWork>().is_none() {
         visit.begin_work();

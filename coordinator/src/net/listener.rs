@@ -15,12 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep};
 use tokio_stream::Stream;
+use tokio_util::either::Either;
 use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::connection::Connection;
 use super::connection_table::{Admitted, ConnectionTable, Overdue, QueueLimits};
 use super::peer::{ConnectionSlot, Peer, Shared};
-use super::stream::Stream as PeerStream;
 use super::tls::{AppProtocol, Tls};
 
 /// How often deadlines are checked. If a check is this late, deadlines are not enforced: the process was suspended and
@@ -56,7 +56,6 @@ pub(crate) struct ConnectionLimits {
 
 impl ConnectionLimits {
     /// Returns how many connections `n_files` file descriptors allow, if that is below the set limit.
-    #[must_use]
     pub(crate) fn too_many(self, n_files: u64) -> Option<usize> {
         let allowed = allowed(n_files);
         self.connections.filter(|most| most.get() > allowed).map(|_| allowed)
@@ -82,7 +81,6 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// Divides the file descriptors between the port for workers and operators, and the port for pages if there is one.
-    #[must_use]
     pub(crate) fn share(n_files: u64, with_pages: bool, most: ConnectionLimits) -> (Self, Self) {
         let n_connections = allowed(n_files).min(most.connections.map_or(usize::MAX, NonZeroUsize::get));
         let n_pages = if with_pages { (n_connections / 4).min(MOST_TO_PAGES) } else { 0 };
@@ -118,7 +116,6 @@ pub(crate) struct Port {
 
 impl Port {
     /// Serves workers and operators on `listener`. Must be called in a runtime.
-    #[must_use]
     pub(crate) fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
         Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, AppProtocol::Grpc)))
     }
@@ -227,7 +224,7 @@ impl Port {
         }
         let mut place = ConnectionSlot::new(Peer::new(self.shared.clone(), number, peer), place);
         let Some((tls, app_protocol)) = &self.tls else {
-            return Some(Connection::new(PeerStream::Plain(stream), close, place));
+            return Some(Connection::new(Either::Left(stream), close, place));
         };
         let acceptor = tls.acceptor(*app_protocol);
         self.shaking.spawn(async move {
@@ -235,7 +232,7 @@ impl Port {
                 Ok(stream) if place.peer().end_handshake() => {
                     let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
                     place.know(shown.and_then(queens_auth::Pin::of));
-                    Some(Connection::new(PeerStream::Encrypted(Box::new(stream)), close, place))
+                    Some(Connection::new(Either::Right(Box::new(stream)), close, place))
                 }
                 Ok(_) => None,
                 Err(error) => {

@@ -52,7 +52,6 @@ impl Tls {
     }
 
     /// Returns the pin of the present key, by which workers can verify the coordinator.
-    #[must_use]
     pub(crate) fn pin(&self) -> Pin {
         self.current(|now| now.loaded.pin())
     }
