@@ -11,7 +11,6 @@ mod handler_types;
 mod health;
 mod history;
 mod history_json;
-mod job_json;
 mod job_list;
 mod jobs;
 mod join;

@@ -9,9 +9,7 @@ mod commands;
 mod examples;
 mod grpc;
 mod http;
-mod migrate_store;
 mod net;
-mod restore_directory;
 
 use std::process::ExitCode;
 
@@ -25,9 +23,8 @@ pub use self::http::serve_pages_to_all;
 
 use crate::args::{Args, Command};
 use crate::commands::audit_jobs::check;
-use crate::commands::backup::{make_backup, recover, restore_copy};
+use crate::commands::backup::{export_job, make_backup, recover, restore_copy};
 use crate::commands::campaign::campaign;
-use crate::commands::export::export_job;
 use crate::commands::invite::{approve, invitations, invite, revoke};
 use crate::commands::serve::serve;
 use crate::commands::signing_key::{show_key, sign};

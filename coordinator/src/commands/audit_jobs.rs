@@ -4,10 +4,7 @@ use anyhow::bail;
 use queens_runtime::print;
 use queens_store::JobAudit;
 
-/// Prints a line for each job.
-///
-/// # Errors
-/// If a total contradicts the published count.
+/// Prints a line for each job. Fails if a total contradicts the published count.
 pub(crate) fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
     show(audits)?;
     match audits.iter().find(|audit| audit.contradicted().is_some()) {

@@ -1,16 +1,21 @@
-//! The commands 'backup', 'restore' and 'recover'. The last saves the valid jobs of a damaged store.
+//! The commands 'backup', 'restore', 'export' and 'recover'. The last saves the valid jobs of a damaged store.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
+use queens_certificate::Key;
+use queens_ledger::store::StoreError;
+use queens_model::{JobId, Name};
 use queens_postgres::StoreLocation;
-use queens_runtime::{print, say};
-use queens_store::sqlite::{RecoveredJob, backup};
+use queens_runtime::{VERSION, print, say};
+use queens_store::JobAudit;
+use queens_store::sqlite::{self, RecoveredJob, backup, export_to, note_exported};
+use tracing::warn;
 
 use super::audit_jobs::show;
 use super::invite::{InvitationStoreArgs, revoke_all};
-use crate::restore_directory::{Restored, restore};
+use crate::access::{Dump, has_invitations};
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
@@ -38,7 +43,7 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
     let kept = "all invitations in the copy are valid again: 'queens-coordinator invitations' lists them";
     match (&args.copy, args.store.location()?) {
         (Some(copy), StoreLocation::Directory(dir)) => {
-            let Restored { audits, n_ended } = restore(copy, &dir, args.keep_invitations)?;
+            let (audits, n_ended) = restore(copy, &dir, args.keep_invitations)?;
             match n_ended {
                 _ if args.keep_invitations => say(kept),
                 0 => {}
@@ -61,6 +66,43 @@ pub(crate) fn restore_copy(args: &RestoreArgs) -> anyhow::Result<()> {
             show(&location.audit()?)
         }
     }
+}
+
+/// Copies the jobs, the invitations and the signing key of `copy`, a backup or a copy of a data directory. The
+/// directory `dir` must have neither jobs nor invitations. The invitations are revoked unless they are kept. The jobs
+/// are moved into place last: before that, a failure or a crash leaves none. Returns the audit of each job, and the
+/// number of revoked invitations.
+fn restore(copy: &Path, dir: &Path, keeps_invitations: bool) -> anyhow::Result<(Vec<JobAudit>, usize)> {
+    let (from, to) = (StoreLocation::Directory(copy.to_owned()), StoreLocation::Directory(dir.to_owned()));
+    let restoring = sqlite::restore(copy, dir)?;
+    if has_invitations(&to) {
+        bail!("there are invitations in '{}' already: name a new directory", dir.display());
+    }
+    let mut n_ended = 0;
+    if copy.is_dir() {
+        let of_invitations = "the invitations can't be restored, and so nothing is";
+        let mut invitations = Dump::of(&from).context(of_invitations)?;
+        if !keeps_invitations {
+            n_ended = invitations.end_all();
+        }
+        Key::adopt_of(dir, copy).context("the signing key can't be restored, and so nothing is")?;
+        invitations.put_in_directory(&to).context(of_invitations)?;
+    }
+    Ok((restoring.finish()?, n_ended))
+}
+
+/// Writes the certificate of a job in a data directory.
+pub(crate) fn export_job(dir: &Path, job: JobId, file: &Path) -> anyhow::Result<()> {
+    let exported = export_to(dir, job, &Name::of_any(VERSION), file)?;
+    match note_exported(dir, job) {
+        Ok(()) => {}
+        Err(StoreError::InUse(_)) => warn!(
+            "the coordinator of '{}' does not know that job {job} is exported: 'queens export' tells it",
+            dir.display()
+        ),
+        Err(error) => warn!("it could not be noted that job {job} is exported: {error}"),
+    }
+    print(&format!("{} records of job {job} are in '{}'", exported.n_records, file.display()))
 }
 
 /// Plans each job again in a new directory, and keeps the records that are as written.

@@ -9,7 +9,7 @@ use queens_runtime::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
 
-use crate::migrate_store::{Moved, move_all};
+use super::migrate_store::{Moved, move_all};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
@@ -29,10 +29,8 @@ pub(crate) struct DirectoryArgs {
 }
 
 impl DirectoryArgs {
-    /// Returns the data directory.
-    ///
-    /// # Errors
-    /// If jobs are in a database: the directory may have outdated ones. `instead` says what to do.
+    /// Returns the data directory. Fails if jobs are in a database, since the directory may have outdated ones; `instead`
+    /// says what to do.
     pub(crate) fn dir(&self, instead: &str) -> anyhow::Result<&Path> {
         anyhow::ensure!(
             self.store.is_none(),

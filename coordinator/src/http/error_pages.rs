@@ -1,16 +1,14 @@
 //! HTML pages for errors, and whether a browser sent the request.
 
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 
 use super::refusal::RequestRefusal;
 
 /// The page, with placeholders for its title and its text, which is HTML.
 const PAGE: &str = include_str!("../../assets/missing.html");
-
-const HTML: &str = "text/html; charset=utf-8";
 
 /// Returns whether a browser asks for a page. Programs that accept anything don't count.
 pub(super) fn is_of_a_person(headers: &HeaderMap) -> bool {
@@ -20,7 +18,7 @@ pub(super) fn is_of_a_person(headers: &HeaderMap) -> bool {
 /// Returns a page with a message. Its texts are ours: nothing in them comes from a request, so nothing is escaped.
 pub(super) fn page(status: StatusCode, title: &'static str, text: &str) -> Response {
     let page = PAGE.replace("{title}", title).replace("{text}", text);
-    (status, [(CONTENT_TYPE, HTML)], page).into_response()
+    (status, Html(page)).into_response()
 }
 
 /// The page for a job that does not exist.

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use axum::extract::{ConnectInfo, Path, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, RETRY_AFTER};
+use axum::http::header::{CACHE_CONTROL, HOST, RETRY_AFTER};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_model::{JobId, JobState, JobStatus, Name, PageUrl};
 use queens_solver::published;
@@ -25,8 +25,6 @@ use crate::net::Peer;
 
 /// The page, with placeholders for its facts.
 const PAGE: &str = include_str!("../../assets/join.html");
-
-const HTML: &str = "text/html; charset=utf-8";
 
 /// The address of a request's sender; none in a simulated network.
 pub(super) type Sender = Option<Extension<ConnectInfo<Peer>>>;
@@ -140,7 +138,7 @@ pub(super) async fn page(
     let page = page.replace("{public}", public);
     let approve = if campaign.approve { " It waits until the operator has approved you." } else { "" };
     let page = page.replace("{approve}", approve);
-    ([(CONTENT_TYPE, HTML)], page).into_response()
+    Html(page).into_response()
 }
 
 pub(super) fn address(sender: &Sender) -> Option<std::net::IpAddr> {

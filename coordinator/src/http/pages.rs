@@ -3,7 +3,7 @@
 
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use queens_boards::picture::{self, Scale};
 
@@ -108,7 +108,7 @@ async fn part(State(app): State<App>, Path((id, _)): Path<(String, String)>) -> 
 fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     let snapshot = app.handle.snapshot();
     match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
-        Ok(()) => ([(CONTENT_TYPE, HTML)], page).into_response(),
+        Ok(()) => Html(page).into_response(),
         Err(_) => error_pages::no_job(),
     }
 }
@@ -118,7 +118,7 @@ async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
     let snapshot = app.handle.snapshot();
     let is_here = snapshot.workers.iter().any(|worker| worker.name.as_str() == name);
     if is_here || snapshot.blocked.iter().any(|blocked| blocked.as_str() == name) {
-        return ([(CONTENT_TYPE, HTML)], include_str!("../../assets/worker.html")).into_response();
+        return Html(include_str!("../../assets/worker.html")).into_response();
     }
     error_pages::no_worker()
 }

@@ -3,7 +3,6 @@
 //! They show the names that people chose when they joined, and no address, machine or worker. `--public` enables them.
 //! A page is rendered at most once for each ranking, so a reader costs a look-up.
 
-mod badge;
 mod curve;
 pub(super) mod html;
 mod json;
@@ -150,7 +149,7 @@ pub(super) async fn person(State(app): State<App>, Path(name): Path<String>, hea
 async fn badge(State(app): State<App>, Path(name): Path<String>, headers: HeaderMap) -> Response {
     let key = format!("/people/{}/badge.svg", segment(name.trim()));
     let mut response = serve(&app, &headers, &key, |people| {
-        Some(RenderedPage::new(SVG, badge::draw(people.named(name.trim())?, people.ranked.len())))
+        Some(RenderedPage::new(SVG, page::badge(people.named(name.trim())?, people.ranked.len())))
     })
     .await;
     // It is made for pages of other sites.

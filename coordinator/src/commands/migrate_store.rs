@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use queens_ledger::store::{StoreError, StoreName};
+use anyhow::bail;
+use queens_ledger::store::StoreError;
 use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
 use queens_store::history::{Change, NotKept};
 use queens_store::sql::database::{Database, Row, first};
@@ -17,29 +18,8 @@ use queens_store::sql::store_copy::StoreCopy;
 use queens_store::sql::table::Table;
 use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
-use thiserror::Error;
 
-use crate::access::{Dump, InvitationStoreError, TransactionError};
-
-/// Why a migration failed.
-#[derive(Debug, Error)]
-pub(crate) enum MoveError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("it is not known whether all was moved: {0}. 'queens-coordinator check' of the new place tells")]
-    Unanswered(String),
-    #[error(
-        "there are jobs in the {0} already: what is moved needs a place of its own; remove what is there if a move has \
-         left it"
-    )]
-    Occupied(StoreName),
-    #[error(transparent)]
-    InvitationStore(#[from] InvitationStoreError),
-    #[error("the {0} has other jobs or records than the source: keep using the source")]
-    Changed(StoreName),
-    #[error("everything is moved except the history of curves and events: {0}")]
-    History(String),
-}
+use crate::access::{Dump, TransactionError};
 
 /// What was moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +61,7 @@ fn open(location: &StoreLocation, must_exist: bool) -> Result<Box<dyn StoreCopy>
 /// Invitations, names and the audit log move too. On a server, they join the transaction of the jobs. In a directory,
 /// they have one of their own, last before that of the jobs ends.
 /// A failure leaves nothing written, unless the destination does not answer the commit.
-pub(crate) fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved, MoveError> {
+pub(crate) fn move_all(from: &StoreLocation, to: &StoreLocation) -> anyhow::Result<Moved> {
     let (source, target) = (from, to);
     let before = source.audit()?;
     let from = open(source, true)?;
@@ -122,22 +102,28 @@ pub(crate) fn move_all(from: &StoreLocation, to: &StoreLocation) -> Result<Moved
     }
     match (filled, unread) {
         (Ok(()), _) => {}
-        (Err(_), _) if is_occupied => return Err(MoveError::Occupied(to.place())),
+        (Err(_), _) if is_occupied => bail!(
+            "there are jobs in the {} already: what is moved needs a place of its own; remove what is there if a move \
+             has left it",
+            to.place()
+        ),
         (Err(_), Some(reason)) => return Err(StoreError::Damaged { place: from.place(), reason }.into()),
-        (Err(StoreError::Failed(reason)), None) => return Err(MoveError::Unanswered(reason)),
+        (Err(StoreError::Failed(reason)), None) => bail!(
+            "it is not known whether all was moved: {reason}. 'queens-coordinator check' of the new place tells"
+        ),
         (Err(error), None) => return Err(error.into()),
     }
     move_history(&*from, &*to)?;
     let place = to.place();
     drop((from, to));
     if target.audit()? != before {
-        return Err(MoveError::Changed(place));
+        bail!("the {place} has other jobs or records than the source: keep using the source");
     }
     Ok(moved)
 }
 
 /// Moves history, which is for display only.
-fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> Result<(), MoveError> {
+fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> anyhow::Result<()> {
     if let Some((mut old, mut new)) = from.history().zip(to.history()) {
         let past = old.load();
         let change = Change {
@@ -148,9 +134,9 @@ fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> Result<(), MoveErro
             days: past.days,
             first_day: 0,
         };
-        new.store(&change).map_err(|error| match error {
-            NotKept::Failed(reason) | NotKept::Lost(reason) => MoveError::History(reason),
-        })?;
+        if let Err(NotKept::Failed(reason) | NotKept::Lost(reason)) = new.store(&change) {
+            bail!("everything is moved except the history of curves and events: {reason}");
+        }
     }
     Ok(())
 }
