@@ -202,12 +202,10 @@ async fn serve_as_leader(
     let (workers, about) = (ports.for_workers()?, args.about_url.clone());
     let server = grpc::serve(workers, handle.clone(), authenticator.clone(), about, stop.clone());
     let server = tokio::spawn(server);
-    let site = ports
-        .for_pages()?
-        .map(|(site, limits)| {
-            (site.with_public_pages(args.public).with_about(args.about_url.clone()), limits)
-        })
-        .map(|(site, limits)| tokio::spawn(site.serve(limits, handle.clone(), authenticator, stop.clone())));
+    let site = ports.for_pages()?.map(|(site, limits)| {
+        let about = args.about_url.clone();
+        tokio::spawn(site.serve(limits, handle.clone(), authenticator, args.public, about, stop.clone()))
+    });
     ready();
     let end = tokio::select! {
         () = told.cancelled() => Ok(End::Told),

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use prometheus_client::registry::Registry;
 use queens_service::metrics::exposition;
 
 use super::state::App;
@@ -52,8 +53,13 @@ pub(super) async fn readiness(State(app): State<App>) -> Result<&'static str, (S
     ),
 ))]
 pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Response {
+    exposed(app.handle.metrics().registry(), &headers)
+}
+
+/// Answers with the metrics of a registry.
+pub(super) fn exposed(registry: &Registry, headers: &HeaderMap) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    match exposition(app.handle.metrics().registry(), accept) {
+    match exposition(registry, accept) {
         Ok(numbers) => ([(CONTENT_TYPE, numbers.content_type)], numbers.text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
     }

@@ -38,9 +38,10 @@ pub async fn serve_pages_to_all(handle: Handle, n_files: u64) -> io::Result<Sock
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.into_std()?;
     let address = listener.local_addr()?;
     let hosts = Hosts::named([None, None]);
-    let site = Site { listener, hosts, tls: None, is_public: false, about: None };
+    let site = Site { listener, hosts, tls: None };
     let limits = Limits::share(n_files, true, ConnectionLimits::default()).1;
-    tokio::spawn(site.serve(limits, handle, Authenticator::open_to_all(None), CancellationToken::new()));
+    let everybody = Authenticator::open_to_all(None);
+    tokio::spawn(site.serve(limits, handle, everybody, false, None, CancellationToken::new()));
     Ok(address)
 }
 
@@ -50,8 +51,6 @@ pub(crate) struct Site {
     listener: std::net::TcpListener,
     hosts: Hosts,
     tls: Option<Arc<Tls>>,
-    is_public: bool,
-    about: Option<Arc<PageUrl>>,
 }
 
 impl Site {
@@ -63,25 +62,13 @@ impl Site {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address.as_str()).await?.into_std()?;
         let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
-        Ok(Self { listener, hosts, tls, is_public: false, about: None })
+        Ok(Self { listener, hosts, tls })
     }
 
-    /// Shows what is counted, and who has counted how much, to everybody.
-    pub(crate) fn with_public_pages(self, is_public: bool) -> Self {
-        Self { is_public, ..self }
-    }
-
-    /// Links a page about the count on the pages of campaigns, as the place to get the programs.
-    pub(crate) fn with_about(self, about: Option<PageUrl>) -> Self {
-        Self { about: about.map(Arc::new), ..self }
-    }
-
-    /// Returns the bound address.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Logs the URL.
     pub(crate) fn announce(&self) -> io::Result<()> {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         info!(url = format!("{scheme}://{}/", self.listener.local_addr()?), "dashboard");
@@ -90,23 +77,26 @@ impl Site {
 
     /// Duplicates the listener, to serve again after this one has stopped.
     pub(crate) fn again(&self) -> io::Result<Self> {
-        let (hosts, tls, about) = (self.hosts.clone(), self.tls.clone(), self.about.clone());
-        Ok(Self { listener: self.listener.try_clone()?, hosts, tls, is_public: self.is_public, about })
+        Ok(Self { listener: self.listener.try_clone()?, hosts: self.hosts.clone(), tls: self.tls.clone() })
     }
 
     /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
+    /// With `is_public`, it shows to everybody what is counted, and who has counted how much. The pages of campaigns
+    /// link the page `about` the count, as the place to get the programs.
     pub(crate) async fn serve(
         self,
         limits: Limits,
         handle: Handle,
         authenticator: Authenticator,
+        is_public: bool,
+        about: Option<PageUrl>,
         stop: CancellationToken,
     ) -> io::Result<()> {
         // Streams get half of the connections; the other half stays free for requests.
         let n_subscribers = limits.n_connections.div_ceil(2);
         let summary_stream = SummaryStream::start(handle.clone(), n_subscribers, stop.clone());
-        let public = self.is_public.then(|| Arc::new(RenderedPages::default()));
-        let app = App { handle, summary_stream, authenticator, public, about: self.about.clone() };
+        let public = is_public.then(|| Arc::new(RenderedPages::default()));
+        let app = App { handle, summary_stream, authenticator, public, about: about.map(Arc::new) };
         let router = router(app, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }

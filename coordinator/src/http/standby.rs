@@ -1,11 +1,9 @@
 //! The HTTP server of a standby: it redirects browsers and programs to the leader.
 
-use std::fmt;
-
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -13,7 +11,6 @@ use axum::routing::get;
 use prometheus_client::registry::Registry;
 use queens_event_loop::metrics::register_leading;
 use queens_postgres::{LeaderView, Standby};
-use queens_service::metrics::exposition;
 
 use super::error_pages::{self, is_of_a_person};
 use super::health;
@@ -21,7 +18,6 @@ use super::pages;
 use super::refusal::RequestRefusal;
 use super::security_headers::{self, Hosts};
 
-/// Builds the routes of a standby.
 pub(super) fn router(standby: Standby, hosts: Hosts) -> Router {
     let mut router = Router::new();
     for (_, path, _, methods) in pages::looks() {
@@ -42,16 +38,9 @@ async fn readiness(State(standby): State<Standby>) -> (StatusCode, String) {
 }
 
 async fn metrics(headers: HeaderMap) -> Response {
-    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    let numbers = || -> Result<_, fmt::Error> {
-        let mut registry = Registry::with_prefix("queens");
-        register_leading(&mut registry, false);
-        exposition(&registry, accept)
-    };
-    match numbers() {
-        Ok(numbers) => ([(CONTENT_TYPE, numbers.content_type)], numbers.text).into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")).into_response(),
-    }
+    let mut registry = Registry::with_prefix("queens");
+    register_leading(&mut registry, false);
+    health::exposed(&registry, &headers)
 }
 
 /// Redirects to the same path of the leader, keeping the method.
