@@ -100,7 +100,6 @@ fn remove_oldest(database: &dyn Database) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads an audit entry from a row.
 pub(super) fn audit_entry(row: &Row<'_>) -> Result<AuditEntry, Fault> {
     let text = |column| row.get(column, &"a decision");
     Ok(AuditEntry {

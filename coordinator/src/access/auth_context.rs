@@ -36,7 +36,6 @@ pub(crate) struct AuthContext {
 }
 
 impl AuthContext {
-    /// Returns the context of an unauthenticated request.
     pub(super) fn anonymous() -> Self {
         Self { principal: None, reservation: None, session_budget: None }
     }
@@ -45,13 +44,11 @@ impl AuthContext {
         Self { principal: Some((principal, invitations)), reservation: None, session_budget: None }
     }
 
-    /// Adds the reserved quota of the request.
     pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
         let session_budget = reservation.as_ref().and_then(Reservation::session_budget);
         Self { reservation: reservation.map(Arc::new), session_budget, ..self }
     }
 
-    /// Adds the message budget of a session.
     pub(super) fn with_session_budget(self, session_budget: Option<SessionBudget>) -> Self {
         Self { session_budget, ..self }
     }

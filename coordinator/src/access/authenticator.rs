@@ -84,7 +84,6 @@ pub(crate) enum AuthError {
 }
 
 impl AuthError {
-    /// Returns the HTTP status of the refusal.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             // Its worker tries again.
@@ -154,7 +153,6 @@ impl Authenticator {
         }
     }
 
-    /// Returns whether every request needs an invitation.
     pub(crate) fn is_invitation_only(&self) -> bool {
         self.is_invitation_only
     }
@@ -295,14 +293,12 @@ impl Authenticator {
         logged_in
     }
 
-    /// Ends the log-in session of a request.
     pub(crate) fn log_out(&self, headers: &HeaderMap) {
         if let Some(secret) = cookie(headers) {
             self.sessions.end(&secret);
         }
     }
 
-    /// Returns the principal of a log-in session.
     fn log_in_session(&self, invitations: &InvitationCache, secret: &Secret) -> Result<Principal, AuthError> {
         let party = self.sessions.find(secret).ok_or(AuthError::LoggedOut)?;
         let principal = invitations.principal_of(party).ok_or(AuthError::InvitationGone(party))?;
@@ -366,7 +362,6 @@ fn stranger(invitations: &InvitationCache, party: Option<Party>, named: Option<u
     }
 }
 
-/// Returns the principal with a key.
 async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<Principal, AuthError> {
     let find = || invitations.principal_with_key(&key);
     // The invitation, or a new one for this key, may be less than a second old.
@@ -378,7 +373,6 @@ async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<P
     Ok(principal)
 }
 
-/// Returns the principal of a token.
 async fn principal(
     invitations: &InvitationCache,
     token: Result<Token, AuthError>,
@@ -411,14 +405,12 @@ fn check(principal: &Principal, permission: Permission) -> Result<(), AuthError>
     if role.may(permission) { Ok(()) } else { Err(AuthError::Forbidden { role, permission }) }
 }
 
-/// Returns the log-in cookie of a request.
 fn cookie(headers: &HeaderMap) -> Option<Secret> {
     let all = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
     let mut all = all.flat_map(|value| value.split(';'));
     all.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('=')?.parse().ok())
 }
 
-/// Returns the bearer token of a request.
 fn token(headers: &HeaderMap) -> Result<Token, AuthError> {
     let shown = headers.get(AUTHORIZATION).ok_or(AuthError::NoToken)?.to_str();
     let shown = shown.ok().and_then(|text| text.split_once(' '));

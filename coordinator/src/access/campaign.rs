@@ -41,7 +41,6 @@ pub(crate) struct Campaign {
     /// The hash of its join code.
     pub(crate) hash: [u8; 32],
     pub(crate) terms: CampaignTerms,
-    /// Whether an operator has closed it.
     pub(crate) closed: bool,
     /// How many people had joined when it was read.
     pub(crate) n_people: u32,
@@ -143,7 +142,6 @@ fn all(database: &dyn Database) -> Result<Vec<Campaign>, Fault> {
 const SELECT: &str = "SELECT number, hash, job, expires_ms, closed, most_people, n_names, approve,
     (SELECT count(*) FROM invitation WHERE campaign = campaign.number) AS n_people FROM campaign";
 
-/// Parses a campaign.
 fn campaign(row: &Row<'_>) -> Result<Campaign, Fault> {
     let number = number(row, "number")?;
     let place = format!("campaign {number}");

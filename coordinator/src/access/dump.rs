@@ -75,7 +75,6 @@ impl Dump {
         end(&INVITATION, "revoked", &mut self.invitations)
     }
 
-    /// Returns the number of invitations.
     pub(crate) fn n_invitations(&self) -> u64 {
         self.invitations.len() as u64
     }
@@ -146,7 +145,6 @@ pub(crate) fn has_invitations(location: &StoreLocation) -> bool {
     InvitationBackend::may_be_at(location)
 }
 
-/// Returns all rows of a table.
 fn all(database: &dyn Database, table: &Table) -> Result<Vec<Vec<Value>>, Fault> {
     let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
     let mut rows = Vec::new();

@@ -207,10 +207,8 @@ struct CacheThread {
     unrecorded: Vec<AuditEntry>,
 }
 
-/// The reply to a query of the audit log.
 type AuditReply = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
 
-/// The reply to a person who joins a campaign.
 type JoinReply = oneshot::Sender<Result<Joined, JoinRefusal>>;
 
 /// Queued commands by kind.

@@ -40,7 +40,6 @@ pub struct NewInvitation {
 /// The campaign that the user of a new invitation joins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JoinedCampaign {
-    /// Its number.
     pub(super) number: u64,
     /// Whether the invitation waits until an operator approves it.
     pub(super) approve: bool,

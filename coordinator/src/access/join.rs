@@ -29,11 +29,8 @@ const PORTION: u32 = 100;
 pub(super) struct Application {
     /// The hash of the campaign's code.
     pub(super) hash: [u8; 32],
-    /// The name that the person wants.
     pub(super) name: Name,
-    /// Where the request came from.
     pub(super) peer: Option<IpAddr>,
-    /// The present time, in milliseconds since 1970.
     pub(super) now_ms: u64,
 }
 
@@ -60,7 +57,6 @@ impl Location {
 /// What a person gets who joined a campaign.
 #[derive(Clone, Debug)]
 pub(crate) struct Joined {
-    /// The token of the new invitation.
     pub(crate) token: Token,
     /// The person's name: the one that was wanted, or one with a number if that was taken.
     pub(crate) name: Name,

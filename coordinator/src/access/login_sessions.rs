@@ -69,7 +69,6 @@ impl LoginSessions {
         Some(session.party)
     }
 
-    /// Ends a session.
     pub(super) fn end(&self, secret: &Secret) {
         self.all().remove(&secret.hash());
     }

@@ -49,7 +49,6 @@ impl PostgresBackend {
         Self { makes: false, ..Self::of(server) }
     }
 
-    /// Returns the name for messages.
     pub(super) fn name(&self) -> String {
         self.server.name()
     }

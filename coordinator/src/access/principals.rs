@@ -36,7 +36,6 @@ impl Principals {
         self.by_number.get(&invitation).cloned()
     }
 
-    /// Returns the principal of a party.
     pub(super) fn of_party(&self, party: Party) -> Option<Principal> {
         self.by_party.get(&party).and_then(|invitation| self.of_number(*invitation))
     }
@@ -46,7 +45,6 @@ impl Principals {
         self.by_key.get(key).and_then(|invitation| self.of_number(*invitation))
     }
 
-    /// Returns all principals, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = &Principal> {
         self.by_number.values()
     }
@@ -61,7 +59,6 @@ impl Principals {
         self.all().filter_map(person).collect()
     }
 
-    /// Returns the owner of a worker name.
     pub(super) fn owner(&self, name: &Name) -> Option<Party> {
         self.names.get(name).copied()
     }
@@ -76,7 +73,6 @@ impl Principals {
         !self.campaigns.is_empty() && self.campaigns.values().all(|campaign| !campaign.is_open(now_ms))
     }
 
-    /// Adds bound names.
     pub(super) fn add_names(&mut self, names: impl IntoIterator<Item = (Name, Party)>) {
         self.names.extend(names);
     }

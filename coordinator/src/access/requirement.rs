@@ -14,15 +14,11 @@ pub(crate) struct Requirement {
 /// The kind of a request, for its quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
-    /// A worker's session.
     Session,
-    /// A new job.
     Submission,
-    /// A stream of health states.
     Watch,
     /// A health check: supervisors send it, and it can't be kept open.
     Probe,
-    /// Any other request.
     Other,
 }
 
@@ -31,19 +27,13 @@ impl Requirement {
     pub(crate) const READ: Self = Self::of(Permission::Read);
     /// An operator's decision, which the audit log records.
     pub(crate) const DECIDE: Self = Self::of(Permission::Decide);
-    /// Reading the audit log.
     pub(crate) const AUDIT: Self = Self::of(Permission::Audit);
-    /// Exporting a certificate.
     pub(crate) const EXPORT: Self = Self::of(Permission::Export);
     /// A request that needs no invitation.
     pub(crate) const PUBLIC: Self = Self::of(Permission::Public);
-    /// A health check by a supervisor.
     pub(crate) const PROBE: Self = Self { kind: RequestKind::Probe, ..Self::PUBLIC };
-    /// A stream of health states.
     pub(crate) const WATCH: Self = Self { kind: RequestKind::Watch, ..Self::PUBLIC };
-    /// The decision to submit a job.
     pub(crate) const SUBMIT: Self = Self { kind: RequestKind::Submission, ..Self::DECIDE };
-    /// A worker's session.
     pub(crate) const SESSION: Self = Self { kind: RequestKind::Session, ..Self::of(Permission::Count) };
 
     /// A worker's question about its own party.

@@ -11,7 +11,6 @@ use rusqlite::types::Value;
 /// The SQL condition for an ended invitation; `?2` is the present time.
 pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";
 
-/// Parses an invitation.
 pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     let number = number(row, "number")?;
     let place = format!("invitation {number}");
@@ -35,24 +34,20 @@ pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     })
 }
 
-/// Parses a worker's name.
 pub(super) fn name(row: &Row<'_>) -> Result<Name, Fault> {
     let place = "a worker's name";
     let text: String = row.get("name", &place)?;
     text.parse().map_err(|error| senseless(&place, &error))
 }
 
-/// Parses a party.
 pub(super) fn party(row: &Row<'_>) -> Result<Party, Fault> {
     row.get("party", &"a party").map(Party::from_bytes)
 }
 
-/// Returns a party as a database value.
 pub(super) fn bytes(party: Party) -> Value {
     party.to_bytes().to_vec().into()
 }
 
-/// Parses a non-negative number.
 pub(super) fn number(row: &Row<'_>, column: &str) -> Result<u64, Fault> {
     row.get::<i64>(column, &"a number of the invitation store").map(i64::unsigned_abs)
 }

@@ -58,7 +58,6 @@ pub(super) fn taken(database: &dyn Database, names: &[Name]) -> Result<BTreeSet<
 /// The bound and the allowed names of an invitation.
 #[derive(Debug)]
 struct NameBudget {
-    /// The number of the invitation.
     number: u64,
     n_bound: i64,
     n_names: i64,

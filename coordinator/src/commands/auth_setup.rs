@@ -114,7 +114,6 @@ impl AuthArgs {
         Contact { url, pages: pages.map(|address| self.pages_at(scheme, address)) }
     }
 
-    /// Returns the URL of pages that listen at an address.
     fn pages_at(&self, scheme: &str, address: SocketAddr) -> String {
         match &self.url {
             Some(url) => format!("{scheme}://{}:{}", url.host(), address.port()),

@@ -32,7 +32,6 @@ pub(crate) struct RestoreArgs {
     store: InvitationStoreArgs,
 }
 
-/// Copies the database of a data directory to a file.
 pub(crate) fn make_backup(dir: &Path, file: &Path) -> anyhow::Result<()> {
     let n_bytes = backup(dir, file)?;
     print(&format!("{n_bytes} bytes of '{}' are in '{}'", dir.display(), file.display()))

@@ -77,7 +77,6 @@ pub(crate) struct OpenArgs {
     store: InvitationStoreArgs,
 }
 
-/// Runs a command on campaigns.
 pub(crate) fn campaign(command: &CampaignCommand) -> anyhow::Result<()> {
     match command {
         CampaignCommand::Open(args) => open(args),

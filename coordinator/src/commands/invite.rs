@@ -29,7 +29,6 @@ pub(crate) struct InvitationStoreArgs {
 }
 
 impl InvitationStoreArgs {
-    /// Opens the existing store.
     pub(crate) fn open(&self) -> anyhow::Result<InvitationStore> {
         Ok(InvitationStore::open_existing(&self.location()?)?)
     }
@@ -38,7 +37,6 @@ impl InvitationStoreArgs {
         self.store.location(&self.data_dir)
     }
 
-    /// Opens the store, if it exists.
     pub(crate) fn open_if_there(&self) -> anyhow::Result<Option<InvitationStore>> {
         match InvitationStore::open_existing(&self.location()?) {
             Err(InvitationStoreError::Absent(_)) => Ok(None),
@@ -234,7 +232,6 @@ pub(crate) fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
     values.into_iter().collect::<Vec<_>>().join(",")
 }
 
-/// Lists all invitations.
 pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
     let all = store.invitations()?;
     if all.is_empty() {
@@ -276,7 +273,6 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
     format!("{number}  {role}  {state}{label}{key}{names}")
 }
 
-/// Approves invitations of people who joined a campaign.
 pub(crate) fn approve(numbers: &[u64], mut store: InvitationStore) -> anyhow::Result<()> {
     let now_ms = now_ms();
     for before in store.approve(numbers)? {
@@ -292,7 +288,6 @@ pub(crate) fn approve(numbers: &[u64], mut store: InvitationStore) -> anyhow::Re
     Ok(())
 }
 
-/// Revokes an invitation, or all of them.
 pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow::Result<()> {
     let Some(number) = number else { return revoke_all(&mut store) };
     store.revoke(number)?;

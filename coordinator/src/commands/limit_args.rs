@@ -41,7 +41,6 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// Returns the limits on connections.
     pub(crate) fn connections(&self) -> ConnectionLimits {
         ConnectionLimits {
             connections: self.max_connections,
@@ -50,12 +49,10 @@ impl LimitArgs {
         }
     }
 
-    /// Returns the quota of one principal.
     pub(crate) fn quota(&self) -> QuotaLimits {
         QuotaLimits { n_requests: self.max_requests, n_submissions: self.max_submissions }
     }
 
-    /// Returns the report interval.
     pub(crate) fn reporting(&self) -> Reporting {
         Reporting { longest: self.max_report_interval, ..Reporting::default() }
     }

@@ -23,7 +23,6 @@ pub(crate) fn show_key(dir: &Path, pem: bool, new: bool, from: Option<&Path>) ->
     print(&text)
 }
 
-/// Signs a list of checksums.
 pub(crate) fn sign(dir: &Path, file: &Path) -> anyhow::Result<()> {
     let mut sums = Vec::new();
     let read = open_regular_file(file).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut sums));

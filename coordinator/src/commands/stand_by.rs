@@ -36,7 +36,6 @@ pub(crate) struct StandingBy {
 }
 
 impl StandingBy {
-    /// Starts the servers.
     pub(crate) fn start(ports: &Ports, leader: LeaderView) -> anyhow::Result<Self> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (standby, stop) = (Standby::new(leader), CancellationToken::new());

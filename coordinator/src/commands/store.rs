@@ -90,7 +90,6 @@ impl StoreArgs {
         self.store.as_ref().map(|address| self.reach.server(address)).transpose()
     }
 
-    /// Returns the location of jobs and invitations.
     pub(crate) fn location(&self, data_dir: &Path) -> anyhow::Result<StoreLocation> {
         let server = self.server()?;
         Ok(server.map_or_else(|| StoreLocation::Directory(data_dir.to_owned()), StoreLocation::Server))

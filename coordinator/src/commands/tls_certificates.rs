@@ -113,7 +113,6 @@ fn authority(dir: &Path) -> anyhow::Result<Issuer<'static, KeyPair>> {
     Ok(Issuer::new(params, own_key))
 }
 
-/// Writes a new file.
 fn write(made: io::Result<File>, path: &Path, text: &str) -> anyhow::Result<()> {
     let written = made.and_then(|mut file| {
         file.write_all(text.as_bytes())?;

@@ -20,13 +20,11 @@ use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_jo
 use super::watch::watch;
 use crate::access::{AuthContext, Authenticator};
 
-/// The gRPC service for operators.
 pub(super) struct JobsService {
     handle: Handle,
     authenticator: Authenticator,
 }
 
-/// Returns the job with this id.
 fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Status> {
     snapshot.job(id).ok_or_else(|| unknown_job(id))
 }

@@ -44,7 +44,6 @@ const MOST_HELD: usize = 8192;
 /// How long a session may take until its Hello.
 const HELLO: Duration = Duration::from_secs(10);
 
-/// The gRPC service for workers.
 pub(super) struct WorkersService {
     handle: Handle,
     authenticator: Authenticator,

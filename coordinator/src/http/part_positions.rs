@@ -23,7 +23,6 @@ pub(super) struct MapPosition {
 pub(super) struct Map(Vec<Option<MapPosition>>);
 
 impl Map {
-    /// Computes the map of a plan.
     pub(super) fn of(plan: &Plan) -> Self {
         let halves: Option<Vec<&HalvesPart>> =
             plan.parts().iter().map(|planned| halves(planned.part())).collect();

@@ -110,7 +110,6 @@ pub(super) fn squares(squares: &[Square]) -> Vec<SquareView> {
     squares.iter().map(|&Square { row, column }| SquareView { row, column }).collect()
 }
 
-/// Returns the recorded share of a part.
 pub(super) fn share(status: &PartStatus, planned: &PlannedPart) -> f64 {
     match planned.choice().n_subproblems {
         0 => 1.0,

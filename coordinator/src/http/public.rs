@@ -38,7 +38,6 @@ const SVG: &str = "image/svg+xml";
 /// The seconds after which a reader may ask again who comes before the first sums.
 const SUMS_SOON: &str = "10";
 
-/// Returns the routes of the pages.
 pub(super) fn routes() -> Vec<Route<App>> {
     const PUBLIC: Requirement = Requirement::PUBLIC;
     vec![

@@ -26,7 +26,6 @@ pub(super) struct RenderedPage {
 }
 
 impl RenderedPage {
-    /// Creates a page with this content type.
     pub(super) fn new(kind: &'static str, body: String) -> Self {
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);

@@ -20,7 +20,6 @@ impl Words {
         Ok(Self(text.split_whitespace().map(str::to_lowercase).collect()))
     }
 
-    /// Returns whether all words match.
     pub(super) fn all(&self, fits: impl FnMut(&String) -> bool) -> bool {
         self.0.iter().all(fits)
     }

@@ -35,7 +35,6 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Creates the list of these names.
     pub(super) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
         Self { named: names.into_iter().flatten().map(str::to_owned).collect() }
     }

@@ -102,7 +102,6 @@ impl Spread {
         Self { cells, fraction, is_complete }
     }
 
-    /// Returns the sum of all cells.
     fn total(&self) -> u128 {
         self.cells.values().sum()
     }

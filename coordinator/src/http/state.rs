@@ -26,13 +26,11 @@ pub(super) struct App {
 }
 
 impl App {
-    /// Returns the status of a job.
     pub(super) fn job(&self, id: JobId) -> Result<Job, RequestRefusal> {
         let snapshot = self.handle.snapshot();
         Ok(self.view(find(&snapshot, id)?, &snapshot))
     }
 
-    /// Converts a job of a snapshot to JSON.
     pub(super) fn view(&self, job: &JobStatus, snapshot: &Snapshot) -> Job {
         Job::of(job, snapshot, self.summary_stream.speeds(job.id))
     }
@@ -64,7 +62,6 @@ impl Job {
     }
 }
 
-/// Finds the job with this id.
 pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, RequestRefusal> {
     snapshot.job(id).ok_or_else(|| RequestRefusal::not_found(format!("there is no job {id}")))
 }

@@ -63,7 +63,6 @@ impl SummaryStream {
         Self { summaries, ..stream }
     }
 
-    /// Adds a subscriber.
     pub(super) fn subscribe(&self) -> Subscriber {
         self.subscribers.subscribe()
     }
@@ -73,7 +72,6 @@ impl SummaryStream {
         WatchStream::new(self.summaries.clone())
     }
 
-    /// Returns a job's speed.
     pub(super) fn speeds(&self, job: JobId) -> Speeds {
         self.curves.lock().speeds(job, unix_ms())
     }

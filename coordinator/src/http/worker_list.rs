@@ -93,7 +93,6 @@ pub(super) async fn list_workers(State(app): State<App>, query: Queried<WorkerQu
     Ok(Json(Workers { workers, total, blocked }))
 }
 
-/// Returns the matching workers in order.
 fn meant<'a>(
     query: &WorkerQuery,
     workers: &'a [WorkerStatus],

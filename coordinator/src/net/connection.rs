@@ -39,7 +39,6 @@ impl Connection {
         Self { stream, closed: Box::pin(close.cancelled_owned()), unread: None, place }
     }
 
-    /// Returns the peer.
     pub(super) fn peer(&self) -> &Peer {
         self.place.peer()
     }

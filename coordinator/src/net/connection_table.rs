@@ -173,7 +173,6 @@ impl ConnectionTable {
         }
     }
 
-    /// Removes a connection.
     pub(super) fn leave(&mut self, number: u64) {
         self.stop_waiting(number);
         self.entries.remove(&number);

@@ -73,7 +73,6 @@ impl Peer {
         request.extensions().get::<ConnectInfo<Self>>().map(|ConnectInfo(peer)| peer.clone())
     }
 
-    /// Returns the address.
     pub(crate) fn address(&self) -> IpAddr {
         self.peer
     }
@@ -88,7 +87,6 @@ impl Peer {
         self.shared.table(|table| table.end_handshake(Instant::now(), self.number))
     }
 
-    /// Logs a failed TLS handshake.
     pub(super) fn say_no_handshake(&self, error: &io::Error) {
         self.shared.say_refused(self.peer, &format!("its TLS handshake failed ({error})"));
     }

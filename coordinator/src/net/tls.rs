@@ -45,7 +45,6 @@ impl CurrentConfig {
 }
 
 impl Tls {
-    /// Reads the files.
     pub(crate) fn load(files: ServerFiles) -> Result<Arc<Self>, TlsError> {
         let current = RwLock::new(CurrentConfig::new(files.load()?));
         Ok(Arc::new(Self { files, current }))
