@@ -42,7 +42,7 @@ pub(crate) use self::invitation_cache::NameError;
 pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
 pub(crate) use self::invitation_store_error::{InvitationStoreError, TransactionError};
 pub(crate) use self::join::JoinRefusal;
-pub(crate) use self::login_sessions::LONGEST as SESSION;
+pub(crate) use self::login_sessions::LOGIN_LIFETIME;
 pub(crate) use self::middleware::Protocol;
 pub(crate) use self::quota::QuotaLimits;
 pub(crate) use self::requirement::Requirement;

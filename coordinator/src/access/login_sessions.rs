@@ -10,7 +10,7 @@ use queens_model::Party;
 use tokio::time::Instant;
 
 /// How long a log-in session lasts, and how long without requests.
-pub(crate) const LONGEST: Duration = Duration::from_secs(12 * 3600);
+pub(crate) const LOGIN_LIFETIME: Duration = Duration::from_secs(12 * 3600);
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Maximal log-in sessions, in total and per invitation. A new one ends the one that has been idle longest.
@@ -31,7 +31,7 @@ struct LoginSession {
 
 impl LoginSession {
     fn is_over(&self, now: Instant) -> bool {
-        now.duration_since(self.began) >= LONGEST || now.duration_since(self.used) >= IDLE
+        now.duration_since(self.began) >= LOGIN_LIFETIME || now.duration_since(self.used) >= IDLE
     }
 }
 

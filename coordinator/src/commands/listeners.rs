@@ -15,8 +15,7 @@ use super::auth_setup::AuthArgs;
 use super::limit_args::LimitArgs;
 use crate::access::PublishedAddress;
 use crate::http::Site;
-use crate::net::Tls;
-use crate::net::{Limits, Port};
+use crate::net::{Limits, Port, Tls};
 
 /// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;

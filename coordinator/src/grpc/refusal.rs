@@ -1,8 +1,7 @@
 //! Converts refused requests to gRPC statuses.
 
 use axum::extract::ConnectInfo;
-use queens_event_loop::NoExport;
-use queens_event_loop::Stopped;
+use queens_event_loop::{NoExport, Stopped};
 use queens_ledger::SubmissionRefusal;
 use queens_model::JobId;
 use queens_proto::convert::InvalidMessage;

@@ -15,7 +15,7 @@ use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;
 use super::state::App;
-use crate::access::{AuthContext, COOKIE, SESSION};
+use crate::access::{AuthContext, COOKIE, LOGIN_LIFETIME};
 use crate::net::Peer;
 
 /// The authenticated caller.
@@ -60,7 +60,7 @@ pub(super) async fn log_in(
     let logged_in = app.authenticator.log_in(&token, peer).await;
     let (auth, secret) = logged_in.map_err(|error| authorize::refused(error.status(), error.to_string()))?;
     let cookie = match secret {
-        Some(secret) => set_cookie(&secret.reveal(), SESSION.as_secs()),
+        Some(secret) => set_cookie(&secret.reveal(), LOGIN_LIFETIME.as_secs()),
         // The coordinator does not authenticate.
         None => set_cookie("", 0),
     };

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use queens_event_loop::Handle;
-use queens_event_loop::Snapshot;
 use queens_event_loop::history::Speeds;
+use queens_event_loop::{Handle, Snapshot};
 use queens_model::{JobId, JobState, JobStatus, PageUrl};
 use serde::Serialize;
 

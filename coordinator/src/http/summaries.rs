@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_event_loop::Handle;
-use queens_event_loop::Snapshot;
 use queens_event_loop::history::{SharedCurves, Speeds};
+use queens_event_loop::{Handle, Snapshot};
 use queens_model::json::{Coordinator, SpeedBy};
 use queens_model::{FleetSpeed, JobId, JobStatus, WorkerState};
 use queens_store::unix_ms;
