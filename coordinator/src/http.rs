@@ -11,6 +11,7 @@ mod handler_types;
 mod health;
 mod history;
 mod history_json;
+mod job_json;
 mod job_list;
 mod jobs;
 mod join;

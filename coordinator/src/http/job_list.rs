@@ -8,11 +8,12 @@ use queens_model::{JobState, JobStatus};
 use serde::{Deserialize, Serialize};
 
 use super::handler_types::{Answer, Page, Queried};
+use super::job_json::Job;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::InvalidRequest;
 use super::search_terms::Words;
-use super::state::{App, Job};
+use super::state::App;
 use super::summaries::served;
 
 /// The order of a list of jobs.

@@ -12,10 +12,11 @@ use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
 use super::handler_types::{Answer, Body, Object, Page, Queried, carried_out};
+use super::job_json::Job;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided};
-use super::state::{App, Job, find, job_id};
+use super::state::{App, find, job_id};
 
 /// One job.
 #[cfg_attr(test, utoipa::path(

@@ -16,7 +16,7 @@ use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use super::state::Job;
+use super::job_json::Job;
 use super::subscribers::{Subscriber, Subscribers};
 
 /// The time between two summaries.
