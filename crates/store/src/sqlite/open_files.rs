@@ -175,8 +175,10 @@ mod tests {
         file.set_len(length.saturating_sub(bytes)).expect("cut");
     }
 
+    type Lose = fn(&Path);
+
     /// Each way to lose a file, with a word of the message.
-    const WAYS: [(fn(&Path), &str); 4] = [
+    const WAYS: [(Lose, &str); 4] = [
         (|path| fs::remove_file(path).expect("it is there"), "removed or replaced"),
         (replace, "removed or replaced"),
         (|path| cut(path, u64::MAX), "truncated"),
