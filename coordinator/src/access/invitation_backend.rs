@@ -10,6 +10,7 @@ use queens_platform::{check_regular_file, new_private_file};
 use queens_postgres::StoreLocation;
 use queens_store::sql::database::Database;
 use queens_store::sql::fault::Fault;
+use queens_store::sqlite::OpenFiles;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
@@ -25,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A database with the tables of the invitation store.
 #[derive(Debug)]
 pub(super) enum InvitationBackend {
-    File { connection: Connection, path: PathBuf },
+    File { connection: Connection, files: Box<OpenFiles>, path: PathBuf },
     PostgresBackend(Box<PostgresBackend>),
 }
 
@@ -50,7 +51,8 @@ impl InvitationBackend {
             .map_err(|error| unusable(&error))?;
         match connect(&path) {
             Ok((connection, (schema::APPLICATION_ID, schema::VERSION))) => {
-                Ok(Self::File { connection, path })
+                let files = OpenFiles::of(&connection, &path).map_err(|fault| unusable(&fault.reason()))?;
+                Ok(Self::File { connection, files: Box::new(files), path })
             }
             Ok((_, (schema::APPLICATION_ID, version))) => Err(unusable(&format_args!(
                 "it is of version {version}, and this program knows {}",
@@ -100,18 +102,32 @@ impl InvitationBackend {
         &mut self,
         work: impl FnOnce(&dyn Database) -> Result<T, TransactionError>,
     ) -> Result<T, InvitationStoreError> {
+        self.check_files()?;
         let done = match self {
             Self::File { connection, .. } => in_file(connection, work),
             Self::PostgresBackend(shared) => shared.transact(work),
         };
-        done.map_err(|not_done| match not_done {
+        let done = done.map_err(|not_done| match not_done {
             TransactionError::Refused(error) => error,
             TransactionError::Failed(fault) => self.error(&fault),
-        })
+        })?;
+        self.check_files()?;
+        Ok(done)
+    }
+
+    /// Checks that no file was removed, replaced or truncated.
+    fn check_files(&mut self) -> Result<(), InvitationStoreError> {
+        match self {
+            Self::File { connection, files, path } => files
+                .check(connection)
+                .map_err(|reason| InvitationStoreError::Unusable { place: quoted(path), reason }),
+            Self::PostgresBackend(_) => Ok(()),
+        }
     }
 
     /// Returns a number that changes whenever another process has changed invitations or names.
     pub(super) fn version(&mut self) -> Result<i64, InvitationStoreError> {
+        self.check_files()?;
         let version = match self {
             Self::File { connection, .. } => {
                 let version = connection.pragma_query_value(None, "data_version", |row| row.get(0));

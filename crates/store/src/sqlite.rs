@@ -10,6 +10,7 @@ mod counted_by;
 mod directory;
 mod history;
 mod integrity;
+mod open_files;
 mod proof;
 mod recover;
 mod repair;
@@ -44,6 +45,7 @@ pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
 pub use self::history::{HISTORY, HISTORY_TABLES};
+pub use self::open_files::OpenFiles;
 pub use self::proof::{audit, audit_against, audit_file};
 pub use self::recover::{RecoverError, recover, recover_view};
 pub use self::repair::{Recovered, RecoveredJob};
@@ -56,14 +58,11 @@ pub use self::schema::TABLES;
 pub struct SqliteStore {
     // Closed before the directory is unlocked.
     connection: Connection,
+    files: OpenFiles,
     directory: Arc<Directory>,
     tables: Tables,
     keeps_history: bool,
 }
-
-// Transactions detect that another file has replaced the open database. SQLite can't detect new content under the same
-// name and inode; digests detect it only if pages of both are mixed. Therefore docs/operations/backup.md says to stop
-// the coordinator first.
 
 impl SqliteStore {
     /// Opens the store in the directory `dir`; creates both if they don't exist. No other process can open it until
@@ -74,8 +73,10 @@ impl SqliteStore {
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         let mut directory = Directory::take(dir)?;
         let connection = directory.connect()?;
+        let files = OpenFiles::of(&connection, &dir.join(DATABASE)).map_err(|fault| fault.of_opening(dir))?;
         Ok(Self {
             connection,
+            files,
             directory: Arc::new(directory),
             tables: Tables::default(),
             keeps_history: false,
@@ -97,11 +98,18 @@ impl SqliteStore {
         Self { keeps_history: true, ..self }
     }
 
+    fn check_files(&mut self) -> Result<(), StoreError> {
+        let place = self.directory.path();
+        self.files
+            .check(&self.connection)
+            .map_err(|reason| StoreError::Unusable { place: place.into(), reason })
+    }
+
     fn transact<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>, &mut Tables) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        self.directory.check_in_place()?;
+        self.check_files()?;
         let tables = &mut self.tables;
         let done = self
             .connection
@@ -112,10 +120,12 @@ impl SqliteStore {
                 transaction.commit()?;
                 Ok(result)
             });
-        done.map_err(|fault| {
+        let done = done.map_err(|fault| {
             self.tables = Tables::default();
             fault.of(self.directory.path())
-        })
+        })?;
+        self.check_files()?;
+        Ok(done)
     }
 }
 
@@ -135,7 +145,7 @@ impl Store for SqliteStore {
     }
 
     fn confirm(&mut self) -> Result<(), StoreError> {
-        self.directory.check_in_place()
+        self.check_files()
     }
 
     fn find(&mut self, job: JobId, span: Span) -> Result<Option<Recorded>, StoreError> {

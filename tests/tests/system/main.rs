@@ -45,6 +45,7 @@ mod leaving;
 mod lists;
 mod load;
 mod log_in;
+mod lost_files;
 mod lying_coordinator;
 mod manifests;
 mod methods;

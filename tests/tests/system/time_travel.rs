@@ -127,18 +127,3 @@ fn a_leader_whose_database_goes_back_reads_it_anew() {
     coordinator.stop();
     assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
 }
-
-/// If a database file is replaced under a running coordinator, neither the new file nor the old one is written to.
-#[test]
-fn a_coordinator_whose_database_file_is_replaced_ends_and_says_so() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
-    _ = coordinator.submit(8);
-    let copy = scratch.path().join("copy");
-    copy_of(&data_dir, &copy);
-    std::fs::rename(copy.join("queens.db"), data_dir.join("queens.db")).expect("it is there");
-    let refused = coordinator.queens(["submit", "9"]);
-    assert!(!refused.status.success(), "{refused:?}");
-    wait_until("word of it", || coordinator.log().contains("was removed or replaced").then_some(()));
-}

@@ -2,19 +2,26 @@
 //! unless the signature must reveal them.
 
 mod draft;
+mod garbage;
 mod kinds;
+mod reader;
+#[expect(unreachable_pub, reason = "it belongs to the crate of the whole-system tests as well")]
+#[expect(dead_code, reason = "these tests do not need all of it")]
+#[path = "../../../../tests/src/skip.rs"]
+mod skip;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use queens_certificate::{Agreement, Extent, Options, PublicKey, Refusal, Report, Sample, Stage, check};
 use queens_solver::{Kernel, Method, parts_in_counting_order, published};
 
 use crate::draft::{Draft, Part, key, part, plan, second};
 use crate::kinds::{FORGERIES, Forgery, How, Of, Then, plan_len};
+use crate::reader::ACCEPTED;
 
 static TWO_METHODS: LazyLock<Draft> = LazyLock::new(|| {
     let (halves, search) = (plan(10, Method::Halves), plan(10, Method::Search));
@@ -56,11 +63,15 @@ fn check_unless(
     file: &[u8],
     told: &(dyn Fn(Stage) + Sync),
 ) -> Result<Report, Refusal> {
-    let keys = [1, 2].map(|number| draft::hex(key(number).verifying_key().as_bytes()));
-    let keys = keys.map(|key| key.parse::<PublicKey>().expect("a key"));
+    let keys = known_keys().map(|key| key.parse::<PublicKey>().expect("a key"));
     let sample = Some(Sample { extent: Extent::Share(1.0), seed: 1 });
     let n_threads = NonZeroUsize::MIN;
     check(file, &Options { keys: &keys, sample, long, kernel: Kernel::best(), n_threads, stop }, told)
+}
+
+/// The keys that may sign.
+fn known_keys() -> [String; 2] {
+    [1, 2].map(|number| draft::hex(key(number).verifying_key().as_bytes()))
 }
 
 fn forge(forgery: &Forgery) -> Vec<u8> {
@@ -316,6 +327,29 @@ fn each_forgery_is_refused_for_the_right_reason() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), FORGERIES.len(), wrong.join("\n"));
     compare(&(lines.join("\n") + "\n"));
+}
+
+/// The independent reader refuses what `queens check` refuses, except for what takes knowledge that it lacks.
+#[test]
+fn each_forgery_is_refused_by_the_independent_reader() {
+    let accepted: Vec<&str> = ACCEPTED.iter().flat_map(|(_, names)| *names).copied().collect();
+    let unknown = accepted.iter().find(|name| !FORGERIES.iter().any(|forgery| forgery.name == **name));
+    assert_eq!(unknown, None, "no such forgery");
+    let wrong = |is_optimized: bool| {
+        let accepts = |file: &[u8], expected| {
+            reader::accepts(file, &known_keys(), is_optimized).is_some_and(|accepts| accepts != expected)
+        };
+        for draft in [&*TWO_METHODS, &*TWO_IMAGES, &*TWO_SITES] {
+            assert!(!accepts(&draft.pack(), true), "what is not forged holds");
+        }
+        let is_wrong = |forgery: &&Forgery| accepts(&forge(forgery), accepted.contains(&forgery.name));
+        FORGERIES.iter().filter(is_wrong).map(|forgery| forgery.name).collect::<Vec<_>>()
+    };
+    let wrong = thread::scope(|scope| {
+        let optimized = scope.spawn(|| wrong(true));
+        [wrong(false), optimized.join().expect("checked")]
+    });
+    assert_eq!(wrong, [const { Vec::<&str>::new() }; 2], "not as expected, without and with -O");
 }
 
 const HEAD: &str = "# Forged certificates\n\n\

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{StoreError, StoreName};
-use queens_platform::{check_regular_file, is_same_file, lock_database, sync_directory};
+use queens_platform::{check_regular_file, lock_database, sync_directory};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -59,24 +59,6 @@ impl Directory {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Checks that the open database is the one in the directory.
-    pub(super) fn check_in_place(&self) -> Result<(), StoreError> {
-        let Some(database) = &self.database else { return Ok(()) };
-        let Ok(open) = database.metadata() else { return Ok(()) };
-        match fs::metadata(self.path.join(DATABASE)) {
-            Ok(there) if is_same_file(&there, &open) => Ok(()),
-            // The next write reports disk errors.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Ok(()),
-            _ => {
-                let reason = format!(
-                    "'{DATABASE}' was removed or replaced while it was in use: nothing more is written to what was there; \
-                     start again to go on with what is there now"
-                );
-                Err(StoreError::Unusable { place: self.path.as_path().into(), reason })
-            }
-        }
     }
 
     /// Opens the database of the directory; creates it if there is none.
