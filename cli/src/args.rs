@@ -1,8 +1,8 @@
 //! The commands of `queens`. Each command's arguments are in its own file, shared ones in `flags`.
 
 use clap::{Parser, Subcommand};
+use queens_platform::{VERSION, version_in_full};
 use queens_runtime::help::{Group, Program};
-use queens_runtime::{VERSION, version_in_full};
 use queens_solver::Kernel;
 
 use crate::commands::animate::AnimateArgs;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use queens_model::JobId;
+use queens_platform::{VERSION, version_in_full};
 use queens_runtime::help::Program;
-use queens_runtime::{VERSION, version_in_full};
 use queens_service::ConfigArgs;
 use queens_service::logs::LogArgs;
 use queens_solver::Kernel;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use queens_ledger::store::StoreError;
 use queens_model::{JobId, Name};
-use queens_runtime::{VERSION, print};
+use queens_platform::VERSION;
+use queens_runtime::print;
 use queens_store::sqlite::{export_to, note_exported};
 use tracing::warn;
 

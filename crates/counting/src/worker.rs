@@ -9,9 +9,8 @@ use std::thread::{self, JoinHandle};
 
 use queens_gpu::CardId;
 use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
-use queens_platform::lower_thread_priority;
+use queens_platform::{VERSION, lower_thread_priority};
 use queens_proto::Link;
-use queens_runtime::VERSION;
 use queens_solver::Method;
 use queens_worker_session::{ChunkAim, Identity, WorkerSession};
 use tokio::sync::Semaphore;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use queens_ledger::store::{StoreError, Write};
 use queens_ledger::{Batch, Core, Due, Durable, LedgerEvent, Session, SpanOutcome, WorkerRefusal};
 use queens_model::{EventKind, JobState, Report, ToWorker, WorkerId};
-use queens_runtime::LogThrottle;
+use queens_platform::LogThrottle;
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};

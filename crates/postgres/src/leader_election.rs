@@ -10,12 +10,11 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use queens_runtime::complain;
 use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::read::cell;
 use rusqlite::types::Value;
-use tracing::warn;
+use tracing::{error, warn};
 
 use super::leader_lease::LeaderLease;
 use super::pg_connection::PgConnection;
@@ -105,7 +104,7 @@ impl Drop for Leadership {
         self.lease.end();
         drop(self.stop.take());
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            complain("the thread that renews the lead has panicked");
+            error!("the thread that renews the lead has panicked");
         }
     }
 }

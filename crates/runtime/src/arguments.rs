@@ -1,9 +1,9 @@
 //! Parses command lines, and reports a mistake in one line with its remedy.
 
+use std::env;
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::process::ExitCode;
-use std::{env, thread};
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -232,11 +232,4 @@ pub fn threads_beside_cards(text: &str) -> Result<usize, String> {
         "" if !text.is_empty() => Ok(0),
         _ => threads(text).map(NonZeroUsize::get).map_err(|reason| reason.replace("from 1", "from 0")),
     }
-}
-
-/// Returns one thread for each processor, at most a worker's maximum.
-#[must_use]
-pub fn default_threads() -> NonZeroUsize {
-    let most = usize::try_from(MOST_THREADS).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN);
-    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(most)
 }

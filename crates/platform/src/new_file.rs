@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use queens_platform::{shared_temporary_file, sync_directory};
 use tempfile::NamedTempFile;
 use thiserror::Error;
+
+use crate::files::{shared_temporary_file, sync_directory};
 
 /// A file under construction, with a temporary name. It is deleted unless it is [kept](Self::keep).
 #[derive(Debug)]
