@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use queens_platform::{VERSION, version_in_full};
-use queens_runtime::help::{Group, Program};
+use queens_program::help::{Group, Program};
 use queens_solver::Kernel;
 
 use crate::commands::animate::AnimateArgs;
@@ -139,7 +139,7 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
-    use queens_runtime::help::faults;
+    use queens_program::help::faults;
 
     use super::*;
 

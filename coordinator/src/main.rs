@@ -7,8 +7,8 @@ mod examples;
 use std::process::ExitCode;
 
 use queens_platform::keep_files_private;
-use queens_runtime::{complain, print};
-use queens_service::{CONFIG_OK, arguments_of_service};
+use queens_program::service::{CONFIG_OK, arguments_of_service};
+use queens_program::{complain, print};
 
 use crate::args::{Args, Command};
 use crate::commands::audit_jobs::check;

@@ -13,7 +13,7 @@ use queens_boards::Queen;
 use queens_boards::animation::{self, Frame, Frames, MOST_FRAMES, Timing};
 use queens_boards::picture::{Look, Scale, is_dark};
 use queens_platform::is_screen;
-use queens_runtime::{cancel_on_signal, say, stdout};
+use queens_program::{cancel_on_signal, say, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;

@@ -15,7 +15,7 @@ use queens_certificate::{
 };
 use queens_counting::default_threads;
 use queens_platform::open_regular_file;
-use queens_runtime::{print, threads, write_answer};
+use queens_program::{print, threads, write_answer};
 
 use crate::flags::WrongUsage;
 use crate::flags::{KernelArgs, OutputArgs};

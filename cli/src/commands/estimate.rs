@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use queens_counting::{default_threads, threads_of};
 use queens_gpu::CardId;
-use queens_runtime::{print, threads};
+use queens_program::{print, threads};
 use queens_solver::{Method, Sampler, published};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_boards::{Notation, Solutions};
-use queens_runtime::write_answer;
+use queens_program::write_answer;
 
 use crate::flags::BoardArgs;
 use crate::present::notation::Format;

@@ -10,7 +10,7 @@ use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
 use queens_counting::default_threads;
 use queens_platform::{NewFile, open_regular_file};
-use queens_runtime::print;
+use queens_program::print;
 use queens_solver::Kernel;
 use serde_json::json;
 

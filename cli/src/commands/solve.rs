@@ -10,7 +10,7 @@ use queens_boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Placement, SearchEnd, Tried, complete,
     construction, local_search,
 };
-use queens_runtime::{print_styled, say};
+use queens_program::{print_styled, say};
 
 use crate::flags::WrongUsage;
 use crate::present::notation::Format;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use queens_boards::plot::{Labels, Line, log_plot};
-use queens_runtime::{print, print_some, say};
+use queens_program::{print, print_some, say};
 use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};

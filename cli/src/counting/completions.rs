@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use queens_boards::{CompletionsError, Given, completions};
-use queens_runtime::print;
+use queens_program::print;
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::io;
 
 use clap::ValueEnum;
 use queens_boards::Notation;
-use queens_runtime::is_colourful;
+use queens_program::is_colourful;
 
 use crate::flags::WrongUsage;
 

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use queens_coordinator::{Restored, restore};
 use queens_postgres::StoreLocation;
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 use queens_store::sqlite::{RecoveredJob, backup};
 
 use super::audit_jobs::show;

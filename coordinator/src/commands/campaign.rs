@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use queens_auth::JoinCode;
 use queens_auth_server::{Campaign, CampaignKey, NewCampaign};
 use queens_model::{CoordinatorUrl, JobId};
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 
 use super::invite::{
     InvitationStoreArgs, MOST_NAMES, duration, joined, milliseconds, now_ms, wait_for_places,

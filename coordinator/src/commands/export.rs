@@ -5,7 +5,7 @@ use std::path::Path;
 use queens_ledger::store::StoreError;
 use queens_model::{JobId, Name};
 use queens_platform::VERSION;
-use queens_runtime::print;
+use queens_program::print;
 use queens_store::sqlite::{export_to, note_exported};
 use tracing::warn;
 

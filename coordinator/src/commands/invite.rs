@@ -13,7 +13,7 @@ use queens_auth_server::{InvitationStore, InvitationStoreError, NewInvitation, P
 use queens_model::{CoordinatorUrl, Name, Party};
 use queens_platform::new_private_file;
 use queens_postgres::StoreLocation;
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 
 use super::store::StoreArgs;
 

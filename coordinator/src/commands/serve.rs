@@ -16,7 +16,7 @@ use queens_platform::Hangups;
 use queens_postgres::LeaderView;
 use queens_postgres::StoreLocation;
 use queens_postgres::{LeaderCandidate, LeaderLease};
-use queens_runtime::{cancel_on_signal, ready};
+use queens_program::{cancel_on_signal, ready};
 use queens_store::Archive;
 use queens_store::sqlite::{DATABASE, SqliteStore};
 use tokio::runtime::Builder;

@@ -8,7 +8,7 @@ use queens_coordinator::grpc;
 use queens_ledger::store::StoreError;
 use queens_postgres::{Contact, LeaderCandidate, PostgresStore};
 use queens_postgres::{LeaderView, Standby};
-use queens_runtime::{complain, ready};
+use queens_program::{complain, ready};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use queens_coordinator::{Moved, move_all};
 use queens_postgres::{Server, StoreLocation};
-use queens_runtime::print;
+use queens_program::print;
 use queens_store::JobAudit;
 use queens_store::sqlite::{audit, audit_file};
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use queens_service::metrics::exposition;
+use queens_program::service::exposition;
 
 use super::state::App;
 

@@ -13,7 +13,7 @@ use axum::routing::get;
 use prometheus_client::registry::Registry;
 use queens_event_loop::metrics::register_leading;
 use queens_postgres::{LeaderView, Standby};
-use queens_service::metrics::exposition;
+use queens_program::service::exposition;
 
 use super::error_pages::{self, is_of_a_person};
 use super::health;

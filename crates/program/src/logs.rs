@@ -33,7 +33,7 @@ where
 ///
 /// # Errors
 /// If the writer fails.
-pub fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+pub(crate) fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
     let value = format!("{value:?}");
     let value = plain::line(&value);
     match field.name() {
@@ -45,7 +45,7 @@ pub fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> 
 /// Returns the filter in the environment variable `QUEENS_LOG` (`warn`, `info`, `debug`, or levels of modules), or else
 /// `default`. A malformed variable causes a warning and is ignored.
 #[must_use]
-pub fn filter(default: LevelFilter) -> Targets {
+pub(crate) fn filter(default: LevelFilter) -> Targets {
     let usual = Targets::new().with_default(default);
     let Some(asked) = env::var("QUEENS_LOG").ok().filter(|asked| !asked.is_empty()) else { return usual };
     read(default, &asked).unwrap_or_else(|error| {

@@ -31,7 +31,8 @@ pub fn arguments<A: Program>() -> Result<A, ExitCode> {
 ///
 /// # Errors
 /// Returns the exit status if the process must end.
-pub fn arguments_with<A: Program>(
+#[cfg(feature = "service")]
+pub(crate) fn arguments_with<A: Program>(
     others: impl FnOnce(&Command, &[OsString], &dyn Fn(&Arg) -> bool) -> Result<(Vec<OsString>, String), String>,
 ) -> Result<A, ExitCode> {
     let given = given();

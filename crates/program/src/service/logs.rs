@@ -13,8 +13,6 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
-use queens_runtime::logs::{field, filter};
-use queens_runtime::{complain, is_colourful};
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use tracing::level_filters::LevelFilter;
@@ -25,6 +23,9 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::debug_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::logs::{field, filter};
+use crate::output::{complain, is_colourful};
 
 /// The timeout for sending the last spans at exit.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
