@@ -19,7 +19,7 @@ use rusqlite::types::Value;
 use thiserror::Error;
 
 use queens_auth_server::{Dump, InvitationStoreError, TransactionError};
-use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
+use queens_store::postgres::{Contact, LeaderCandidate, StoreLocation};
 
 /// Why a migration failed.
 #[derive(Debug, Error)]

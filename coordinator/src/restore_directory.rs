@@ -8,7 +8,7 @@ use queens_store::sqlite::{self, BackupError};
 use thiserror::Error;
 
 use queens_auth_server::{Dump, InvitationStoreError, has_invitations};
-use queens_postgres::StoreLocation;
+use queens_store::postgres::StoreLocation;
 
 /// Why a restore failed.
 #[derive(Debug, Error)]

@@ -13,8 +13,7 @@ use queens_auth_server::{Authenticator, InvitationStore, PublishedAddress, Quota
 use queens_connections::Tls;
 use queens_model::CoordinatorUrl;
 use queens_platform::host_name;
-use queens_postgres::Contact;
-use queens_postgres::StoreLocation;
+use queens_store::postgres::{Contact, StoreLocation};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 

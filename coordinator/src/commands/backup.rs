@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use queens_coordinator::{Restored, restore};
-use queens_postgres::StoreLocation;
 use queens_program::{print, say};
+use queens_store::postgres::StoreLocation;
 use queens_store::sqlite::{RecoveredJob, backup};
 
 use super::audit_jobs::show;

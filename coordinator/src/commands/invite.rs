@@ -12,8 +12,8 @@ use queens_auth::{Invitation, InvitationError, Pin, Proof, Role, TlsError};
 use queens_auth_server::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
 use queens_model::{CoordinatorUrl, Name, Party};
 use queens_platform::new_private_file;
-use queens_postgres::StoreLocation;
 use queens_program::{print, say};
+use queens_store::postgres::StoreLocation;
 
 use super::store::StoreArgs;
 

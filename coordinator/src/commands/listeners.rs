@@ -10,7 +10,7 @@ use queens_connections::Tls;
 use queens_connections::{Limits, Port};
 use queens_model::ListenAddress;
 use queens_platform::allow_many_files;
-use queens_postgres::Contact;
+use queens_store::postgres::Contact;
 use queens_web::Site;
 use tokio::net::TcpListener;
 use tracing::warn;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use queens_coordinator::{Moved, move_all};
-use queens_postgres::{Server, StoreLocation};
 use queens_program::print;
 use queens_store::JobAudit;
+use queens_store::postgres::{Server, StoreLocation};
 use queens_store::sqlite::{audit, audit_file};
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use queens_auth::{Invitation, InvitationError, Permission, Pin, Role, Secret, To
 use queens_connections::Peer;
 use queens_model::{Arbiter, AuditEntry, Name, Party, plain};
 use queens_platform::LogThrottle;
-use queens_postgres::StoreLocation;
+use queens_store::postgres::StoreLocation;
 use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::time::MissedTickBehavior;

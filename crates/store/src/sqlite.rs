@@ -8,12 +8,12 @@ mod backup;
 mod certificate;
 mod counted_by;
 mod directory;
-mod history;
+pub(crate) mod history;
 mod integrity;
 mod proof;
-mod recover;
+pub(crate) mod recover;
 mod repair;
-mod salvage;
+pub(crate) mod salvage;
 mod schema;
 #[cfg(test)]
 mod tampering;
@@ -43,9 +43,9 @@ pub use self::backup::{BackupError, Restoring, backup, restore};
 pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
-pub use self::history::{HISTORY, HISTORY_TABLES};
+pub use self::history::HISTORY;
 pub use self::proof::{audit, audit_against, audit_file};
-pub use self::recover::{RecoverError, recover, recover_view};
+pub use self::recover::{RecoverError, recover};
 pub use self::repair::{Recovered, RecoveredJob};
 pub use self::schema::TABLES;
 

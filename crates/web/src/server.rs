@@ -12,7 +12,7 @@ use queens_auth_server::Authenticator;
 use queens_connections::{Limits, Peer, Port, Tls, TooLate, attend};
 use queens_event_loop::Handle;
 use queens_model::{CoordinatorUrl, ListenAddress, PageUrl};
-use queens_postgres::Standby;
+use queens_store::postgres::Standby;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;

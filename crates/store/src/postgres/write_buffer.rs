@@ -6,7 +6,7 @@ use rusqlite::types::Value;
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use queens_store::sql::table::Table;
+use crate::sql::table::Table;
 
 /// The tables in the order of their foreign keys.
 const ORDER: [&str; 15] = [
@@ -205,7 +205,7 @@ impl ToSql for Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use queens_store::sql::digest::{COVERAGE_RANGE, JOB, RECORD, SOURCE};
+    use crate::sql::digest::{COVERAGE_RANGE, JOB, RECORD, SOURCE};
 
     #[test]
     fn what_was_said_last_of_a_row_counts_and_tables_have_their_order() {

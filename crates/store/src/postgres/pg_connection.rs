@@ -13,10 +13,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use queens_store::sql::database::{Database, Row, Wants, first};
-use queens_store::sql::fault::Fault;
-use queens_store::sql::read::cell;
-use queens_store::sql::table::Table;
+use crate::sql::database::{Database, Row, Wants, first};
+use crate::sql::fault::Fault;
+use crate::sql::read::cell;
+use crate::sql::table::Table;
 use rusqlite::types::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::Type;

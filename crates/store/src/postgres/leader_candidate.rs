@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::sql::fault::Fault;
 use queens_ledger::store::{StoreError, StoreName};
-use queens_store::sql::fault::Fault;
 
 use super::leader_election::{self, Contact, Leadership};
 use super::pg_connection::PgConnection;

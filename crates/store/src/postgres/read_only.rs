@@ -1,8 +1,8 @@
 //! Read-only access to a database, even while a coordinator uses it.
 
+use crate::sql::database::{Database, Views};
+use crate::sql::fault::Fault;
 use queens_ledger::store::StoreName;
-use queens_store::sql::database::{Database, Views};
-use queens_store::sql::fault::Fault;
 
 use super::pg_connection::PgConnection;
 use super::schema;

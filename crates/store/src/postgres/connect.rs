@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use queens_store::sql::fault::Fault;
+use crate::sql::fault::Fault;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_postgres::error::Severity;

@@ -3,21 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::history::History;
+use crate::sql::database::{Database, Views, first};
+use crate::sql::fault::Fault;
+use crate::sql::read::cell;
+use crate::sql::records::SqlRecords;
+use crate::sql::store_copy::StoreCopy;
+use crate::sql::tables::Tables;
+use crate::{Archive, Records, seed};
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::lineage::Lineage;
-use queens_ledger::store::{JobEntry, Store, StoreError, StoreName, Stored, Write};
+use queens_ledger::store::{Store, StoreError, StoreName, Stored, Write};
 use queens_model::JobId;
-use queens_solver::{Pass, Span};
-use queens_store::history::History;
-use queens_store::sql::audit::{JobAudit, RecomputedPlan, audit_all};
-use queens_store::sql::database::{Database, Views, first};
-use queens_store::sql::fault::Fault;
-use queens_store::sql::read::cell;
-use queens_store::sql::records::SqlRecords;
-use queens_store::sql::store_copy::StoreCopy;
-use queens_store::sql::tables::Tables;
-use queens_store::sqlite::{RecoverError, Recovered, recover_view};
-use queens_store::{Archive, Records, seed};
+use queens_solver::Span;
 
 use super::history::PostgresHistory;
 use super::leader_election::Leadership;
@@ -189,26 +187,4 @@ fn state(connection: &PgConnection) -> Result<i64, Fault> {
 /// Draws a number that no state has had.
 fn new_state() -> i64 {
     i64::try_from(seed::draw() >> 65).unwrap_or_default()
-}
-
-/// Audits each job of a database from its records alone, like [`audit`](queens_store::sqlite::audit()), even while a
-/// coordinator uses it.
-///
-/// # Errors
-/// If the server can't be reached, or a job contains a contradiction.
-pub fn audit(server: &Server) -> Result<Vec<JobAudit>, StoreError> {
-    let views = PostgresViews { server: server.clone() };
-    let recomputed = |job: &JobEntry, pass: Pass| RecomputedPlan::of(job.n, job.method, pass);
-    let audited = views.view().and_then(|view| audit_all(&*view, &recomputed));
-    audited.map_err(|fault| fault.of_opening(views.place()))
-}
-
-/// Creates a database in `new_dir`, which must be empty or absent, from the valid rows on a server.
-///
-/// # Errors
-/// If a table can't be read, no row is valid, or the new directory can't be written.
-pub(crate) fn recover(server: &Server, new_dir: &Path) -> Result<Recovered, RecoverError> {
-    let views = PostgresViews { server: server.clone() };
-    let view = views.view().map_err(|fault| fault.of_opening(views.place()))?;
-    recover_view(&*view, &views.place(), new_dir)
 }

@@ -10,9 +10,9 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use queens_store::sql::database::{Database, first};
-use queens_store::sql::fault::Fault;
-use queens_store::sql::read::cell;
+use crate::sql::database::{Database, first};
+use crate::sql::fault::Fault;
+use crate::sql::read::cell;
 use rusqlite::types::Value;
 use tracing::{error, warn};
 

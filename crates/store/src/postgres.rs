@@ -25,5 +25,5 @@ pub use self::leader_election::Contact;
 pub use self::leader_lease::LeaderLease;
 pub use self::server::{Server, ServerError};
 pub use self::standby::{LeaderView, Standby};
-pub use self::store::{PostgresStore, audit};
+pub use self::store::PostgresStore;
 pub use self::store_location::StoreLocation;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::iter::successors;
 
-use queens_store::sql::fault::Fault;
+use crate::sql::fault::Fault;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::WrongType;
 

@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use queens_store::history::{Change, History, NotKept, Past};
-use queens_store::sql::fault::Fault;
-use queens_store::sql::history::{read_past, write_change};
+use crate::history::{Change, History, NotKept, Past};
+use crate::sql::fault::Fault;
+use crate::sql::history::{read_past, write_change};
 use tracing::warn;
 
 use super::pg_connection::PgConnection;

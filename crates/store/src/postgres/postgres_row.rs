@@ -1,7 +1,7 @@
 //! Adapts PostgreSQL's rows to the row interface that both databases share.
 
-use queens_store::sql::database::ServerRow;
-use queens_store::sql::fault::Fault;
+use crate::sql::database::ServerRow;
+use crate::sql::fault::Fault;
 use rusqlite::types::ValueRef;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Type};

@@ -1,9 +1,10 @@
 //! Creates the tables on a server, and checks their version.
 
-use queens_store::sql::database::first;
-use queens_store::sql::fault::Fault;
-use queens_store::sql::read::cell;
-use queens_store::sqlite::{HISTORY_TABLES, TABLES};
+use crate::sql::database::first;
+use crate::sql::fault::Fault;
+use crate::sql::read::cell;
+use crate::sqlite::TABLES;
+use crate::sqlite::history::HISTORY_TABLES;
 
 use super::pg_connection::PgConnection;
 
