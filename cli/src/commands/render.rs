@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use queens_boards::picture::{self, Scale, Style, Theme};
-use queens_boards::{Notation, Placement, Solutions, construction};
 use queens_model::plain::is_plain;
 use queens_program::print;
 use queens_solver::BoardSize;
+use queens_solver::boards::picture::{self, Scale, Style, Theme};
+use queens_solver::boards::{Notation, Placement, Solutions, construction};
 
 use crate::confirm::confirm_file;
 use crate::flags::WrongUsage;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::backtracking::{Backtracking, Step};
-use crate::given::Given;
-use crate::picture::{ATTACKED, GHOST, Look, SAFE, Scale, Theme, empty_board, is_dark, open, squares};
-use crate::queen::Queen;
+use super::backtracking::{Backtracking, Step};
+use super::given::Given;
+use super::picture::{ATTACKED, GHOST, Look, SAFE, Scale, Theme, empty_board, is_dark, open, squares};
+use super::queen::Queen;
 
 /// The most pictures of a search: all of n = 8, or half an hour at the usual pace.
 pub const MOST_FRAMES: usize = 20_000;
@@ -202,8 +202,8 @@ fn animate<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solutions::Solutions;
-    use queens_solver::BoardSize;
+    use crate::board::BoardSize;
+    use crate::boards::solutions::Solutions;
 
     /// The boards shown as solved are the solutions. Only they have marks on more than one square.
     #[test]

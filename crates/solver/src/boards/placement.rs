@@ -5,17 +5,17 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::queen::Queen;
-use crate::terminal;
+use super::queen::Queen;
+use super::terminal;
 
 /// A solution: n queens on an n×n board, none attacking another. Its constructor checks it.
 ///
 /// ```
-/// # use queens_boards::Placement;
+/// # use queens_solver::boards::Placement;
 /// let placement: Placement = "1 3 0 2".parse()?;
 /// assert_eq!(placement.to_string(), "[1 3 0 2]");
 /// assert!(Placement::new(vec![0, 1, 2, 3]).is_err());
-/// # Ok::<(), queens_boards::InvalidPlacement>(())
+/// # Ok::<(), queens_solver::boards::InvalidPlacement>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Placement(Vec<u32>);

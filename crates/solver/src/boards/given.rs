@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::queen::Queen;
-use queens_solver::{BoardSize, Square};
+use super::queen::Queen;
+use crate::board::{BoardSize, Square};
 
 /// Queens on the board from the start, none attacking another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::given::{Given, InvalidGiven};
-use crate::placement::Placement;
-use crate::queen::Queen;
-use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
+use super::given::{Given, InvalidGiven};
+use super::placement::Placement;
+use super::queen::Queen;
+use super::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 
 /// The search by the rules alone, as a baseline for the others. It tries each queen on every square after that of the
 /// previous queen, row by row, and checks it against each queen on the board. It notices an empty row only at the end.
@@ -76,8 +76,8 @@ impl Naive {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solutions::Solutions;
-    use queens_solver::BoardSize;
+    use crate::board::BoardSize;
+    use crate::boards::solutions::Solutions;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

@@ -1,7 +1,7 @@
 //! Iterates over all solutions of a board.
 
-use crate::placement::Placement;
-use queens_solver::BoardSize;
+use super::placement::Placement;
+use crate::board::BoardSize;
 
 /// All solutions in lexicographic order of their columns, found one by one in constant memory.
 ///
@@ -9,7 +9,7 @@ use queens_solver::BoardSize;
 /// [`classic`](queens_solver::classic) on bitmasks). The lowest free column comes first, hence the order.
 ///
 /// ```
-/// # use queens_boards::Solutions;
+/// # use queens_solver::boards::Solutions;
 /// # use queens_solver::BoardSize;
 /// assert_eq!(Solutions::new(BoardSize::new(8)?).count(), 92);
 /// assert_eq!(Solutions::new(BoardSize::new(8)?).filter(|solution| solution.is_fundamental()).count(), 12);
@@ -79,8 +79,10 @@ impl Iterator for Solutions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::Notation;
-    use queens_solver::{Square, Symmetry, published};
+    use crate::board::Square;
+    use crate::boards::placement::Notation;
+    use crate::published::published;
+    use crate::symmetry::Symmetry;
 
     fn size(n: u8) -> BoardSize {
         BoardSize::new(n).expect("tests name board sizes")

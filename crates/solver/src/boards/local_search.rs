@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::placement::Placement;
-use crate::search::SearchEnd;
-use queens_solver::SplitMix;
+use super::placement::Placement;
+use super::search::SearchEnd;
+use crate::split_mix::SplitMix;
 
 /// Columns that a row may draw, while the board is filled, to find one that is not attacked.
 const DRAWS: usize = 100;

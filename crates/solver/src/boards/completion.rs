@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::given::{Given, InvalidGiven};
-use crate::placement::Placement;
-use crate::queen::Queen;
-use crate::search::{SearchEnd, Tried};
-use queens_solver::SplitMix;
+use super::given::{Given, InvalidGiven};
+use super::placement::Placement;
+use super::queen::Queen;
+use super::search::{SearchEnd, Tried};
+use crate::split_mix::SplitMix;
 
 /// Queens that [`complete`] takes back before its first restart.
 const FIRST_PATIENCE: u64 = 100;
@@ -298,10 +298,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::backtracking::Backtracking;
-    use crate::naive::Naive;
-    use crate::solutions::Solutions;
-    use queens_solver::BoardSize;
+    use crate::board::BoardSize;
+    use crate::boards::backtracking::Backtracking;
+    use crate::boards::naive::Naive;
+    use crate::boards::solutions::Solutions;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use crate::labels::Labels;
-use crate::placement::Placement;
-use crate::queen::Queen;
-pub use crate::theme::Theme;
+use super::labels::Labels;
+use super::placement::Placement;
+use super::queen::Queen;
+pub use super::theme::Theme;
 
 /// Colours on light and dark squares.
 pub(super) const SAFE: [&str; 2] = ["#a9d67c", "#7cb350"];
@@ -181,7 +181,7 @@ impl Style<'_> {
 /// Draws a placement.
 ///
 /// ```
-/// # use queens_boards::{construction, picture::{self, Scale, Style, Theme}};
+/// # use queens_solver::boards::{construction, picture::{self, Scale, Style, Theme}};
 /// let placement = construction(8).expect("there is one");
 /// let style = Style { scale: Scale { tile: 48 }, theme: Theme::WOOD, coordinates: false, caption: None };
 /// assert!(picture::board(&placement, &style).starts_with("<svg"));

@@ -15,7 +15,7 @@ impl Queen {
     /// Returns whether the two attack each other. Two queens on one square do.
     ///
     /// ```
-    /// # use queens_boards::Queen;
+    /// # use queens_solver::boards::Queen;
     /// let queen = Queen { row: 1, column: 2 };
     /// assert!(queen.attacks(Queen { row: 3, column: 4 }));
     /// assert!(!queen.attacks(Queen { row: 3, column: 3 }));

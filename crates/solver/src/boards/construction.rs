@@ -1,6 +1,6 @@
 //! Constructs a solution of any board without a search.
 
-use crate::placement::Placement;
+use super::placement::Placement;
 
 /// Constructs a solution for boards of size `n` in linear time. `None` if none exists (n = 2, 3) or `n` is over
 /// [`Placement::MAX_SIZE`].

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::given::{Given, InvalidGiven};
-use crate::placement::Placement;
-use crate::queen::Queen;
-use crate::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
+use super::given::{Given, InvalidGiven};
+use super::placement::Placement;
+use super::queen::Queen;
+use super::search::{SQUARES_BETWEEN_STOP_CHECKS, SearchEnd, Tried};
 
 /// One step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,10 @@ pub enum Step {
 /// it tries the columns from the left. After the last column, the queen of the row above moves on.
 ///
 /// ```
-/// # use queens_boards::{Backtracking, Given, Step};
+/// # use queens_solver::boards::{Backtracking, Given, Step};
 /// let steps = Backtracking::new(4, &Given::default())?;
 /// assert_eq!(steps.filter(|step| *step == Step::Solved).count(), 2);
-/// # Ok::<(), queens_boards::InvalidGiven>(())
+/// # Ok::<(), queens_solver::boards::InvalidGiven>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Backtracking {
@@ -199,8 +199,8 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solutions::Solutions;
-    use queens_solver::BoardSize;
+    use crate::board::BoardSize;
+    use crate::boards::solutions::Solutions;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

@@ -4,8 +4,6 @@
 
 use std::fmt::Write;
 
-use crate::plot::escaped;
-
 /// Pixels.
 const WIDTH: u32 = 760;
 const SIDE: u32 = 480;
@@ -50,7 +48,7 @@ pub struct Cell {
 /// Draws counts, with stronger shades for more, with a legend of each shade's upper bound.
 ///
 /// ```
-/// # use queens_boards::grid::{Cell, Labels, svg};
+/// # use queens_solver::boards::grid::{Cell, Labels, svg};
 /// let labels = Labels { title: "a & b", lines: &[], across: "columns", down: "rows", nothing: "none" };
 /// let drawn = svg(&labels, &[Cell { row: 0, column: 2, count: 1_234 }]);
 /// assert!(drawn.contains("a &amp; b") && drawn.contains("1,234"));
@@ -195,6 +193,12 @@ pub fn grouped(number: u128) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// Escapes text for XML.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use queens_solver::boards::grid::escaped;
+
 /// Pixels.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 480.0;
@@ -15,29 +17,29 @@ const COLOURS: [&str; 7] = ["#d55e00", "#e69f00", "#009e73", "#56b4e9", "#0072b2
 
 /// A line of the plot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// The text of the legend.
-    pub name: String,
+    pub(crate) name: String,
     /// Points from left to right: a whole number and a positive value.
-    pub points: Vec<(u32, f64)>,
+    pub(crate) points: Vec<(u32, f64)>,
 }
 
 /// The texts around the plot.
 #[derive(Clone, Copy, Debug)]
-pub struct Labels<'a> {
+pub(crate) struct Labels<'a> {
     /// Above the plot.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// Below the horizontal axis.
-    pub x: &'a str,
+    pub(crate) x: &'a str,
     /// Beside the vertical axis.
-    pub y: &'a str,
+    pub(crate) y: &'a str,
     /// The unit of the values.
-    pub unit: &'a str,
+    pub(crate) unit: &'a str,
 }
 
 /// Draws lines over whole numbers, with the values on a logarithmic axis. Skips values that are not positive.
 #[must_use]
-pub fn log_plot(labels: Labels<'_>, lines: &[Line]) -> String {
+pub(crate) fn log_plot(labels: Labels<'_>, lines: &[Line]) -> String {
     let scale = Scale::new(lines);
     let mut svg = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" "#
@@ -166,11 +168,6 @@ fn with_prefix(power: i32, unit: &str) -> String {
         Some(prefix) => format!("{} {prefix}{unit}", 10_f64.powi(power.rem_euclid(3))),
         None => format!("1e{power} {unit}"),
     }
-}
-
-/// Escapes text for XML.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
 #[cfg(test)]

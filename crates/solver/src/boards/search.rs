@@ -1,6 +1,6 @@
 //! Results and statistics of searches.
 
-use crate::placement::Placement;
+use super::placement::Placement;
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 //! A solution is a [`Placement`]: the column of the queen of every row. Several algorithms find one ([`construction`],
 //! [`local_search`], [`Completion`], [`Naive`], [`Backtracking`]). [`Solutions`] walks through all of them, and
 //! [`completions`] counts those that contain given queens. [`picture`] draws placements, [`animation`] the search for
-//! them, [`grid`] the distribution of a board's solutions, [`plot`] the time of counting.
+//! them, [`grid`] the distribution of a board's solutions.
 //!
 //! ```
 //! use queens_solver::BoardSize;
-//! use queens_boards::Solutions;
+//! use queens_solver::boards::Solutions;
 //!
 //! let all: Vec<String> = Solutions::new(BoardSize::new(4)?).map(|solution| solution.to_string()).collect();
 //! assert_eq!(all, ["[1 3 0 2]", "[2 0 3 1]"]);
@@ -28,7 +28,6 @@ mod local_search;
 mod naive;
 pub mod picture;
 mod placement;
-pub mod plot;
 mod queen;
 mod search;
 mod solutions;

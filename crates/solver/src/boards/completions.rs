@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
-use crate::given::{Given, InvalidGiven};
-use queens_solver::{BoardSize, Kernel, Square, Subproblems, ThreadError, parallel};
+use super::given::{Given, InvalidGiven};
+use crate::board::{BoardSize, Square};
+use crate::kernel::Kernel;
+use crate::parallel::{ThreadError, parallel};
+use crate::subproblems::Subproblems;
 
 /// The least number of subproblems: enough to keep many threads busy to the end.
 const SUBPROBLEMS: u64 = 20_000;
@@ -85,8 +88,8 @@ fn cut(n: BoardSize, queens: &[Square]) -> Subproblems {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use queens_solver::classic::Method;
-    use queens_solver::published;
+    use crate::classic::Method;
+    use crate::published::published;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
