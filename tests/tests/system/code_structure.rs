@@ -21,8 +21,11 @@ const BORDERS: [(&str, &[&str]); 6] = [
     ("queens-ledger", &["tokio", "tonic", "rusqlite", "axum", "prost", "hyper"]),
     ("queens-certificate", &["tokio", "tonic", "rusqlite", "axum", "prost", "hyper"]),
     ("queens-store", &["tonic", "axum", "prost", "hyper", "tokio-postgres"]),
-    ("queens-event-loop", &["axum", "opentelemetry", "rcgen", "tokio-postgres", "tonic-reflection"]),
-    ("queens-counting", &["axum", "opentelemetry", "rcgen", "rusqlite", "tokio-postgres"]),
+    ("queens-event-loop", &["axum", "opentelemetry", "rcgen", "tokio-postgres", "tonic", "prost", "hyper"]),
+    (
+        "queens-counting",
+        &["axum", "opentelemetry", "rcgen", "rusqlite", "tokio-postgres", "tonic", "prost", "hyper"],
+    ),
     ("queens", &["axum", "opentelemetry", "rcgen", "tokio-postgres", "tonic-health", "tonic-reflection"]),
 ];
 
