@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use queens_ledger::store::{StoreError, StoreName};
+use queens_store::StoreCopy;
 use queens_store::history::{Change, NotKept};
 use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::digest::{
@@ -12,7 +13,6 @@ use queens_store::sql::digest::{
 };
 use queens_store::sql::fault::Fault;
 use queens_store::sql::read::{self, cell, sql_integer};
-use queens_store::sql::store_copy::StoreCopy;
 use queens_store::sql::table::Table;
 use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;

@@ -13,7 +13,7 @@ pub mod seed;
 pub mod sql;
 pub mod sqlite;
 
-pub use self::archive::{Archive, Records};
+pub use self::archive::{Archive, Records, StoreCopy};
 pub use self::clock::unix_ms;
 pub use self::sql::audit::{JobAudit, RecomputedPlan};
 pub use self::sql::export::Exported;

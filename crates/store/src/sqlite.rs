@@ -9,7 +9,6 @@ mod certificate;
 mod counted_by;
 mod directory;
 pub(crate) mod history;
-mod integrity;
 mod proof;
 pub(crate) mod recover;
 mod repair;
@@ -31,12 +30,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::directory::{Directory, SqliteViews};
 use self::history::HistoryFile;
-use super::archive::{Archive, Records};
+use super::archive::{Archive, Records, StoreCopy};
 use super::history::History;
 use super::sql::database::{Database, Views};
 use super::sql::fault::Fault;
 use super::sql::records::SqlRecords;
-use super::sql::store_copy::StoreCopy;
 use super::sql::tables::Tables;
 
 pub use self::backup::{BackupError, Restoring, backup, restore};

@@ -48,8 +48,8 @@ impl ConfigArgs {
     }
 }
 
-/// Parses the arguments of this process like [`arguments`](crate::arguments), with those of its configuration
-/// file. [`ConfigArgs`](ConfigArgs) must be among its options. Subcommands have no file.
+/// Parses the arguments of this process like [`arguments`](crate::arguments()), with those of its configuration
+/// file. [`ConfigArgs`] must be among its options. Subcommands have no file.
 ///
 /// The user's own file is read if it exists and no other is named. It is for one coordinator: it is not read if any
 /// option for the connection or a token is given otherwise, so that no token goes to another coordinator.

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::archive::{Archive, Records, StoreCopy};
 use crate::history::History;
+use crate::seed;
 use crate::sql::database::{Database, Views, first};
 use crate::sql::fault::Fault;
 use crate::sql::read::cell;
 use crate::sql::records::SqlRecords;
-use crate::sql::store_copy::StoreCopy;
 use crate::sql::tables::Tables;
-use crate::{Archive, Records, seed};
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::{Store, StoreError, StoreName, Stored, Write};
