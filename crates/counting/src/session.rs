@@ -35,24 +35,13 @@ pub enum Departure {
 }
 
 /// The most messages that wait for the coordinator.
-const TO_COORDINATOR: usize = 16;
+pub(crate) const TO_COORDINATOR: usize = 16;
 
 /// The most messages that wait for the worker: two leases for each thread of a very large machine.
-const TO_WORKER: usize = 8192;
+pub(crate) const TO_WORKER: usize = 8192;
 
 /// A worker's ends of the channels between it and its coordinator. The link breaks when the other ends are dropped.
-#[derive(Debug)]
-pub(crate) struct Link {
-    sender: mpsc::Sender<ToCoordinator>,
-    receiver: mpsc::Receiver<ToWorker>,
-}
-
-/// Returns the channels between a worker and its coordinator: the worker's ends, and the others.
-pub(crate) fn link() -> (Link, mpsc::Receiver<ToCoordinator>, mpsc::Sender<ToWorker>) {
-    let (sender, from_worker) = mpsc::channel(TO_COORDINATOR);
-    let (to_worker, receiver) = mpsc::channel(TO_WORKER);
-    (Link { sender, receiver }, from_worker, to_worker)
-}
+type Link = (mpsc::Sender<ToCoordinator>, mpsc::Receiver<ToWorker>);
 
 /// Runs a session until the link breaks or the worker has left.
 pub(crate) async fn run(
@@ -81,7 +70,7 @@ async fn converse(
     session: &mut WorkerSession,
     queue: &SharedQueue,
     sensors: &LastSensors,
-    Link { sender, receiver }: &mut Link,
+    (sender, receiver): &mut Link,
     LeaveRequests { drain, pause }: &LeaveRequests,
 ) -> Option<()> {
     let began = Instant::now();
@@ -190,6 +179,12 @@ mod tests {
             halves,
             machine,
         })
+    }
+
+    fn link() -> (Link, mpsc::Receiver<ToCoordinator>, mpsc::Sender<ToWorker>) {
+        let (sender, from_worker) = mpsc::channel(TO_COORDINATOR);
+        let (to_worker, receiver) = mpsc::channel(TO_WORKER);
+        ((sender, receiver), from_worker, to_worker)
     }
 
     /// A coordinator whose store is full reads nothing, so that the link is full after some heartbeats.

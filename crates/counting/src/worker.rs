@@ -22,7 +22,7 @@ use crate::leave_requests::LeaveRequests;
 use crate::machine;
 use crate::metrics::Metrics;
 use crate::sensor_monitor::{LastSensors, SensorMonitor};
-use crate::session::{self, End};
+use crate::session::{self, End, TO_COORDINATOR, TO_WORKER};
 use crate::shared_queue::SharedQueue;
 
 /// How many times as fast as a thread of the processor a thread of one of NVIDIA's cards is thought to be until it is
@@ -135,7 +135,9 @@ impl Worker {
         &'a mut self,
         requests: &'a LeaveRequests,
     ) -> (impl Future<Output = End> + 'a, mpsc::Receiver<ToCoordinator>, mpsc::Sender<ToWorker>) {
-        let (link, from_worker, to_worker) = session::link();
+        let (sender, from_worker) = mpsc::channel(TO_COORDINATOR);
+        let (to_worker, receiver) = mpsc::channel(TO_WORKER);
+        let link = (sender, receiver);
         let run = session::run(&mut self.session, &self.queue, &self.sensors, link, requests);
         (run, from_worker, to_worker)
     }

@@ -26,20 +26,9 @@ impl OpenSession {
     /// # Errors
     /// If the worker is refused.
     pub async fn pass(&self, message: ToCoordinator) -> Result<(), WorkerRefusal> {
-        let (session, (reply, answer)) = (self.session, oneshot::channel());
-        let command = match message {
-            ToCoordinator::Hello(_) => return Err(WorkerRefusal::SecondHello),
-            ToCoordinator::Report(report) => Command::Report { session, report, came: Instant::now(), reply },
-            ToCoordinator::Failure(failure) => Command::Failure { session, failure, reply },
-            ToCoordinator::Notice(text) => Command::Notice { session, text, reply },
-            ToCoordinator::Sensors(sensors) => Command::Sensors { session, sensors, reply },
-            ToCoordinator::Goodbye => {
-                drop(reply);
-                Command::Goodbye { session }
-            }
-        };
-        // Without an answer, the coordinator has stopped, or this was a goodbye.
-        if self.commands.send(command).await.is_ok() {
+        let (session, came, (reply, answer)) = (self.session, Instant::now(), oneshot::channel());
+        // Without an answer, the coordinator has stopped.
+        if self.commands.send(Command::Message { session, message, came, reply }).await.is_ok() {
             answer.await.unwrap_or(Ok(()))?;
         }
         self.loop_monitor.note_contact();

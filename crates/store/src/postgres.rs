@@ -12,7 +12,6 @@ mod leader_election;
 mod leader_lease;
 pub mod pg_connection;
 mod postgres_row;
-mod read_only;
 pub mod schema;
 mod server;
 mod standby;

@@ -164,7 +164,7 @@ pub enum Notation {
     Unicode,
     /// A drawing in colours, by terminal escape codes.
     Colours,
-    /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](crate::Given) parses them.
+    /// `0:1,1:3,2:0,3:2`: row and column of each queen, as [`Given`](super::Given) parses them.
     Coordinates,
     /// `[1,3,0,2]`
     Json,

@@ -6,7 +6,7 @@ use crate::board::BoardSize;
 /// All solutions in lexicographic order of their columns, found one by one in constant memory.
 ///
 /// It goes down the rows and holds the squares that the queens above attack in three words (Richards 1997; see
-/// [`classic`](queens_solver::classic) on bitmasks). The lowest free column comes first, hence the order.
+/// [`classic`](crate::classic) on bitmasks). The lowest free column comes first, hence the order.
 ///
 /// ```
 /// # use queens_solver::boards::Solutions;

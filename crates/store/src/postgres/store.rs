@@ -21,7 +21,7 @@ use super::history::PostgresHistory;
 use super::leader_election::Leadership;
 use super::leader_lease::LeaderLease;
 use super::pg_connection::{Backend, Hold, PgConnection};
-use super::read_only::PostgresViews;
+use super::schema;
 use super::server::Server;
 
 /// Stores jobs in a database on a server. The server determines the durability of a [`commit`](Store::commit): with
@@ -175,6 +175,27 @@ impl Archive for PostgresStore {
 
     fn history(&self) -> Option<Box<dyn History>> {
         Some(Box::new(PostgresHistory::of(self.server.clone())))
+    }
+}
+
+/// Read-only access to a database, even while a coordinator uses it.
+#[derive(Debug)]
+pub(super) struct PostgresViews {
+    pub(super) server: Server,
+}
+
+impl Views for PostgresViews {
+    fn view(&self) -> Result<Box<dyn Database>, Fault> {
+        let connection = PgConnection::open(&self.server)?;
+        schema::check(&connection)?;
+        // Reading may take long, and blocks nobody.
+        connection.execute("SET idle_in_transaction_session_timeout TO 0")?;
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        Ok(Box::new(connection))
+    }
+
+    fn place(&self) -> StoreName {
+        StoreName::Database(self.server.name())
     }
 }
 

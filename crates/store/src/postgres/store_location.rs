@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use queens_ledger::store::StoreError;
 use rusqlite::types::Value;
 
-use super::read_only::PostgresViews;
 use super::server::Server;
+use super::store::PostgresViews;
 use crate::sql::audit::{JobAudit, RecomputedPlan, audit_all};
 use crate::sql::database::{Database, Views};
 use crate::sql::fault::Fault;
