@@ -1,8 +1,8 @@
 //! The commands of `queens`. Each command's arguments are in its own file, shared ones in `flags`.
 
 use clap::{Parser, Subcommand};
-use queens_runtime::help::{Group, Program};
-use queens_runtime::{VERSION, version_in_full};
+use queens_platform::{VERSION, version_in_full};
+use queens_program::help::{Group, Program};
 use queens_solver::Kernel;
 
 use crate::commands::animate::AnimateArgs;
@@ -139,7 +139,7 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
-    use queens_runtime::help::faults;
+    use queens_program::help::faults;
 
     use super::*;
 

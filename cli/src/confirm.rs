@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use queens_model::{core_seconds, price, price_of_jobs};
-use queens_runtime::say;
+use queens_program::say;
 use queens_solver::{BoardSize, Kernel, Method};
 
 use crate::boards::Boards;

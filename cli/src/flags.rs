@@ -3,8 +3,8 @@
 use clap::Args;
 use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
+use queens_program::{CONNECTION, CredentialsArgs};
 use queens_proto::client::{Operator, Routes, endpoint};
-use queens_runtime::{CONNECTION, CredentialsArgs};
 use queens_solver::{BoardSize, Kernel, KernelChoice, Method};
 use thiserror::Error;
 use tonic::transport::Endpoint;

@@ -19,8 +19,8 @@ mod worker_action;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
-use queens_runtime::logs::log;
-use queens_runtime::{arguments, complain, wrong_usage};
+use queens_program::logs::log;
+use queens_program::{arguments, complain, wrong_usage};
 use tracing::level_filters::LevelFilter;
 
 use crate::args::{Args, Command};

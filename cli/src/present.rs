@@ -9,6 +9,7 @@ pub(crate) mod job;
 pub(crate) mod notation;
 pub(crate) mod numbers;
 pub(crate) mod output;
+pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod raster;
 pub(crate) mod table;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use queens_ledger::store::{Coverage, JobEntry, Record, Source, Store, Write};
 use queens_model::{JobId, LeaseId, Party};
-use queens_postgres::{Contact, LeaderCandidate, Server};
 use queens_solver::{BoardSize, Choice, Count, Method, Span, Symmetry};
+use queens_store::postgres::{Contact, LeaderCandidate, Server};
 use queens_store::sqlite::SqliteStore;
 
 const JOB: JobId = JobId(1);

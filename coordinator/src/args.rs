@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use queens_model::JobId;
-use queens_runtime::help::Program;
-use queens_runtime::{VERSION, version_in_full};
-use queens_service::ConfigArgs;
-use queens_service::logs::LogArgs;
+use queens_platform::{VERSION, version_in_full};
+use queens_program::help::Program;
+use queens_program::service::{ConfigArgs, LogArgs};
 use queens_solver::Kernel;
 
 use crate::commands::backup::RestoreArgs;
@@ -212,7 +211,7 @@ pub(crate) struct Inviting {
 
 #[cfg(test)]
 mod tests {
-    use queens_runtime::help::faults;
+    use queens_program::help::faults;
 
     use super::*;
 

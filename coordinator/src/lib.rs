@@ -14,8 +14,8 @@ mod net;
 use std::process::ExitCode;
 
 use queens_platform::keep_files_private;
-use queens_runtime::{complain, print};
-use queens_service::{CONFIG_OK, arguments_of_service};
+use queens_program::service::{CONFIG_OK, arguments_of_service};
+use queens_program::{complain, print};
 
 pub use self::access::{InvitationStore, NewInvitation, PublishedAddress};
 pub use self::grpc::serve_to_all;

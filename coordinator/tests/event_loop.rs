@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use queens_event_loop::{Handle, Snapshot, unthreaded};
+use queens_event_loop::{Handle, OpenSession, Snapshot, unthreaded};
 use queens_ledger::Reporting;
 use queens_ledger::store::draw::{Draw, Drawn, Recorded};
 use queens_ledger::store::memory::MemoryStore;
@@ -17,10 +17,9 @@ use queens_model::{
     Delta, HalvesSkill, Held, Hello, JobId, JobState, Lease, Name, Report, Speed, Submission, ToCoordinator,
     ToWorker, WorkerId,
 };
-use queens_proto::{Link, link};
 use queens_solver::{BoardSize, Count, DECOMPOSITION_VERSION, Method, Span};
 use queens_store::Archive;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// A store that can be made to fail, and whose contents tests can read.
 #[derive(Clone, Debug, Default)]
@@ -106,8 +105,20 @@ impl Store for Disk {
     }
 }
 
+/// A worker's session, and its messages from the coordinator.
+struct Worker {
+    session: OpenSession,
+    messages: mpsc::Receiver<ToWorker>,
+}
+
+impl Worker {
+    async fn report(&self, report: Report) {
+        self.session.pass(ToCoordinator::Report(report)).await.expect("not refused");
+    }
+}
+
 /// Starts a coordinator with a job, and a worker with its first lease.
-async fn coordinator_and_worker(disk: &Disk) -> (Handle, Link<ToCoordinator, ToWorker>, Lease) {
+async fn coordinator_and_worker(disk: &Disk) -> (Handle, Worker, Lease) {
     let (handle, running) =
         unthreaded(Box::new(disk.clone()), NonZeroUsize::MIN, Reporting::default()).expect("an empty store");
     tokio::spawn(running);
@@ -130,11 +141,8 @@ async fn planned(handle: &Handle, job: JobId) {
     panic!("a plan within a minute");
 }
 
-/// Connects a worker and sends its Hello.
-async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, ToWorker> {
-    let (worker, coordinator_end) = link();
-    let serving = handle.clone();
-    tokio::spawn(async move { serving.serve(coordinator_end, None).await });
+/// Connects a worker.
+async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Worker {
     let hello = Hello {
         worker: WorkerId(id),
         name: Name::of_any(&format!("worker {id}")),
@@ -147,12 +155,12 @@ async fn join(handle: &Handle, id: u64, held: Vec<Held>) -> Link<ToCoordinator, 
         machine: 1,
         held,
     };
-    worker.sender.send(ToCoordinator::Hello(Box::new(hello))).await.expect("it listens");
-    worker
+    let (session, messages) = handle.open(hello, None).await.expect("it runs").expect("not refused");
+    Worker { session, messages }
 }
 
 /// Connects a worker and waits for its first lease.
-async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Link<ToCoordinator, ToWorker>, Lease) {
+async fn connect(handle: &Handle, id: u64, held: Vec<Held>) -> (Worker, Lease) {
     let mut worker = join(handle, id, held).await;
     let lease = loop {
         if let ToWorker::Lease(lease) = next(&mut worker).await {
@@ -172,12 +180,12 @@ async fn once(
 }
 
 /// Returns the next message to a worker.
-async fn next(worker: &mut Link<ToCoordinator, ToWorker>) -> ToWorker {
-    let told = tokio::time::timeout(Duration::from_secs(600), worker.receiver.recv()).await;
+async fn next(worker: &mut Worker) -> ToWorker {
+    let told = tokio::time::timeout(Duration::from_secs(600), worker.messages.recv()).await;
     told.expect("it is told something within ten minutes").expect("the session goes on")
 }
 
-async fn acknowledged(worker: &mut Link<ToCoordinator, ToWorker>) {
+async fn acknowledged(worker: &mut Worker) {
     while !matches!(next(worker).await, ToWorker::Acknowledge { .. }) {}
 }
 
@@ -189,8 +197,8 @@ fn report(lease: &Lease) -> (Span, Report) {
 }
 
 /// Returns the pending messages without leases.
-fn heard(worker: &mut Link<ToCoordinator, ToWorker>) -> Vec<ToWorker> {
-    let messages = std::iter::from_fn(|| worker.receiver.try_recv().ok());
+fn heard(worker: &mut Worker) -> Vec<ToWorker> {
+    let messages = std::iter::from_fn(|| worker.messages.try_recv().ok());
     messages.filter(|message| !matches!(message, ToWorker::Lease(_))).collect()
 }
 
@@ -200,7 +208,7 @@ async fn nothing_is_acknowledged_before_it_is_durable() {
     let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
     let (span, report) = report(&lease);
     disk.fill(true);
-    worker.sender.send(ToCoordinator::Report(report)).await.expect("it listens");
+    worker.report(report).await;
     let mut snapshots = handle.snapshots();
     once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
     // Much longer than the timeout of a silent worker.
@@ -268,7 +276,7 @@ async fn damage_ends_the_coordinator() {
         let mut snapshots = handle.snapshots();
         disk.fill(was_full);
         disk.is_damaged.store(true, Ordering::SeqCst);
-        worker.sender.send(ToCoordinator::Report(report(&lease).1)).await.expect("it listens");
+        worker.report(report(&lease).1).await;
         if was_full {
             once(&mut snapshots, |snapshot| snapshot.store_error.is_some()).await;
             disk.fill(false);
@@ -334,16 +342,16 @@ async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
     let (span, counted) = report(&lease);
     // The first worker times out, another counts the same span, and the first one returns.
     once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;
-    drop(worker);
+    worker.session.disconnect().await;
     once(&mut handle.snapshots(), |snapshot| snapshot.workers.is_empty()).await;
     let (mut second, again) = connect(&handle, 2, Vec::new()).await;
     assert_eq!(report(&again).0, span);
-    second.sender.send(ToCoordinator::Report(report(&again).1)).await.expect("it listens");
+    second.report(report(&again).1).await;
     acknowledged(&mut second).await;
     fails.store(true, Ordering::SeqCst);
     let held = Held { lease: lease.id, job: lease.job, spans: vec![span] };
     let (worker, _) = connect(&handle, 1, vec![held]).await;
-    worker.sender.send(ToCoordinator::Report(counted)).await.expect("it listens");
+    worker.report(counted).await;
     // Keeps both connections open.
     tokio::spawn(async move {
         let _workers = (worker, second);
@@ -355,7 +363,7 @@ async fn compare(disk: &Disk, fails: &AtomicBool) -> Handle {
 /// An unreachable store may delay each query: it is asked only once, and no caller waits for all the answers.
 #[tokio::test(start_paused = true)]
 async fn a_store_that_is_away_is_not_asked_again_and_again() {
-    async fn another(worker: &mut Link<ToCoordinator, ToWorker>) -> Lease {
+    async fn another(worker: &mut Worker) -> Lease {
         loop {
             if let ToWorker::Lease(lease) = next(worker).await {
                 return lease;
@@ -364,18 +372,18 @@ async fn a_store_that_is_away_is_not_asked_again_and_again() {
     }
     let both = |leases: &[Lease; 2]| {
         let deltas = leases.iter().flat_map(|lease| report(lease).1.deltas).collect();
-        ToCoordinator::Report(Report { sequence: 1, deltas, finished: Vec::new() })
+        Report { sequence: 1, deltas, finished: Vec::new() }
     };
     let disk = Disk::default();
     let (handle, mut worker, lease) = coordinator_and_worker(&disk).await;
     let leases = [lease, another(&mut worker).await];
     once(&mut handle.snapshots(), |snapshot| !snapshot.workers.is_empty()).await;
-    drop(worker);
+    worker.session.disconnect().await;
     once(&mut handle.snapshots(), |snapshot| snapshot.workers.is_empty()).await;
     let (mut second, lease) = connect(&handle, 2, Vec::new()).await;
     let again = [lease, another(&mut second).await];
     assert_eq!(again.each_ref().map(|lease| &lease.spans), leases.each_ref().map(|lease| &lease.spans));
-    second.sender.send(both(&again)).await.expect("it listens");
+    second.report(both(&again)).await;
     acknowledged(&mut second).await;
     disk.is_away.store(true, Ordering::SeqCst);
     let held = leases.each_ref().map(|lease| Held {
@@ -384,7 +392,7 @@ async fn a_store_that_is_away_is_not_asked_again_and_again() {
         spans: lease.spans.iter().map(|leased| leased.span).collect(),
     });
     let (mut worker, _) = connect(&handle, 1, held.into()).await;
-    worker.sender.send(both(&leases)).await.expect("it listens");
+    worker.report(both(&leases)).await;
     acknowledged(&mut worker).await;
     // The coordinator still works.
     handle.submit(Submission::new(leases[0].n, Method::Search)).await.expect("it runs").expect("accepted");
@@ -402,7 +410,7 @@ async fn signs_of_life_of_idle_workers_are_not_published_one_by_one() {
     let mut n_snapshots = 0;
     for _ in 0..100 {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        worker.sender.send(ToCoordinator::Report(Report::default())).await.expect("it listens");
+        worker.report(Report::default()).await;
         n_snapshots += u32::from(snapshots.has_changed().expect("it runs"));
         snapshots.mark_unchanged();
     }

@@ -17,10 +17,6 @@ use tonic_prost::{ProstCodec, ProstDecoder, ProstEncoder};
 use crate::convert::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};
 use crate::pb;
 
-/// The largest message of a worker, in bytes. A worker with many threads that connects again names all the spans it
-/// holds.
-pub const LARGEST_OF_WORKER: usize = 16 << 20;
-
 /// The largest report, in bytes.
 const LARGEST_REPORT: usize = 2 << 20;
 

@@ -1,4 +1,4 @@
-//! The types that `proto/generate` generates from `proto/queens/v1/queens.proto`, which documents them.
+//! The types that `tests/generated.rs` generates from `proto/queens/v1/queens.proto`, which documents them.
 
 #![allow(missing_docs, unused_qualifications, clippy::all, reason = "generated")]
 

@@ -4,12 +4,11 @@ use clap::Parser;
 use queens_counting::Duty;
 use queens_gpu::ChosenCards;
 use queens_model::{ListenAddress, Name};
-use queens_platform::host_name;
+use queens_platform::{VERSION, host_name, version_in_full};
+use queens_program::help::Program;
+use queens_program::service::{ConfigArgs, LogArgs};
+use queens_program::{CONNECTION, CredentialsArgs, threads_beside_cards};
 use queens_proto::client::endpoint;
-use queens_runtime::help::Program;
-use queens_runtime::{CONNECTION, CredentialsArgs, VERSION, threads_beside_cards, version_in_full};
-use queens_service::ConfigArgs;
-use queens_service::logs::LogArgs;
 use queens_solver::{Kernel, KernelChoice};
 use tonic::transport::Endpoint;
 
@@ -116,7 +115,7 @@ pub(crate) fn machine_name() -> Name {
 
 #[cfg(test)]
 mod tests {
-    use queens_runtime::help::faults;
+    use queens_program::help::faults;
 
     use super::*;
 

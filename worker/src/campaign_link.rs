@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use axum::http::Uri;
 use axum::http::uri::PathAndQuery;
 use queens_auth::{Pin, Trust};
+use queens_program::CONNECTION;
 use queens_proto::client::is_this_machine;
-use queens_runtime::CONNECTION;
 
 /// The campaign that this worker has joined.
 #[derive(Clone, Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use queens_model::Name;
-use queens_runtime::print;
+use queens_program::print;
 use queens_worker::control::{Request, client};
 use tokio::runtime::Builder;
 

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use queens_counting::Metrics;
-use queens_service::metrics::exposition;
+use queens_program::service::exposition;
 use tokio::net::TcpListener;
 use tracing::error;
 

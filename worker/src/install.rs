@@ -9,7 +9,7 @@ use queens_model::plain;
 use queens_platform::{
     Supervisor, UserService, make_private_directory, open_regular_file, run_supervisor, sync_directory,
 };
-use queens_runtime::print;
+use queens_program::print;
 use tempfile::NamedTempFile;
 
 use crate::user_config::user_file;

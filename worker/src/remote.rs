@@ -7,9 +7,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use queens_model::ToWorker;
 use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
+use queens_proto::pb;
 use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_proto::{link, pb};
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -281,10 +281,10 @@ async fn session(
     };
     let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
     let asker = client.clone();
-    let (worker_end, coordinator_end) = link();
-    let outgoing = ReceiverStream::new(coordinator_end.receiver).map(pb::WorkerMessage::from);
     let is_connected = worker.is_connected();
-    let mut serving = pin!(worker.serve(worker_end, requests));
+    let (serving, from_worker, to_worker) = worker.begin(requests);
+    let outgoing = ReceiverStream::new(from_worker).map(pb::WorkerMessage::from);
+    let mut serving = pin!(serving);
     // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes, and
     // none follow before the Hello.
     let mut opening = pin!(client.session(outgoing));
@@ -301,7 +301,7 @@ async fn session(
     let incoming = match answer {
         Ok(answer) => answer.into_inner(),
         Err(problem) => {
-            drop(coordinator_end.sender);
+            drop(to_worker);
             if ended.is_none() {
                 // The worker may wait for capacity on a link without a reader.
                 _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
@@ -312,7 +312,7 @@ async fn session(
     info!(coordinator = %attempt.route.uri(), "connected");
     opened();
     is_connected.store(true, Ordering::Relaxed);
-    let mut receiving = pin!(receive(incoming, news, coordinator_end.sender));
+    let mut receiving = pin!(receive(incoming, news, to_worker));
     let mut asking = pin!(own.ask_by(asker));
     let mut received = None;
     let end = loop {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use console::{Term, style};
-use queens_boards::Queen;
-use queens_boards::animation::{self, Frame, Frames, MOST_FRAMES, Timing};
-use queens_boards::picture::{Look, Scale, is_dark};
 use queens_platform::is_screen;
-use queens_runtime::{cancel_on_signal, say, stdout};
+use queens_program::{cancel_on_signal, say, stdout};
+use queens_solver::boards::Queen;
+use queens_solver::boards::animation::{self, Frame, Frames, MOST_FRAMES, Timing};
+use queens_solver::boards::picture::{Look, Scale, is_dark};
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use queens_model::AuditEntry;
-use queens_runtime::print;
+use queens_program::print;
 
 use crate::flags::RemoteArgs;
 use crate::present::numbers::date;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use queens_counting::threads_of;
 use queens_gpu::CardId;
 use queens_platform::with_instructions;
-use queens_runtime::{print, threads};
+use queens_program::{print, threads};
 use queens_solver::{
     BoardSize, InvalidKernel, Kernel, KernelChoice, Method, SampledPart, Sampler, classic, parallel,
     published,

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::ArgGroup;
 use queens_model::json::Job;
 use queens_model::{JobId, Priority, Share};
+use queens_program::print;
 use queens_proto::client::Operator;
-use queens_runtime::print;
 
 use crate::flags::JobArgs;
 use crate::present::output::{Output, json_of};

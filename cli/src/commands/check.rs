@@ -13,8 +13,9 @@ use queens_certificate::json::{Certificate, Proof};
 use queens_certificate::{
     Extent, Options, PublicKey, Refusal, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
 };
+use queens_counting::default_threads;
 use queens_platform::open_regular_file;
-use queens_runtime::{default_threads, print, threads, write_answer};
+use queens_program::{print, threads, write_answer};
 
 use crate::flags::WrongUsage;
 use crate::flags::{KernelArgs, OutputArgs};

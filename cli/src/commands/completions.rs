@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Command;
-use queens_runtime::documents::{Shell, completions};
-use queens_runtime::print;
+use queens_program::documents::{Shell, completions};
+use queens_program::print;
 
 /// Print completions for a shell
 ///

@@ -6,11 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::builder::FalseyValueParser;
-use queens_boards::Given;
+use queens_counting::default_threads;
+use queens_program::{CONNECTION, CredentialsArgs, cancel_on_signal, print, stdout, threads_beside_cards};
 use queens_proto::client::{Routes, endpoint};
-use queens_runtime::{
-    CONNECTION, CredentialsArgs, cancel_on_signal, default_threads, print, stdout, threads_beside_cards,
-};
+use queens_solver::boards::Given;
 use queens_solver::{Kernel, Method};
 use queens_store::sqlite::DATABASE;
 use tokio_util::sync::CancellationToken;

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use queens_counting::default_threads;
 use queens_model::{JobState, JobStatus};
-use queens_platform::{available_memory, n_processors};
+use queens_platform::{VERSION, available_memory, n_processors};
+use queens_program::print;
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
-use queens_runtime::{VERSION, default_threads, print};
 use queens_solver::{BoardSize, Kernel, KernelChoice, Method, Plan, published};
 use serde::Serialize;
 

@@ -4,9 +4,9 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_counting::threads_of;
+use queens_counting::{default_threads, threads_of};
 use queens_gpu::CardId;
-use queens_runtime::{default_threads, print, threads};
+use queens_program::{print, threads};
 use queens_solver::{Method, Sampler, published};
 use serde::Serialize;
 

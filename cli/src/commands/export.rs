@@ -7,8 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use queens_model::{JobId, JobStatus};
+use queens_platform::NewFile;
+use queens_program::{cancel_on_signal, print};
 use queens_proto::client::Operator;
-use queens_runtime::{NewFile, cancel_on_signal, print};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use queens_gpu::{CardInfo, cards};
 use queens_model::CardSensors;
 use queens_platform::CAN_LOAD_LIBRARIES;
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 use serde::Serialize;
 
 use crate::flags::OutputArgs;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use queens_model::json::Job;
 use queens_model::{JobState, JobStatus};
-use queens_runtime::print;
+use queens_program::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;

@@ -4,8 +4,8 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use queens_boards::{Notation, Solutions};
-use queens_runtime::write_answer;
+use queens_program::write_answer;
+use queens_solver::boards::{Notation, Solutions};
 
 use crate::flags::BoardArgs;
 use crate::present::notation::Format;

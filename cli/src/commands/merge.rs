@@ -8,8 +8,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
-use queens_platform::open_regular_file;
-use queens_runtime::{NewFile, default_threads, print};
+use queens_counting::default_threads;
+use queens_platform::{NewFile, open_regular_file};
+use queens_program::print;
 use queens_solver::Kernel;
 use serde_json::json;
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use queens_boards::picture::{self, Scale, Style, Theme};
-use queens_boards::{Notation, Placement, Solutions, construction};
 use queens_model::plain::is_plain;
-use queens_runtime::print;
+use queens_program::print;
 use queens_solver::BoardSize;
+use queens_solver::boards::picture::{self, Scale, Style, Theme};
+use queens_solver::boards::{Notation, Placement, Solutions, construction};
 
 use crate::confirm::confirm_file;
 use crate::flags::WrongUsage;
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
     let subject = match subject(args) {
         Ok(Some(subject)) => subject,
         Ok(None) => {
-            queens_runtime::complain(&format!("there is no solution for n = {}", args.n.unwrap_or(0)));
+            queens_program::complain(&format!("there is no solution for n = {}", args.n.unwrap_or(0)));
             return Ok(ExitCode::FAILURE);
         }
         Err(what) => return Err(WrongUsage(what).into()),

@@ -6,11 +6,11 @@ use std::time::Duration;
 use std::{collections::hash_map::RandomState, hash::BuildHasher};
 
 use clap::ValueEnum;
-use queens_boards::{
+use queens_program::{print_styled, say};
+use queens_solver::boards::{
     Backtracking, Completion, Given, InvalidGiven, Naive, Placement, SearchEnd, Tried, complete,
     construction, local_search,
 };
-use queens_runtime::{print_styled, say};
 
 use crate::flags::WrongUsage;
 use crate::present::notation::Format;

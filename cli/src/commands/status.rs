@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use queens_model::json::Job;
-use queens_runtime::print;
+use queens_program::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::JobArgs;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use queens_model::{JobId, Priority};
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 use queens_solver::BoardSize;
 use serde_json::json;
 

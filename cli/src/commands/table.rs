@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use queens_boards::plot::{Labels, Line, log_plot};
-use queens_runtime::{print, print_some, say};
+use queens_program::{print, print_some, say};
 use queens_solver::classic::Method as Classic;
 use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
@@ -18,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::boards::Boards;
 use crate::flags::WrongUsage;
 use crate::present::file::Target;
+use crate::present::plot::{Labels, Line, log_plot};
 use crate::present::table::{say_left_out, terminal_width};
 use crate::time_limit::{time_limit, within};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use queens_platform::is_screen;
+use queens_program::{cancel_on_signal, print, stdout};
 use queens_proto::client::Operator;
-use queens_runtime::{cancel_on_signal, print, stdout};
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::size;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use queens_model::VerdictStatus;
 use queens_model::json::Verdict;
-use queens_runtime::print;
+use queens_program::print;
 
 use crate::flags::JobArgs;
 use crate::present::numbers::date;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use queens_model::JobState;
 use queens_model::json::Job;
 use queens_platform::is_screen;
-use queens_runtime::{cancel_on_signal, print_some, stdout};
+use queens_program::{cancel_on_signal, print_some, stdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use queens_model::json::Worker;
 use queens_model::{Name, WorkerState, WorkerStatus};
-use queens_runtime::print;
+use queens_program::print;
 use serde_json::{Value, json};
 use tracing::warn;
 

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
 use queens_model::{Contribution, JobId, JobState, JobStatus, Name, Priority, Submission};
+use queens_program::say;
 use queens_proto::client::{Operator, Problem, Routes};
-use queens_runtime::say;
 use queens_solver::BoardSize;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;

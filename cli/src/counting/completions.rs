@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Context;
-use queens_boards::{CompletionsError, Given, completions};
-use queens_runtime::print;
+use queens_program::print;
+use queens_solver::boards::{CompletionsError, Given, completions};
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Counts inside this process: a coordinator and a worker, joined by a link.
+//! Counts inside this process: a coordinator and its workers.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use futures_util::TryFutureExt;
 use futures_util::future::try_join_all;
-use queens_counting::{Config, Duty, End, LeaveRequests, Metrics, Worker};
+use queens_counting::{Config, Duty, End, LeaveRequests, Metrics, Worker, default_threads};
 use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_gpu::CardId;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
-use queens_model::{JobId, JobState, JobStatus, Name, Submission};
-use queens_proto::link;
-use queens_runtime::{default_threads, say};
+use queens_model::{JobId, JobState, JobStatus, Name, Submission, ToCoordinator, ToWorker};
+use queens_program::say;
 use queens_solver::{BoardSize, Kernel, Method};
 use queens_store::Archive;
 use queens_store::sqlite::{CountedBy, SqliteStore, counted_by};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::counting::counted::{Counted, Counter, kernels};
@@ -251,9 +251,8 @@ async fn count_until_drained(
     }
     let requests = LeaveRequests::without_pauses(drain.clone());
     loop {
-        let (worker_end, coordinator_end) = link();
-        let serve = coordinator.serve(coordinator_end, None);
-        let count = worker.serve(worker_end, &requests);
+        let (count, from_worker, to_worker) = worker.begin(&requests);
+        let serve = pass_messages(coordinator, from_worker, to_worker);
         tokio::pin!(serve, count);
         // A coordinator that can't write does not answer, so nothing waits for it after the worker has left.
         let end = tokio::select! {
@@ -269,6 +268,31 @@ async fn count_until_drained(
         }
         tokio::time::timeout(Duration::from_secs(1), drain.cancelled()).await.unwrap_or(());
     }
+}
+
+/// Passes messages between a coordinator and its worker until either ends the session.
+async fn pass_messages(
+    coordinator: &Handle,
+    mut from_worker: mpsc::Receiver<ToCoordinator>,
+    to_worker: mpsc::Sender<ToWorker>,
+) -> Result<(), WorkerRefusal> {
+    let Some(ToCoordinator::Hello(hello)) = from_worker.recv().await else { return Ok(()) };
+    let Ok(opened) = coordinator.open(*hello, None).await else { return Ok(()) };
+    let (session, mut messages) = opened?;
+    loop {
+        tokio::select! {
+            message = from_worker.recv() => match message {
+                Some(message) => session.pass(message).await?,
+                None => break,
+            },
+            message = messages.recv() => match message {
+                Some(message) => _ = to_worker.send(message).await,
+                None => break,
+            },
+        }
+    }
+    session.disconnect().await;
+    Ok(())
 }
 
 /// Returns the job in a data directory.

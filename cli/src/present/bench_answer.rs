@@ -1,7 +1,6 @@
 //! What `queens bench` measured, as text and as JSON.
 
-use queens_platform::processor_name;
-use queens_runtime::VERSION;
+use queens_platform::{VERSION, processor_name};
 use queens_solver::Method;
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use queens_platform::shared_temporary_file;
-use queens_runtime::{cancel_on_signal, write_answer};
+use queens_program::{cancel_on_signal, write_answer};
 use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use anyhow::Context;
 use gif::{Encoder, Frame as GifFrame, Repeat};
-use queens_boards::Queen;
-use queens_boards::animation::{Frame, Timing};
-use queens_boards::picture::{Look, Scale, empty_board, is_dark, tile};
+use queens_solver::boards::Queen;
+use queens_solver::boards::animation::{Frame, Timing};
+use queens_solver::boards::picture::{Look, Scale, empty_board, is_dark, tile};
 use resvg::tiny_skia::Pixmap;
 
 use super::raster::draw;

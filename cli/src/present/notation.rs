@@ -3,8 +3,8 @@
 use std::io;
 
 use clap::ValueEnum;
-use queens_boards::Notation;
-use queens_runtime::is_colourful;
+use queens_program::is_colourful;
+use queens_solver::boards::Notation;
 
 use crate::flags::WrongUsage;
 

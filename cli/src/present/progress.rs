@@ -10,7 +10,7 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use queens_model::{JobState, JobStatus, plain};
 use queens_platform::is_screen;
-use queens_runtime::say;
+use queens_program::say;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::present::job::{ends, range_left, state};

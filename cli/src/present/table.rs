@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
 use queens_model::plain;
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 
 /// The spaces between two columns.
 const GAP: usize = 2;

@@ -1,7 +1,7 @@
 //! Copies an invitation store to another store, for a migration or a restore.
 
 use queens_model::AuditEntry;
-use queens_postgres::StoreLocation;
+use queens_store::postgres::StoreLocation;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::table::Table;

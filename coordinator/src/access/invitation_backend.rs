@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use queens_platform::{check_regular_file, new_private_file};
-use queens_postgres::StoreLocation;
+use queens_store::postgres::StoreLocation;
 use queens_store::sql::database::Database;
 use queens_store::sql::fault::Fault;
 use queens_store::sqlite::OpenFiles;

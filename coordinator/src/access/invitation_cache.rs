@@ -419,7 +419,7 @@ impl CacheThread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use queens_postgres::StoreLocation;
+    use queens_store::postgres::StoreLocation;
 
     #[test]
     fn decisions_and_refusals_are_recorded_in_the_order_in_which_they_came() {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use queens_auth::{Invitation, Pin, Role, Token, TokenHash, random_party};
 use queens_model::{Name, Party};
-use queens_postgres::StoreLocation;
+use queens_store::postgres::StoreLocation;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;

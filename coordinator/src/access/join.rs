@@ -168,7 +168,7 @@ fn numbered(name: &Name, number: u32) -> Option<Name> {
 #[cfg(test)]
 mod tests {
     use queens_auth::{InvitationError, JoinCode};
-    use queens_postgres::StoreLocation;
+    use queens_store::postgres::StoreLocation;
 
     use super::super::campaign::{CampaignKey, CampaignTerms};
     use super::*;

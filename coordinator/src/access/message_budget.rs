@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::Frame;
-use queens_proto::codec::LARGEST_OF_WORKER;
+use queens_model::LARGEST_OF_WORKER;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Sleep;
 use tokio_util::sync::PollSemaphore;

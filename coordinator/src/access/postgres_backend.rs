@@ -8,9 +8,9 @@
 
 use std::time::{Duration, Instant};
 
-use queens_postgres::Server;
-use queens_postgres::pg_connection::PgConnection;
-use queens_postgres::schema::{make_once, postgres_tables, version_in};
+use queens_store::postgres::Server;
+use queens_store::postgres::pg_connection::PgConnection;
+use queens_store::postgres::schema::{make_once, postgres_tables, version_in};
 use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 

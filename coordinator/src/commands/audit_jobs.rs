@@ -1,7 +1,7 @@
 //! Formats the results of auditing jobs from their records.
 
 use anyhow::bail;
-use queens_runtime::print;
+use queens_program::print;
 use queens_store::JobAudit;
 
 /// Prints a line for each job. Fails if a total contradicts the published count.

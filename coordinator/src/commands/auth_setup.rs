@@ -11,8 +11,7 @@ use clap::Args;
 use queens_auth::ServerFiles;
 use queens_model::CoordinatorUrl;
 use queens_platform::host_name;
-use queens_postgres::Contact;
-use queens_postgres::StoreLocation;
+use queens_store::postgres::{Contact, StoreLocation};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 

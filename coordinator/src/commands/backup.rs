@@ -7,9 +7,10 @@ use clap::Args;
 use queens_certificate::Key;
 use queens_ledger::store::StoreError;
 use queens_model::{JobId, Name};
-use queens_postgres::StoreLocation;
-use queens_runtime::{VERSION, print, say};
+use queens_platform::VERSION;
+use queens_program::{print, say};
 use queens_store::JobAudit;
+use queens_store::postgres::StoreLocation;
 use queens_store::sqlite::{self, RecoveredJob, backup, export_to, note_exported};
 use tracing::warn;
 

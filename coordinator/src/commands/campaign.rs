@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use queens_auth::JoinCode;
 use queens_model::{CoordinatorUrl, JobId};
-use queens_runtime::{print, say};
+use queens_program::{print, say};
 
 use super::invite::{
     InvitationStoreArgs, MOST_NAMES, duration, joined, milliseconds, now_ms, wait_for_places,

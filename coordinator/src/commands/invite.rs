@@ -11,8 +11,8 @@ use clap::Args;
 use queens_auth::{Invitation, InvitationError, Pin, Proof, Role, TlsError};
 use queens_model::{CoordinatorUrl, Name, Party};
 use queens_platform::new_private_file;
-use queens_postgres::StoreLocation;
-use queens_runtime::{print, say};
+use queens_program::{print, say};
+use queens_store::postgres::StoreLocation;
 
 use super::store::StoreArgs;
 use crate::access::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use queens_model::ListenAddress;
 use queens_platform::allow_many_files;
-use queens_postgres::Contact;
+use queens_store::postgres::Contact;
 use tokio::net::TcpListener;
 use tracing::warn;
 

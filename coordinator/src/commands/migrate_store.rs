@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use queens_ledger::store::StoreError;
-use queens_postgres::{Contact, LeaderCandidate, StoreLocation};
+use queens_store::StoreCopy;
 use queens_store::history::{Change, NotKept};
 use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::digest::{
@@ -14,10 +14,11 @@ use queens_store::sql::digest::{
 };
 use queens_store::sql::fault::Fault;
 use queens_store::sql::read::{self, cell, sql_integer};
-use queens_store::sql::store_copy::StoreCopy;
 use queens_store::sql::table::Table;
 use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
+
+use queens_store::postgres::{Contact, LeaderCandidate, StoreLocation};
 
 use crate::access::{Dump, TransactionError};
 

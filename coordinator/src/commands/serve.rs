@@ -1,8 +1,9 @@
 //! The main command: runs a coordinator as standby until it leads, then as leader.
 
-use std::fs;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use anyhow::Context;
 use clap::Args;
@@ -11,11 +12,9 @@ use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
 use queens_model::{JobState, ListenAddress, PageUrl};
 use queens_platform::Hangups;
-use queens_postgres::LeaderView;
-use queens_postgres::StoreLocation;
-use queens_postgres::{LeaderCandidate, LeaderLease};
-use queens_runtime::{cancel_on_signal, default_threads, ready};
+use queens_program::{cancel_on_signal, ready};
 use queens_store::Archive;
+use queens_store::postgres::{LeaderCandidate, LeaderLease, LeaderView, StoreLocation};
 use queens_store::sqlite::{DATABASE, SqliteStore};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
@@ -159,7 +158,8 @@ fn make_key(args: &ServeArgs) {
 }
 
 fn start(args: &ServeArgs, store: Box<dyn Archive>) -> Result<Coordinator, StartError> {
-    let coordinator = Coordinator::start(store, default_threads(), args.limits.reporting())?;
+    let n_planning = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let coordinator = Coordinator::start(store, n_planning, args.limits.reporting())?;
     for job in coordinator.handle().snapshot().jobs.iter().filter(|job| job.state == JobState::Damaged) {
         let (id, reason) = (job.id, job.failure.as_deref().unwrap_or_default());
         error!(job = %id, reason, "the stored data of a job are inconsistent: it is set aside");

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use queens_certificate::Key;
-use queens_platform::open_regular_file;
-use queens_runtime::{NewFile, print};
+use queens_platform::{NewFile, open_regular_file};
+use queens_program::print;
 use queens_store::sqlite::check_database;
 
 /// Maximal bytes of a list of checksums, above that of any release.

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use queens_ledger::store::StoreError;
-use queens_postgres::{Contact, LeaderCandidate, PostgresStore};
-use queens_postgres::{LeaderView, Standby};
-use queens_runtime::{complain, ready};
+use queens_program::{complain, ready};
+use queens_store::postgres::{Contact, LeaderCandidate, LeaderView, PostgresStore, Standby};
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};

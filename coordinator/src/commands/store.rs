@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use queens_postgres::{Server, StoreLocation};
-use queens_runtime::print;
+use queens_program::print;
 use queens_store::JobAudit;
+use queens_store::postgres::{Server, StoreLocation};
 use queens_store::sqlite::{audit, audit_file};
 
 use super::migrate_store::{Moved, move_all};

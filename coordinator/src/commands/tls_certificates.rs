@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use queens_auth::Pin;
 use queens_platform::{new_private_file, open_regular_file};
-use queens_runtime::print;
+use queens_program::print;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,

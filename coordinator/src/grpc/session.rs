@@ -6,17 +6,18 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use queens_event_loop::Handle;
+use queens_event_loop::{Handle, OpenSession, Stopped};
 use queens_ledger::WorkerRefusal;
-use queens_model::{LeaseId, Notice, Report, ToCoordinator, ToWorker};
+use queens_model::{Hello, LeaseId, Notice, Report, ToCoordinator, ToWorker};
+use queens_platform::LogThrottle;
 use queens_proto::convert::InvalidMessage;
+use queens_proto::pb;
 use queens_proto::pb::coordinator_message;
 use queens_proto::pb::workers_server::Workers;
-use queens_proto::{link, pb};
-use queens_runtime::LogThrottle;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinError;
+use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
@@ -79,12 +80,12 @@ impl Workers for WorkersService {
             name: worker.clone(),
             news: self.news.clone(),
             held: Held::default(),
-            outgoing: outgoing.clone(),
+            outgoing,
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
         let auth = heard.auth.clone();
         tokio::spawn(async move {
-            let ended = run_session(handle, request.into_inner(), heard, outgoing).await;
+            let ended = run_session(handle, request.into_inner(), heard).await;
             if let Some(auth) = auth.filter(|_| worker.get().is_some()) {
                 // The ledger keeps a disconnected worker's leases for a while: reconnecting must not circumvent the
                 // quota.
@@ -131,6 +132,48 @@ struct Heard {
     outgoing: Outgoing,
 }
 
+impl Heard {
+    fn read(&self, message: pb::WorkerMessage) -> Result<ToCoordinator, Status> {
+        ToCoordinator::try_from(message).map_err(|invalid| match invalid {
+            InvalidMessage::Protocol { .. } => self.news.unsupported(&invalid_message(&invalid)),
+            _ => invalid_message(&invalid),
+        })
+    }
+
+    /// Notes who the worker is, and tells it if it is too old.
+    ///
+    /// # Errors
+    /// If it may not have its name.
+    async fn introduce(&self, hello: &Hello) -> Result<(), Status> {
+        _ = self.name.set(hello.name.to_string());
+        // Active before the name is bound: binding takes a while when thousands of workers connect at once.
+        self.visit.iter().for_each(RequestGuard::begin_work);
+        if let Some(auth) = &self.auth {
+            auth.use_name(&hello.name).await.map_err(not_bound)?;
+        }
+        self.held.change(|held| held.extend(hello.held.iter().map(|held| held.lease)));
+        if let Some(notice) = self.news.of_version(hello.build.as_str()) {
+            _ = self.outgoing.send(Ok(message_of(notice))).await;
+        }
+        Ok(())
+    }
+
+    /// Allows the next large message, as the last one was processed.
+    fn give_back_budget(&self) {
+        if let Some(budget) = self.auth.as_ref().and_then(AuthContext::session_budget) {
+            budget.give_back();
+        }
+    }
+
+    fn refused(&self, refusal: &WorkerRefusal) -> Status {
+        let status = refused(refusal);
+        match refusal {
+            WorkerRefusal::Decomposition { .. } => self.news.unsupported(&status),
+            _ => status,
+        }
+    }
+}
+
 /// The leases that a worker holds; cheap to clone.
 #[derive(Clone, Default)]
 struct Held(Arc<watch::Sender<Option<BTreeSet<LeaseId>>>>);
@@ -169,71 +212,73 @@ impl Held {
 /// Messages to a worker, and the reason why they end.
 type Outgoing = mpsc::Sender<Result<pb::CoordinatorMessage, Status>>;
 
-/// Forwards messages of one session until either side ends it. Returns the reason, unless the worker ended it.
-async fn run_session(
-    handle: Handle,
-    incoming: Streaming<pb::WorkerMessage>,
-    heard: Heard,
-    outgoing: Outgoing,
-) -> Option<Status> {
-    let (worker_end, coordinator_end) = link();
-    let party = heard.auth.as_ref().and_then(AuthContext::party);
-    let mut serving = tokio::spawn(async move { handle.serve(coordinator_end, party).await });
-    let forwarding = forward(worker_end.receiver, heard.held.clone(), outgoing.clone(), heard.news.clone());
-    let mut forwarding = tokio::spawn(forwarding);
-    let mut served = None;
-    let (auth, news) = (heard.auth.clone(), heard.news.clone());
-    let mut telling = pin!(tell(news.clone(), heard.held.clone(), outgoing.clone()));
+/// Runs a session until either side ends it. Returns the reason, unless the worker ended it.
+async fn run_session(handle: Handle, incoming: Streaming<pb::WorkerMessage>, heard: Heard) -> Option<Status> {
+    let (auth, outgoing, stop) = (heard.auth.clone(), heard.outgoing.clone(), CancellationToken::new());
+    let mut telling = pin!(tell(heard.news.clone(), heard.held.clone(), outgoing.clone()));
+    let mut serving = tokio::spawn(serve(handle, incoming, heard, stop.clone()));
     let put_out = async {
         match &auth {
             Some(auth) => auth.ended().await,
             None => std::future::pending().await,
         }
     };
+    let mut has_ended = false;
     let reason = tokio::select! {
         // This must not wait for pending answers, which a stalled worker may never read.
         () = put_out => Some(Status::permission_denied(REVOKED)),
         () = &mut telling => None,
-        // Both of these drop the worker's end of the link, so that the event loop ends the session.
-        received = receive(incoming, heard, worker_end.sender) => received.err(),
         () = outgoing.closed() => None,
         end = &mut serving => {
-            served = Some(());
-            let refusal = refusal(end, &news);
-            if refusal.is_none() {
-                // The worker has said goodbye. The last pending message is the answer to that.
-                _ = tokio::time::timeout(DRAIN_TIMEOUT, &mut forwarding).await;
-            }
-            refusal
-        }
-        // The event loop has closed the session. If it has refused the worker, the reason follows at once.
-        _ = &mut forwarding => {
-            let end = tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await;
-            served = end.is_ok().then_some(());
-            let closed = || Status::aborted("the coordinator has closed this session");
-            Some(end.ok().and_then(|end| refusal(end, &news)).unwrap_or_else(closed))
+            has_ended = true;
+            end.ok().and_then(Result::err)
         }
     };
+    stop.cancel();
     if let Some(status) = &reason {
         // A worker that does not read the earlier messages would not read this one either.
-        _ = tokio::time::timeout(DRAIN_TIMEOUT, outgoing.send(Err(status.clone()))).await;
+        _ = timeout(DRAIN_TIMEOUT, outgoing.send(Err(status.clone()))).await;
     }
-    forwarding.abort();
-    // While the store can't write, the session waits in the event loop. Abandoned sessions must not pile up meanwhile;
+    // While the store can't write, the session waits for the event loop. Abandoned sessions must not pile up meanwhile;
     // the event loop notices at its next message.
-    if served.is_none() && tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
+    if !has_ended && timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
         serving.abort();
     }
     reason
 }
 
-fn refusal(end: Result<Result<(), WorkerRefusal>, JoinError>, news: &WorkerNews) -> Option<Status> {
-    let refusal = end.ok().and_then(Result::err)?;
-    let status = refused(&refusal);
-    Some(match refusal {
-        WorkerRefusal::Decomposition { .. } => news.unsupported(&status),
-        _ => status,
-    })
+/// Passes messages between a worker and the event loop until the worker ends the session, or `stop` is cancelled.
+///
+/// # Errors
+/// If the stream breaks, a message is invalid or too large, no Hello arrives in time, or the coordinator refuses the
+/// worker or closes the session.
+async fn serve(
+    handle: Handle,
+    mut incoming: Streaming<pb::WorkerMessage>,
+    heard: Heard,
+    stop: CancellationToken,
+) -> Result<(), Status> {
+    let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
+    let first = tokio::select! {
+        first = timeout(HELLO, incoming.message()) => first.map_err(no_hello)??,
+        () = stop.cancelled() => None,
+    };
+    let Some(first) = first else { return Ok(()) };
+    let ToCoordinator::Hello(hello) = heard.read(first)? else {
+        return Err(refused(&WorkerRefusal::NoHello));
+    };
+    heard.introduce(&hello).await?;
+    let party = heard.auth.as_ref().and_then(AuthContext::party);
+    let opened = handle.open(*hello, party).await.map_err(|Stopped| closed())?;
+    let (session, messages) = opened.map_err(|refusal| heard.refused(&refusal))?;
+    heard.give_back_budget();
+    let forwarding = forward(messages, heard.held.clone(), heard.outgoing.clone(), heard.news.clone());
+    let end = tokio::select! {
+        end = receive(incoming, &heard, &session, forwarding) => end,
+        () = stop.cancelled() => Ok(()),
+    };
+    _ = timeout(DRAIN_TIMEOUT, session.disconnect()).await;
+    end
 }
 
 /// Tells an idle worker why it has nothing to count, until the session is gone. A worker with leases is told when it has
@@ -245,7 +290,7 @@ async fn tell(mut news: WorkerNews, held: Held, outgoing: Outgoing) {
         // Between two leases, and after its Hello, a worker has none for a moment.
         loop {
             held.idle().await;
-            if tokio::time::timeout(IDLE, held.busy()).await.is_err() {
+            if timeout(IDLE, held.busy()).await.is_err() {
                 break;
             }
         }
@@ -261,50 +306,42 @@ fn message_of(notice: Notice) -> pb::CoordinatorMessage {
     pb::CoordinatorMessage { message: Some(coordinator_message::Message::Notice(notice.into())) }
 }
 
-/// Receives messages until the worker ends the session.
+/// Passes messages to the event loop until the worker ends the session, while `forwarding` passes those to the worker.
+///
+/// # Errors
+/// See [`serve`].
 async fn receive(
     mut incoming: Streaming<pb::WorkerMessage>,
-    heard: Heard,
-    to_coordinator: mpsc::Sender<ToCoordinator>,
+    heard: &Heard,
+    session: &OpenSession,
+    forwarding: impl Future<Output = ()>,
 ) -> Result<(), Status> {
-    let hello = tokio::time::timeout(HELLO, incoming.message()).await;
-    let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
-    let mut next = hello.map_err(no_hello)??;
-    while let Some(message) = next {
-        let message = ToCoordinator::try_from(message).map_err(|invalid| match invalid {
-            InvalidMessage::Protocol { .. } => heard.news.unsupported(&invalid_message(&invalid)),
-            _ => invalid_message(&invalid),
-        })?;
-        if let ToCoordinator::Hello(hello) = &message {
-            _ = heard.name.set(hello.name.to_string());
-            // Active before the name is bound: binding takes a while when thousands of workers connect at once.
-            heard.visit.iter().for_each(RequestGuard::begin_work);
-            if let Some(auth) = &heard.auth {
-                auth.use_name(&hello.name).await.map_err(not_bound)?;
-            }
-            heard.held.change(|held| held.extend(hello.held.iter().map(|held| held.lease)));
-            if let Some(notice) = heard.news.of_version(hello.build.as_str()) {
-                _ = heard.outgoing.send(Ok(message_of(notice))).await;
-            }
-        }
+    let mut forwarding = pin!(forwarding);
+    loop {
+        let message = tokio::select! {
+            message = incoming.message() => message?,
+            () = &mut forwarding => return Err(closed()),
+        };
+        let Some(message) = message else { return Ok(()) };
+        let message = heard.read(message)?;
         if let ToCoordinator::Report(Report { finished, .. }) = &message
             && !finished.is_empty()
         {
             heard.held.change(|held| finished.iter().for_each(|lease| _ = held.remove(lease)));
         }
-        if to_coordinator.send(message).await.is_err() {
+        let is_goodbye = matches!(message, ToCoordinator::Goodbye);
+        session.pass(message).await.map_err(|refusal| heard.refused(&refusal))?;
+        heard.give_back_budget();
+        if is_goodbye {
+            // The last pending message is the answer to that.
+            _ = timeout(DRAIN_TIMEOUT, forwarding).await;
             return Ok(());
         }
-        if let Some(session_budget) =
-            heard.auth.as_ref().and_then(AuthContext::session_budget).filter(|it| it.is_taken())
-        {
-            // The queue is empty, so this message has been processed.
-            _ = to_coordinator.reserve_many(to_coordinator.max_capacity()).await;
-            session_budget.give_back();
-        }
-        next = incoming.message().await?;
     }
-    Ok(())
+}
+
+fn closed() -> Status {
+    Status::aborted("the coordinator has closed this session")
 }
 
 fn not_bound(reason: NameError) -> Status {

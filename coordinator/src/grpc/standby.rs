@@ -3,10 +3,10 @@
 use std::io;
 
 use axum::extract::Request;
-use queens_postgres::{LeaderView, Standby};
 use queens_proto::LEADER_KEY;
 use queens_proto::pb::jobs_server::JobsServer;
 use queens_proto::pb::workers_server::WorkersServer;
+use queens_store::postgres::{LeaderView, Standby};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_stream::Stream;
 use tokio_util::sync::CancellationToken;

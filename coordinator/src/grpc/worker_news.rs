@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::{JobState, Notice, PageUrl, ToWorker};
-use queens_runtime::VERSION;
+use queens_platform::VERSION;
 use tokio::sync::watch;
 use tonic::Status;
 

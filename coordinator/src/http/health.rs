@@ -5,7 +5,7 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use prometheus_client::registry::Registry;
-use queens_service::metrics::exposition;
+use queens_program::service::exposition;
 
 use super::state::App;
 

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
-use queens_boards::picture::{self, Scale};
+use queens_solver::boards::picture::{self, Scale};
 
 use super::error_pages;
 use super::handler_types::Route;

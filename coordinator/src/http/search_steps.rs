@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::{Path, Query};
-use queens_boards::Queen;
-use queens_boards::animation::{Frame, Frames, MOST_FRAMES};
-use queens_boards::picture::Look;
+use queens_solver::boards::Queen;
+use queens_solver::boards::animation::{Frame, Frames, MOST_FRAMES};
+use queens_solver::boards::picture::Look;
 use serde::{Deserialize, Serialize};
 
 use super::handler_types::{Answer, Queried};

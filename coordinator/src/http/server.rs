@@ -12,7 +12,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use queens_event_loop::Handle;
 use queens_model::{CoordinatorUrl, ListenAddress, PageUrl};
-use queens_postgres::Standby;
+use queens_store::postgres::Standby;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use queens_boards::grid::{self, Cell, Labels};
 use queens_ledger::PartStatus;
 use queens_model::{JobState, JobStatus, date};
+use queens_solver::boards::grid::{self, Cell, Labels};
 use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
 use queens_store::unix_ms;
 
@@ -176,9 +176,9 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::sync::atomic::AtomicBool;
 
-    use queens_boards::Solutions;
     use queens_model::JobId;
     use queens_solver::Kernel;
+    use queens_solver::boards::Solutions;
 
     use super::*;
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use prometheus_client::registry::Registry;
 use queens_event_loop::metrics::register_leading;
-use queens_postgres::{LeaderView, Standby};
+use queens_store::postgres::{LeaderView, Standby};
 
 use super::error_pages::{self, is_of_a_person};
 use super::health;

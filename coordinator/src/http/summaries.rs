@@ -81,7 +81,7 @@ impl SummaryStream {
         jobs.sort_by_key(|job| served(job));
         let jobs = jobs.into_iter().take(MOST_JOBS);
         let summary = Summary {
-            version: queens_runtime::VERSION,
+            version: queens_platform::VERSION,
             store_error: snapshot.store_error.clone(),
             coordinator: handle.status().into(),
             jobs: jobs.map(|job| Job::of(job, snapshot, self.speeds(job.id))).collect(),

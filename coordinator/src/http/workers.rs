@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use queens_ledger::WorkerChange;
-use queens_proto::convert::worker_name;
+use queens_model::Name;
 use serde::{Deserialize, Serialize};
 
 use super::handler_types::{Answer, Body, Object, carried_out};
@@ -65,7 +65,9 @@ pub(super) async fn unblock(State(app): State<App>, body: Body<WorkerName>) -> A
 
 async fn change(app: &App, body: Body<WorkerName>, change: WorkerChange) -> Answer<ChangedWorkers> {
     let Json(Object(WorkerName { name })) = body?;
-    let name = worker_name(&name).map_err(|invalid| RequestRefusal::bad_request(invalid.to_string()))?;
+    let name: Name = name
+        .parse()
+        .map_err(|reason| RequestRefusal::bad_request(format!("the worker's name is no name: {reason}")))?;
     let workers = carried_out(app, app.handle.change_workers(name, change)).await??;
     Ok(Json(ChangedWorkers { workers }))
 }

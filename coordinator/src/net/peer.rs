@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{ConnectInfo, Request};
 use queens_auth::Pin;
-use queens_runtime::LogThrottle;
+use queens_platform::LogThrottle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::warn;

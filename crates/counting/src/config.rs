@@ -1,11 +1,11 @@
 //! Configuration of a machine's workers, one for the processor and one for each card: name, kernel, threads, share of time.
 
 use std::num::NonZeroUsize;
+use std::thread;
 use std::time::Duration;
 
 use queens_gpu::CardId;
-use queens_model::Name;
-use queens_runtime::default_threads;
+use queens_model::{MOST_THREADS, Name};
 use queens_solver::{BoardSize, Kernel};
 
 use crate::counter::threads_of;
@@ -100,6 +100,13 @@ impl std::fmt::Display for Device {
             Self::Card(card) => card.fmt(f),
         }
     }
+}
+
+/// Returns one thread for each processor that this process may use, at most a worker's maximum.
+#[must_use]
+pub fn default_threads() -> NonZeroUsize {
+    let most = usize::try_from(MOST_THREADS).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN);
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(most)
 }
 
 /// The share of its time that a thread counts, in percent, 1 to 100. It pauses for the rest.

@@ -17,7 +17,7 @@ mod tally;
 mod worker;
 
 pub use card_probe::{CardProbe, ProbedChunk, probe_card};
-pub use config::{Config, Device, Duty};
+pub use config::{Config, Device, Duty, default_threads};
 pub use counter::threads_of;
 pub use leave_requests::{LeaveRequests, PauseFlag};
 pub use metrics::{Activity, Metrics};

@@ -128,7 +128,7 @@ impl Metrics {
     ) -> Arc<AtomicBool> {
         let (device, is_connected) = (config.device, Arc::new(AtomicBool::new(false)));
         drop(self.build.get_or_create(&Build {
-            version: queens_runtime::VERSION,
+            version: queens_platform::VERSION,
             decomposition: DECOMPOSITION_VERSION,
             device: device.to_string(),
             kernel: config.counter_name(),

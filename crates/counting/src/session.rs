@@ -1,10 +1,10 @@
-//! One session with a coordinator: exchanges the messages of a [`WorkerSession`] over a link, at its times.
+//! One session with a coordinator: exchanges the messages of a [`WorkerSession`] at its times.
 
 use std::collections::VecDeque;
 
 use queens_model::{CardSensors, ToCoordinator, ToWorker};
-use queens_proto::Link;
 use queens_worker_session::{AfterStep, Remark, WorkerSession};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tracing::{debug, info, warn};
 
@@ -34,12 +34,21 @@ pub enum Departure {
     Unreported,
 }
 
+/// The most messages that wait for the coordinator.
+pub(crate) const TO_COORDINATOR: usize = 16;
+
+/// The most messages that wait for the worker: two leases for each thread of a very large machine.
+pub(crate) const TO_WORKER: usize = 8192;
+
+/// A worker's ends of the channels between it and its coordinator. The link breaks when the other ends are dropped.
+type Link = (mpsc::Sender<ToCoordinator>, mpsc::Receiver<ToWorker>);
+
 /// Runs a session until the link breaks or the worker has left.
 pub(crate) async fn run(
     session: &mut WorkerSession,
     queue: &SharedQueue,
     sensors: &LastSensors,
-    mut link: Link<ToCoordinator, ToWorker>,
+    mut link: Link,
     requests: &LeaveRequests,
 ) -> End {
     let is_linked = converse(session, queue, sensors, &mut link, requests).await.is_some();
@@ -61,10 +70,9 @@ async fn converse(
     session: &mut WorkerSession,
     queue: &SharedQueue,
     sensors: &LastSensors,
-    link: &mut Link<ToCoordinator, ToWorker>,
+    (sender, receiver): &mut Link,
     LeaveRequests { drain, pause }: &LeaveRequests,
 ) -> Option<()> {
-    let Link { sender, receiver } = link;
     let began = Instant::now();
     let mut unsent = VecDeque::from(queue.at(|queue| session.connect(began.elapsed(), queue)));
     let mut sent_sensors = CardSensors::default();
@@ -148,7 +156,6 @@ mod tests {
     use std::time::Duration;
 
     use queens_model::{CardSensors, HalvesSkill, Name, WorkerId};
-    use queens_proto::link;
     use queens_worker_session::{ChunkAim, Identity};
     use tokio::time::{sleep, timeout, timeout_at};
     use tokio_util::sync::CancellationToken;
@@ -174,10 +181,16 @@ mod tests {
         })
     }
 
+    fn link() -> (Link, mpsc::Receiver<ToCoordinator>, mpsc::Sender<ToWorker>) {
+        let (sender, from_worker) = mpsc::channel(TO_COORDINATOR);
+        let (to_worker, receiver) = mpsc::channel(TO_WORKER);
+        ((sender, receiver), from_worker, to_worker)
+    }
+
     /// A coordinator whose store is full reads nothing, so that the link is full after some heartbeats.
     #[tokio::test(start_paused = true)]
     async fn a_worker_leaves_although_nobody_reads_what_it_sends() {
-        let (worker, _coordinator) = link();
+        let (worker, _from_worker, _to_worker) = link();
         let (queue, drain) = (SharedQueue::new(ChunkAim::PROCESSOR), CancellationToken::new());
         let (mut session, sensors) = (session(), LastSensors::default());
         let requests = LeaveRequests::without_pauses(drain.clone());
@@ -191,10 +204,10 @@ mod tests {
     }
 
     /// Returns the sensors among the messages of these seconds of a session.
-    async fn heard(coordinator: &mut Link<ToWorker, ToCoordinator>, seconds: u64) -> Vec<CardSensors> {
+    async fn heard(from_worker: &mut mpsc::Receiver<ToCoordinator>, seconds: u64) -> Vec<CardSensors> {
         let mut heard = Vec::new();
         let until = Instant::now() + Duration::from_secs(seconds);
-        while let Ok(message) = timeout_at(until, coordinator.receiver.recv()).await {
+        while let Ok(message) = timeout_at(until, from_worker.recv()).await {
             match message.expect("the session goes on") {
                 ToCoordinator::Sensors(sensors) => heard.push(sensors),
                 ToCoordinator::Hello(_) | ToCoordinator::Report(_) => {}
@@ -206,25 +219,25 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn sensors_are_sent_once_after_each_change_and_do_not_queue_up() {
-        let (worker, mut coordinator) = link();
+        let (worker, mut from_worker, _to_worker) = link();
         let (queue, sensors) = (SharedQueue::new(ChunkAim::CARD), LastSensors::default());
         let requests = LeaveRequests::without_pauses(CancellationToken::new());
         let last = sensors.clone();
         let session = async { run(&mut session(), &queue, &sensors, worker, &requests).await };
         let coordinator = async {
-            assert_eq!(heard(&mut coordinator, 20).await, [], "a processor has none");
+            assert_eq!(heard(&mut from_worker, 20).await, [], "a processor has none");
             for celsius in [46, 47] {
                 last.measure(at(celsius));
-                assert_eq!(heard(&mut coordinator, 20).await, [at(celsius)]);
+                assert_eq!(heard(&mut from_worker, 20).await, [at(celsius)]);
             }
             last.measure(CardSensors::default());
-            assert_eq!(heard(&mut coordinator, 20).await, [CardSensors::default()]);
+            assert_eq!(heard(&mut from_worker, 20).await, [CardSensors::default()]);
             // Nobody reads for a while.
             for celsius in 0..100 {
                 last.measure(at(celsius));
                 sleep(Duration::from_secs(1)).await;
             }
-            let late = heard(&mut coordinator, 20).await;
+            let late = heard(&mut from_worker, 20).await;
             assert!(late.len() < 25 && late.last() == Some(&at(99)), "{late:?}");
         };
         tokio::select! {

@@ -9,12 +9,10 @@ use std::thread::{self, JoinHandle};
 
 use queens_gpu::CardId;
 use queens_model::{HalvesSkill, Name, Speed, ToCoordinator, ToWorker, WorkerId};
-use queens_platform::lower_thread_priority;
-use queens_proto::Link;
-use queens_runtime::VERSION;
+use queens_platform::{VERSION, lower_thread_priority};
 use queens_solver::Method;
 use queens_worker_session::{ChunkAim, Identity, WorkerSession};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tracing::{error, warn};
 
 use crate::config::{Config, Device};
@@ -24,7 +22,7 @@ use crate::leave_requests::LeaveRequests;
 use crate::machine;
 use crate::metrics::Metrics;
 use crate::sensor_monitor::{LastSensors, SensorMonitor};
-use crate::session::{self, End};
+use crate::session::{self, End, TO_COORDINATOR, TO_WORKER};
 use crate::shared_queue::SharedQueue;
 
 /// How many times as fast as a thread of the processor a thread of one of NVIDIA's cards is thought to be until it is
@@ -128,10 +126,20 @@ impl Worker {
         drop(self.is_ready.acquire_many(n_threads).await);
     }
 
-    /// Runs one session over a link, until the link breaks or a request makes the worker leave. Then it stops counting,
-    /// reports its counts and says goodbye.
-    pub async fn serve(&mut self, link: Link<ToCoordinator, ToWorker>, requests: &LeaveRequests) -> End {
-        session::run(&mut self.session, &self.queue, &self.sensors, link, requests).await
+    /// Begins a session. Returns what runs it, and the channels of its messages, of which dropping one breaks the link:
+    /// from the worker, beginning with its Hello, and to it.
+    ///
+    /// The session runs until the link breaks or a request makes the worker leave. Then it stops counting, reports its
+    /// counts and says goodbye.
+    pub fn begin<'a>(
+        &'a mut self,
+        requests: &'a LeaveRequests,
+    ) -> (impl Future<Output = End> + 'a, mpsc::Receiver<ToCoordinator>, mpsc::Sender<ToWorker>) {
+        let (sender, from_worker) = mpsc::channel(TO_COORDINATOR);
+        let (to_worker, receiver) = mpsc::channel(TO_WORKER);
+        let link = (sender, receiver);
+        let run = session::run(&mut self.session, &self.queue, &self.sensors, link, requests);
+        (run, from_worker, to_worker)
     }
 
     /// Stops counting. Until [`resume`](Self::resume), sessions only report counts and give leases back.

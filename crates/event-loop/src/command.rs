@@ -3,13 +3,10 @@
 use queens_ledger::{
     JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
-use queens_model::{CardSensors, Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker};
+use queens_model::{Hello, JobId, Name, Party, Submission, ToCoordinator, ToWorker};
 use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-
-/// Where to send whether the worker's session goes on.
-type Verdict = oneshot::Sender<Result<(), WorkerRefusal>>;
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -41,29 +38,12 @@ pub(crate) enum Command {
         to_worker: mpsc::Sender<ToWorker>,
         reply: oneshot::Sender<Result<Session, WorkerRefusal>>,
     },
-    Report {
+    Message {
         session: Session,
-        report: Report,
+        message: ToCoordinator,
         came: Instant,
-        reply: Verdict,
-    },
-    Failure {
-        session: Session,
-        failure: Failure,
-        reply: Verdict,
-    },
-    Notice {
-        session: Session,
-        text: String,
-        reply: Verdict,
-    },
-    Sensors {
-        session: Session,
-        sensors: CardSensors,
-        reply: Verdict,
-    },
-    Goodbye {
-        session: Session,
+        /// Where to send whether the worker's session goes on.
+        reply: oneshot::Sender<Result<(), WorkerRefusal>>,
     },
     Disconnect {
         session: Session,
@@ -91,7 +71,6 @@ pub(crate) struct Symmetric {
 impl Command {
     /// Returns whether a worker's report is only a heartbeat, which needs no new snapshot.
     pub(crate) fn is_sign_of_life(&self) -> bool {
-        let Self::Report { report, .. } = self else { return false };
-        report.deltas.is_empty() && report.finished.is_empty()
+        matches!(self, Self::Message { message: ToCoordinator::Report(report), .. } if report.is_empty())
     }
 }

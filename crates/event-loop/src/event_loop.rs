@@ -5,6 +5,7 @@
 //! [`Snapshot`]s and never wait for the core.
 
 mod lookups;
+mod messages;
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -13,22 +14,22 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::{StoreError, Write};
-use queens_ledger::{Batch, Core, Due, Durable, LedgerEvent, Session, SpanOutcome, WorkerRefusal};
-use queens_model::{EventKind, JobState, Report, ToWorker, WorkerId};
-use queens_runtime::LogThrottle;
+use queens_ledger::{Batch, Core, Due, Durable, LedgerEvent, Session};
+use queens_model::{EventKind, JobState, ToWorker, WorkerId};
+use queens_platform::LogThrottle;
 use queens_store::{Archive, seed, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, debug_span, error, info, warn};
+use tracing::{debug_span, error, info, warn};
 
 use crate::command::Command;
 use crate::event_log::EventLog;
 use crate::event_text;
 use crate::history::{self, Historian};
 use crate::loop_monitor::{LoopMonitor, SLOW};
-use crate::metrics::{Counters, Fate};
+use crate::metrics::Counters;
 use crate::planners::Planners;
 use crate::snapshot::Snapshot;
 use crate::snapshot_publisher::{Publisher, Sources};
@@ -267,52 +268,14 @@ impl EventLoop {
                 }
                 _ = reply.send(session);
             }
-            Command::Report { session, report, came, reply } => {
-                self.reports.push(came);
-                _ = reply.send(self.report(session, &report));
+            Command::Message { session, message, came, reply } => {
+                _ = reply.send(self.hear(session, message, came));
             }
-            Command::Failure { session, failure, reply } => _ = reply.send(self.core.fail(session, &failure)),
-            Command::Notice { session, text, reply } => _ = reply.send(self.core.notice(session, text)),
-            Command::Sensors { session, sensors, reply } => {
-                _ = reply.send(self.core.note_sensors(session, sensors));
-            }
-            Command::Goodbye { session } => self.core.goodbye(session),
             Command::Disconnect { session } => self.core.disconnect(session),
             Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
             Command::SymmetricCounted { n, found } => self.symmetric_counts.ended(n, found),
             Command::MakeDetails { job } => self.publisher.request_details(job),
         }
-    }
-
-    fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
-        let worker = session.worker();
-        let outcomes = self.core.report(session, report)?;
-        let (mut n_accepted, mut n_again) = (0, 0);
-        for (delta, outcome) in report.deltas.iter().zip(outcomes) {
-            self.traces.reported(worker, delta, outcome);
-            match outcome {
-                SpanOutcome::Recorded => {
-                    n_accepted += 1;
-                    let ledger = self.core.ledger();
-                    let method = ledger.job_of(delta.job).and_then(|job| ledger.method(job));
-                    method.into_iter().for_each(|it| self.counters.add_work(it, delta.count.work));
-                    continue;
-                }
-                SpanOutcome::CountedAgain => {
-                    n_again += 1;
-                    continue;
-                }
-                // The comparison with the record decides its fate.
-                SpanOutcome::Repeated => {}
-                SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
-                SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
-            }
-            self.drops = true;
-            debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
-        }
-        self.counters.add_spans(Fate::Accepted, n_accepted);
-        self.counters.add_spans(Fate::CountedAgain, n_again);
-        Ok(())
     }
 
     /// Carries out the core's requests: first makes the writes durable, then sends. Errors are permanent.

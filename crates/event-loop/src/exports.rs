@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::{JobId, Name};
-use queens_runtime::VERSION;
+use queens_platform::VERSION;
 use thiserror::Error;
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::{Semaphore, mpsc};

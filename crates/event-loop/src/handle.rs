@@ -5,14 +5,12 @@ use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
 use queens_model::{
-    Contribution, CoordinatorStatus, JobId, JobStatus, Name, Party, Person, ProgressHistory, Submission,
-    ToCoordinator, ToWorker, VerdictStatus,
+    Contribution, CoordinatorStatus, Hello, JobId, JobStatus, Name, Party, Person, ProgressHistory,
+    Submission, ToWorker, VerdictStatus,
 };
-use queens_proto::Link;
 use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
 
 use crate::audit_action::AuditAction;
 use crate::command::Command;
@@ -20,6 +18,7 @@ use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::{SharedCurves, SharedWorkerSpeeds};
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
+use crate::open_session::{MOST_WAITING, OpenSession};
 use crate::party_totals::TotalsReader;
 use crate::people::{People, Ranking};
 use crate::progress_history;
@@ -269,57 +268,24 @@ impl Handle {
         begun
     }
 
-    /// Serves one session of a worker to its end: the worker's goodbye, a broken link, or a stop or close by the
-    /// coordinator. `party` is the authenticated party of the session; without authentication, each name is a party.
+    /// Opens a session of a worker, and returns it with its messages to the worker. `party` is the authenticated party;
+    /// without authentication, each name is a party.
     ///
     /// # Errors
-    /// If the worker is refused.
-    pub async fn serve(
+    /// If the coordinator has stopped; inside, if the worker is refused.
+    pub async fn open(
         &self,
-        link: Link<ToWorker, ToCoordinator>,
+        hello: Hello,
         party: Option<Party>,
-    ) -> Result<(), WorkerRefusal> {
-        let Link { sender, mut receiver } = link;
-        let Some(ToCoordinator::Hello(hello)) = receiver.recv().await else {
-            return Err(WorkerRefusal::NoHello);
-        };
+    ) -> Result<Result<(OpenSession, mpsc::Receiver<ToWorker>), WorkerRefusal>, Stopped> {
+        let (to_worker, messages) = mpsc::channel(MOST_WAITING);
         let (reply, answer) = oneshot::channel();
         let party = party.unwrap_or_else(|| Party::of_name(&hello.name));
-        let connect = Command::Connect { hello: *hello, party, to_worker: sender, reply };
-        if self.send(connect).await.is_err() {
-            return Ok(());
-        }
-        let Ok(session) = answer.await else { return Ok(()) };
-        let session = session?;
-        let end = loop {
-            self.loop_monitor.note_contact();
-            let (reply, answer) = oneshot::channel();
-            let command = match receiver.recv().await {
-                Some(ToCoordinator::Report(report)) => {
-                    Command::Report { session, report, came: Instant::now(), reply }
-                }
-                Some(ToCoordinator::Failure(failure)) => Command::Failure { session, failure, reply },
-                Some(ToCoordinator::Notice(text)) => Command::Notice { session, text, reply },
-                Some(ToCoordinator::Sensors(sensors)) => Command::Sensors { session, sensors, reply },
-                Some(ToCoordinator::Goodbye) => {
-                    // The answer comes by the link, which is then closed.
-                    self.send(Command::Goodbye { session }).await.unwrap_or(());
-                    return Ok(());
-                }
-                Some(ToCoordinator::Hello(_)) => break Err(WorkerRefusal::SecondHello),
-                None => break Ok(()),
-            };
-            if self.send(command).await.is_err() {
-                return Ok(());
-            }
-            match answer.await {
-                Ok(Ok(())) => {}
-                Ok(Err(refusal)) => break Err(refusal),
-                Err(_) => return Ok(()),
-            }
-        };
-        self.send(Command::Disconnect { session }).await.unwrap_or(());
-        end
+        self.send(Command::Connect { hello, party, to_worker, reply }).await?;
+        let opened = answer.await.map_err(|_| Stopped)?;
+        self.loop_monitor.note_contact();
+        let (commands, loop_monitor) = (self.commands.clone(), self.loop_monitor.clone());
+        Ok(opened.map(|session| (OpenSession { session, commands, loop_monitor }, messages)))
     }
 
     async fn send(&self, command: Command) -> Result<(), Stopped> {

@@ -139,7 +139,7 @@ impl Metrics {
     pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
         let Counters { work, reported, report, commit, publishing, step } = counters.clone();
-        let build = Build { version: queens_runtime::VERSION, decomposition: DECOMPOSITION_VERSION };
+        let build = Build { version: queens_platform::VERSION, decomposition: DECOMPOSITION_VERSION };
         let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program", info);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use queens_model::{JobId, JobState, JobStatus, Party, PartyTotals};
-use queens_runtime::LogThrottle;
+use queens_platform::LogThrottle;
 use queens_store::{Records, unix_ms};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;

@@ -13,7 +13,7 @@ pub(crate) fn of_coordinator(
     loop_monitor: &LoopMonitor,
 ) -> CoordinatorStatus {
     CoordinatorStatus {
-        version: Name::of_any(queens_runtime::VERSION),
+        version: Name::of_any(queens_platform::VERSION),
         uptime: loop_monitor.uptime(),
         store: Name::of_any(store),
         store_error: snapshot.store_error.clone(),

@@ -37,8 +37,8 @@ pub use event::{Event, EventKind};
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
 pub use message::{
-    Delta, Failure, HalvesSkill, Held, Hello, Lease, LeasedSpan, MOST_THREADS, Report, ToCoordinator,
-    ToWorker,
+    Delta, Failure, HalvesSkill, Held, Hello, LARGEST_OF_WORKER, Lease, LeasedSpan, MOST_THREADS, Report,
+    ToCoordinator, ToWorker,
 };
 pub use name::{InvalidName, Name};
 pub use notice::{InvalidPageUrl, Notice, PageUrl};

@@ -1,5 +1,6 @@
 //! All that differs between operating systems: files, secrets, signals, local sockets, the terminal, power and
-//! priorities, services of users, and what a machine is called.
+//! priorities, services of users, and what a machine is called. With it, what every crate may need: the version, new
+//! files, throttled log lines.
 //!
 //! Each function says what it does on Linux, macOS and Windows. Only this crate and the kernels have code for one
 //! system.
@@ -7,7 +8,9 @@
 mod files;
 #[cfg(feature = "local-sockets")]
 mod local_socket;
+mod log_throttle;
 mod machine;
+mod new_file;
 mod output;
 mod power;
 mod secrets;
@@ -16,6 +19,7 @@ mod signals;
 mod user_files;
 mod user_idle;
 mod user_service;
+mod version;
 
 pub use files::{
     allow_many_files, check_regular_file, is_same_file, lock_database, open_regular_file, read_exact_at,
@@ -23,10 +27,12 @@ pub use files::{
 };
 #[cfg(feature = "local-sockets")]
 pub use local_socket::{LocalSocket, LocalStream, connect_to_socket, socket_directory, sockets_in};
+pub use log_throttle::LogThrottle;
 pub use machine::{
     CAN_LOAD_LIBRARIES, available_memory, host_name, machine_identity, n_processors, processor_name,
     thread_time, with_instructions,
 };
+pub use new_file::{NewFile, NoNewFile};
 pub use output::{is_screen, was_stdout_closed};
 pub use power::{
     POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority, time_with_sleep,
@@ -37,3 +43,4 @@ pub use signals::{Hangups, StopSignals, notify_ready};
 pub use user_files::{make_private_directory, user_config_dir};
 pub use user_idle::user_idle_time;
 pub use user_service::{Supervisor, UnusablePath, UserService, run_supervisor};
+pub use version::{VERSION, version_in_full};

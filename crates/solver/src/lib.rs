@@ -20,9 +20,12 @@
 //! # Ok::<(), queens_solver::InvalidBoardSize>(())
 //! ```
 //!
+//! [`boards`] has single boards for people: solutions, searches step by step, pictures.
+//!
 //! No I/O, no async. Besides `queens-platform` and `queens-gpu` the only crate of the project that may hold `unsafe` code.
 
 mod board;
+pub mod boards;
 mod choice;
 pub mod classic;
 mod cross;

@@ -5,11 +5,13 @@ use std::io::Write;
 use std::sync::Arc;
 
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Store, StoreError};
+use queens_ledger::store::{Store, StoreError, StoreName};
 use queens_model::{Contribution, JobId, Name, Party, PartyTotals, VerdictStatus};
 
 use super::certificate::ExportError;
 use super::history::History;
+use super::sql::database::Database;
+use super::sql::fault::Fault;
 
 /// A store whose records and history people can read.
 pub trait Archive: Store {
@@ -57,4 +59,16 @@ pub trait Records: Debug + Send + Sync {
     /// # Errors
     /// If the job is not done, or reading or writing fails.
     fn export(&self, job: JobId, program: &Name, out: &mut dyn Write) -> Result<(), ExportError>;
+}
+
+/// A store that nobody else uses during the lifetime of this value.
+pub trait StoreCopy: Archive {
+    /// Opens a read view of the whole store.
+    fn view(&self) -> Result<Box<dyn Database>, StoreError>;
+
+    /// Writes to the store in one transaction.
+    fn fill(&mut self, work: &mut dyn FnMut(&dyn Database) -> Result<(), Fault>) -> Result<(), StoreError>;
+
+    /// Returns the name of the store for messages.
+    fn place(&self) -> StoreName;
 }

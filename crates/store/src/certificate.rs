@@ -5,7 +5,7 @@ use std::io;
 use queens_certificate::KeyError;
 use queens_ledger::store::StoreError;
 use queens_model::JobId;
-use queens_runtime::NoNewFile;
+use queens_platform::NoNewFile;
 use thiserror::Error;
 
 /// Why an export failed.

@@ -13,7 +13,6 @@ pub mod history;
 pub(crate) mod party_totals;
 pub mod read;
 pub mod records;
-pub mod store_copy;
 pub mod table;
 pub mod tables;
 pub(crate) mod tally;

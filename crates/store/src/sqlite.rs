@@ -8,13 +8,12 @@ mod backup;
 mod certificate;
 mod counted_by;
 mod directory;
-mod history;
-mod integrity;
+pub(crate) mod history;
 mod open_files;
 mod proof;
-mod recover;
+pub(crate) mod recover;
 mod repair;
-mod salvage;
+pub(crate) mod salvage;
 mod schema;
 #[cfg(test)]
 mod tampering;
@@ -32,22 +31,21 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use self::directory::{Directory, SqliteViews};
 use self::history::HistoryFile;
-use super::archive::{Archive, Records};
+use super::archive::{Archive, Records, StoreCopy};
 use super::history::History;
 use super::sql::database::{Database, Views};
 use super::sql::fault::Fault;
 use super::sql::records::SqlRecords;
-use super::sql::store_copy::StoreCopy;
 use super::sql::tables::Tables;
 
 pub use self::backup::{BackupError, Restoring, backup, restore};
 pub use self::certificate::{export_to, note_exported};
 pub use self::counted_by::{CountedBy, counted_by};
 pub use self::directory::{DATABASE, check_database};
-pub use self::history::{HISTORY, HISTORY_TABLES};
+pub use self::history::HISTORY;
 pub use self::open_files::OpenFiles;
 pub use self::proof::{audit, audit_against, audit_file};
-pub use self::recover::{RecoverError, recover, recover_view};
+pub use self::recover::{RecoverError, recover};
 pub use self::repair::{Recovered, RecoveredJob};
 pub use self::schema::TABLES;
 

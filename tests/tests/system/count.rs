@@ -169,7 +169,7 @@ fn versions_say_what_was_built_from_what() {
             command.arg(option);
             run(command).stdout
         };
-        assert_eq!(version("-V"), format!("{program} {}\n", queens_runtime::VERSION));
+        assert_eq!(version("-V"), format!("{program} {}\n", queens_platform::VERSION));
         let kernels = Kernel::list();
         assert!(
             kernels.starts_with("avx512, avx2, v128, portable; here ") && kernels.ends_with("portable"),
@@ -177,13 +177,14 @@ fn versions_say_what_was_built_from_what() {
         );
         assert_eq!(
             version("--version"),
-            format!("{program} {}\n", queens_runtime::version_in_full(&kernels))
+            format!("{program} {}\n", queens_platform::version_in_full(&kernels))
         );
     }
-    let (version, commit) = queens_runtime::VERSION.split_once('+').unwrap_or((queens_runtime::VERSION, ""));
+    let (version, commit) =
+        queens_platform::VERSION.split_once('+').unwrap_or((queens_platform::VERSION, ""));
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
     assert!(commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
-    let told = queens_runtime::version_in_full("");
+    let told = queens_platform::version_in_full("");
     assert_eq!(told.contains("commit   not known"), commit.is_empty(), "{told}");
     assert!(told.contains("target   x86_64-unknown-linux-gnu\n"), "{told}");
 }

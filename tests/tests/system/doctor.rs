@@ -28,7 +28,10 @@ fn where_all_is_well_it_says_so_of_each_thing() {
     assert!(line(&ended, "processors").contains("may be used"), "{ended:?}");
     assert!(line(&ended, "memory").contains("GiB are available"), "{ended:?}");
     assert!(line(&ended, "coordinator").contains(&format!("{}/ answers after ", guarded.url())), "{ended:?}");
-    assert!(line(&ended, "versions").contains(&format!("both are {}", queens_runtime::VERSION)), "{ended:?}");
+    assert!(
+        line(&ended, "versions").contains(&format!("both are {}", queens_platform::VERSION)),
+        "{ended:?}"
+    );
     assert!(line(&ended, "role").contains("you were invited as viewer"), "{ended:?}");
     assert!(line(&ended, "clock").starts_with("ok"), "{ended:?}");
     assert!(line(&ended, "certificate").starts_with("ok"), "{ended:?}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use queens_ledger::store::{Block, Store, StoreError, Write};
-use queens_postgres::{Contact, LeaderCandidate, Server};
+use queens_store::postgres::{Contact, LeaderCandidate, Server};
 use queens_tests::cluster::{Coordinator, coordinator_command, worker};
 use queens_tests::postgres::{Postgres, proved};
 use queens_tests::process::{Running, wait_until};

@@ -5,9 +5,9 @@ use std::io::{BufReader, Cursor};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
-use queens_boards::animation::{Frame, Frames};
-use queens_boards::picture::Look;
-use queens_boards::{Placement, Queen};
+use queens_solver::boards::animation::{Frame, Frames};
+use queens_solver::boards::picture::Look;
+use queens_solver::boards::{Placement, Queen};
 use queens_tests::TempDir;
 use queens_tests::process::{Ended, queens, run};
 use roxmltree::{Document, Node};

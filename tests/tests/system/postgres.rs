@@ -15,7 +15,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use queens_ledger::store::StoreError;
-use queens_postgres::{Contact, LeaderCandidate, PostgresStore, Server};
+use queens_store::postgres::{Contact, LeaderCandidate, PostgresStore, Server};
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::Postgres;

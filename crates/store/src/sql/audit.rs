@@ -80,7 +80,7 @@ impl RecomputedPlan {
 const SLOWLY_PLANNED: u8 = 27;
 
 /// Audits all jobs by their records alone, in one state of the database.
-pub fn audit_all(
+pub(crate) fn audit_all(
     database: &dyn Database,
     recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
 ) -> Result<Vec<JobAudit>, Fault> {

@@ -12,13 +12,13 @@ use super::read::{self, cell, integer, parsed, sql_integer};
 use crate::history::{Change, FIRST_OF_FLEET, LEVELS, PartyDay, Past, Point, Subject};
 
 /// Adds all valid rows to `past`. Returns an error about invalid rows after all others are read.
-pub fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
+pub(crate) fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
     let points = read_points(database, &mut past.points);
     points.and(read_events(database, &mut past.events)).and(read_days(database, &mut past.days))
 }
 
 /// Makes a change part of the open transaction. If `begins_anew`, it replaces all stored history.
-pub fn write_change(database: &dyn Database, change: &Change, begins_anew: bool) -> Result<(), Fault> {
+pub(crate) fn write_change(database: &dyn Database, change: &Change, begins_anew: bool) -> Result<(), Fault> {
     // Deletions come first to make room for new rows.
     if begins_anew {
         database.change("DELETE FROM point", &[])?;

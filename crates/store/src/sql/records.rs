@@ -20,7 +20,7 @@ use crate::certificate::ExportError;
 
 /// Read access to the records of a database.
 #[derive(Debug)]
-pub struct SqlRecords<V> {
+pub(crate) struct SqlRecords<V> {
     /// Opens the database.
     pub views: V,
     /// The directory with the key that signs certificates.

@@ -6,7 +6,7 @@ use std::path::Path;
 use queens_certificate::Key;
 use queens_ledger::store::{Phase, StoreError};
 use queens_model::{JobId, Name};
-use queens_runtime::NewFile;
+use queens_platform::NewFile;
 use rusqlite::TransactionBehavior;
 
 use super::directory::{Directory, SqliteViews, check_database};

@@ -18,7 +18,7 @@ use crate::sql::fault::Fault;
 use crate::sql::history::{read_past, write_change};
 
 /// SQL that creates the tables of the history.
-pub const HISTORY_TABLES: &str = include_str!("history.sql");
+pub(crate) const HISTORY_TABLES: &str = include_str!("history.sql");
 
 /// The name of the history database in a data directory.
 pub const HISTORY: &str = "history.db";

@@ -157,7 +157,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::sql::store_copy::StoreCopy;
+    use crate::archive::StoreCopy;
     use crate::sqlite::SqliteStore;
     use crate::sqlite::tests::job;
 

@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{StoreError, StoreName};
 use queens_platform::open_regular_file;
-use rusqlite::types::Value;
 use thiserror::Error;
 
 use super::backup::put_in_place;
 use super::directory::{DATABASE, LOCK, make_database, open_file};
 use super::repair::{Recovered, Rows, Salvage};
-use super::salvage::{Candidate, candidates};
-use crate::sql::database::Database;
+use super::salvage::candidates;
 use crate::sql::fault::Fault;
-use crate::sql::read;
 
 /// Why a recovery failed.
 #[derive(Debug, Error)]
@@ -65,28 +62,15 @@ pub fn recover(damaged: &Path, new_dir: &Path) -> Result<Recovered, RecoverError
     recover_rows(&damaged.into(), new_dir, &mut |_, found| candidates(&database, log.as_ref(), found))
 }
 
-/// Recovers from one state of a database that a server can still read, while others may write to it.
+/// Creates a database in `new_dir` from the valid ones of the rows that `rows` finds in `damaged`.
 ///
 /// # Errors
-/// If a table can't be read, no row is valid, or the new directory can't be written; then there is no database in it.
-pub fn recover_view(
-    view: &dyn Database,
+/// If `rows` fails, no row is valid, or the new directory can't be written; then there is no database in it.
+pub(crate) fn recover_rows(
     damaged: &StoreName,
     new_dir: &Path,
+    rows: &mut Rows<'_>,
 ) -> Result<Recovered, RecoverError> {
-    recover_rows(damaged, new_dir, &mut |tables, found| {
-        for table in tables {
-            read::select(view, table, "", &[], |row| {
-                let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
-                let values = (0..=table.columns.len()).map(value).collect::<Result<_, Fault>>()?;
-                found(Candidate { values, is_latest: true })
-            })?;
-        }
-        Ok(0)
-    })
-}
-
-fn recover_rows(damaged: &StoreName, new_dir: &Path, rows: &mut Rows<'_>) -> Result<Recovered, RecoverError> {
     let unwritable = |reason: String| RecoverError::Unwritable { path: new_dir.to_owned(), reason };
     fs::create_dir_all(new_dir).map_err(|error| unwritable(error.to_string()))?;
     let entry = fs::read_dir(new_dir).map_err(|error| unwritable(error.to_string()))?.next();

@@ -49,7 +49,7 @@ pub struct RecoveredJob {
 }
 
 /// Calls its second argument with all candidate rows of these tables; returns the number of unreadable pages.
-pub(super) type Rows<'a> =
+pub(crate) type Rows<'a> =
     dyn FnMut(&[&Table], &mut dyn FnMut(Candidate) -> Result<(), Fault>) -> Result<u64, Fault> + 'a;
 
 /// A recovery in progress: all valid rows of a damaged database, not yet checked against each other.

@@ -27,10 +27,10 @@ const INDEX_INTERIOR: u8 = 0x02;
 
 /// A candidate for a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Candidate {
-    pub(super) values: Vec<Value>,
+pub(crate) struct Candidate {
+    pub(crate) values: Vec<Value>,
     /// Whether it comes from the newest version of its page.
-    pub(super) is_latest: bool,
+    pub(crate) is_latest: bool,
 }
 
 /// Calls `found` with all candidate rows of a database and its log, older ones first. Returns the number of unreadable

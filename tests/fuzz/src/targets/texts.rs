@@ -10,10 +10,10 @@ use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use queens_auth::{Pin, Role, Secret, ServerFiles, Token, Trust};
-use queens_boards::{Completion, Given, Notation, Placement, Queen, SearchEnd, completions};
 use queens_model::{CoordinatorUrl, JobId, ListenAddress, Name, PartRange, Priority, Share, plain};
 use queens_proto::client::endpoint;
 use queens_proto::page::{JobsPage, WorkersPage};
+use queens_solver::boards::{Completion, Given, Notation, Placement, Queen, SearchEnd, completions};
 use queens_solver::{BoardSize, Kernel, Method};
 use rustix::fs::{MemfdFlags, memfd_create};
 

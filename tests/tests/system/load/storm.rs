@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use queens_auth::Credentials;
-use queens_postgres::{Server, audit as audit_server};
 use queens_proto::client::{Problem, Routes, Search, endpoint};
+use queens_store::postgres::{Server, StoreLocation};
 use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::Postgres;
@@ -74,7 +74,7 @@ fn all_workers_go_over_to_the_coordinator_that_takes_the_place_of_another() {
     first.kill();
     swarm.come_back(storm, "whose coordinator was killed while another stood by", full);
     second.kill();
-    let jobs = audit_server(&Server::new(&address, None, None).expect("an address"));
+    let jobs = StoreLocation::Server(Server::new(&address, None, None).expect("an address")).audit();
     assert!(jobs.expect("consistent records")[0].n_recorded > 0);
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_model::JobId;
-use queens_postgres::PostgresStore;
+use queens_store::postgres::PostgresStore;
 use queens_tests::cluster::coordinator_command;
 use queens_tests::postgres::Postgres;
 use queens_tests::process::{clean, queens, run, wait_until};

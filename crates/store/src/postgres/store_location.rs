@@ -1,0 +1,78 @@
+//! Names the location of a store, a data directory or a server, and audits or recovers its jobs.
+
+use std::path::{Path, PathBuf};
+
+use queens_ledger::store::StoreError;
+use rusqlite::types::Value;
+
+use super::server::Server;
+use super::store::PostgresViews;
+use crate::sql::audit::{JobAudit, RecomputedPlan, audit_all};
+use crate::sql::database::{Database, Views};
+use crate::sql::fault::Fault;
+use crate::sql::read;
+use crate::sql::table::Table;
+use crate::sqlite::recover::recover_rows;
+use crate::sqlite::salvage::Candidate;
+use crate::sqlite::{self, RecoverError, Recovered};
+
+/// The location of a store.
+#[derive(Clone, Debug)]
+pub enum StoreLocation {
+    /// In a data directory.
+    Directory(PathBuf),
+    /// In a database on a server.
+    Server(Server),
+}
+
+impl StoreLocation {
+    /// Creates a database in `new_dir`, which must be empty or absent, from the rows that are valid here.
+    ///
+    /// # Errors
+    /// If nothing is readable or valid, or the new directory can't be written.
+    pub fn recover(&self, new_dir: &Path) -> Result<Recovered, RecoverError> {
+        match self {
+            Self::Directory(damaged) => sqlite::recover(damaged, new_dir),
+            Self::Server(server) => {
+                let views = PostgresViews { server: server.clone() };
+                let view = views.view().map_err(|fault| fault.of_opening(views.place()))?;
+                recover_rows(&views.place(), new_dir, &mut |tables, found| {
+                    rows_of(&*view, tables, found).map(|()| 0)
+                })
+            }
+        }
+    }
+
+    /// Audits each job from its records alone; on a server, even while a coordinator uses it.
+    ///
+    /// # Errors
+    /// If the jobs can't be read, or contain a contradiction.
+    pub fn audit(&self) -> Result<Vec<JobAudit>, StoreError> {
+        match self {
+            Self::Directory(dir) => sqlite::audit(dir),
+            Self::Server(server) => {
+                let views = PostgresViews { server: server.clone() };
+                let audited = views.view().and_then(|view| {
+                    audit_all(&*view, &|job, pass| RecomputedPlan::of(job.n, job.method, pass))
+                });
+                audited.map_err(|fault| fault.of_opening(views.place()))
+            }
+        }
+    }
+}
+
+/// Finds the rows of one state of a database that a server can still read, while others may write to it.
+fn rows_of(
+    view: &dyn Database,
+    tables: &[&Table],
+    found: &mut dyn FnMut(Candidate) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    for table in tables {
+        read::select(view, table, "", &[], |row| {
+            let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
+            let values = (0..=table.columns.len()).map(value).collect::<Result<_, Fault>>()?;
+            found(Candidate { values, is_latest: true })
+        })?;
+    }
+    Ok(())
+}
