@@ -11,21 +11,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
+use queens_model::{Delta, JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
 use crate::changes::Changes;
-use crate::effects::{Effects, Loss};
+use crate::effects::{Effects, Judgement, Loss};
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::job_table::Jobs;
-use crate::leases::lease_table::Leases;
-use crate::leases::live_lease::{LiveLease, Purpose};
+use crate::leases::lease_table::{Leases, overdue};
+use crate::leases::live_lease::{LiveLease, Purpose, Reported};
 use crate::report_interval_rule::Reporting;
 use crate::run::Tokens;
 use crate::spans::SpanSet;
 use crate::store::Phase;
+use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Workers;
 
@@ -38,6 +39,9 @@ pub(crate) struct State {
     jobs: Jobs,
     workers: Workers,
     leases: Leases,
+    proofs: Proofs,
+    /// Whether the coordinator is counting a disputed span.
+    is_judging: bool,
     changes: Changes,
 }
 
@@ -51,6 +55,8 @@ impl State {
             jobs: Jobs::default(),
             workers: Workers::default(),
             leases: Leases::new(tokens),
+            proofs: Proofs::default(),
+            is_judging: false,
             changes: Changes::default(),
         }
     }
@@ -74,6 +80,30 @@ impl State {
 
     pub(crate) fn leases(&self) -> &Leases {
         &self.leases
+    }
+
+    /// Returns what the parties have proved.
+    pub(crate) fn proofs(&self) -> &Proofs {
+        &self.proofs
+    }
+
+    pub(crate) fn proofs_mut(&mut self) -> &mut Proofs {
+        &mut self.proofs
+    }
+
+    /// Whether the coordinator is counting a disputed span.
+    pub(crate) fn is_judging(&self) -> bool {
+        self.is_judging
+    }
+
+    /// Has the coordinator count a disputed span.
+    pub(crate) fn begin_judgement(&mut self, judgement: Judgement) {
+        self.is_judging = true;
+        self.changes.want_judgement(judgement);
+    }
+
+    pub(crate) fn end_judgement(&mut self) {
+        self.is_judging = false;
     }
 
     /// Returns the counting method of a job, if there is such a job.
@@ -177,6 +207,7 @@ impl State {
 impl State {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add_worker(&mut self, id: WorkerId, worker: Worker) {
+        self.proofs.note_presence(worker.party(), None);
         self.workers.add(self.now, id, worker);
     }
 
@@ -191,8 +222,11 @@ impl State {
     /// Removes a worker: its leases become free, and its failures no longer count.
     pub(crate) fn give_up(&mut self, id: WorkerId) {
         self.end_leases_of(id);
-        if self.workers.remove(id).is_some() {
+        if let Some(worker) = self.workers.remove(id) {
             self.forget_failures_of(id);
+            if self.workers.of_party(worker.party()).is_none() {
+                self.proofs.note_presence(worker.party(), Some(self.now));
+            }
         }
     }
 
@@ -367,13 +401,28 @@ impl State {
             self.stop_counting(job);
         }
         let tried = self.still_there(&ended.tried);
-        self.jobs.change(job, |job| {
-            let Some((recounts, counting)) = job.recounting_mut() else { return };
-            ended.again.into_iter().for_each(|record| recounts.put_back(record));
+        let (now, recalled) = (self.now, ended.recalled);
+        let party = self.workers.get(worker).map(Worker::party);
+        let n_lapses = self.jobs.change(job, |job| {
+            let Some((recounts, counting)) = job.recounting_mut() else { return 0 };
+            let plan = counting.plan();
+            let mut lapse = |record| {
+                if recalled {
+                    recounts.put_back(plan, record, overdue(now, 0.0));
+                    return false;
+                }
+                recounts.lapse(plan, record)
+            };
+            let n_lapses = ended.again.into_iter().filter(|record| lapse(*record)).count();
             for span in ended.spans.iter() {
                 if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
             }
+            n_lapses
         });
+        // A lease that is not counted is one lapse, however many records it had.
+        if let Some(party) = party.filter(|_| n_lapses.is_some_and(|n_lapses| n_lapses > 0)) {
+            self.proofs.note_lapse(party);
+        }
         Some(ended.spans.iter().collect())
     }
 
@@ -430,10 +479,10 @@ impl State {
         if is_its { self.leases.take_former(id, job) } else { None }
     }
 
-    /// Removes a reported span of an ended lease. Returns `false`, without a change, if this worker may not report it.
-    pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
-        let source = self.workers.get(worker).map(Worker::source);
-        source.is_some_and(|source| self.leases.report_former(id, (worker, source), job, span))
+    /// Removes a reported span of an ended lease. Returns `None`, without a change, if this worker may not report it.
+    pub(crate) fn report_former(&mut self, worker: WorkerId, job: JobId, delta: &Delta) -> Option<Reported> {
+        let source = self.workers.get(worker).map(Worker::source)?;
+        self.leases.report_former((worker, source), job, delta)
     }
 
     /// Forgets an ended lease whose worker has reported all that it counted.

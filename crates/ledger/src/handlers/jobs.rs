@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::JobId;
-use queens_solver::Plan;
+use queens_solver::{Count, Plan};
 
-use crate::effects::{Comparison, WantedPlan};
+use crate::effects::{Comparison, Judgement, WantedPlan};
 use crate::handlers::recounts;
 use crate::jobs::agreement::PassMismatch;
 use crate::jobs::job::Job;
@@ -15,10 +15,11 @@ use crate::ledger::Ledger;
 use crate::pace::Paces;
 use crate::run::{Run, Tokens};
 use crate::schedule::assign::assign;
+use crate::schedule::confirmers::draw_confirmers;
 use crate::schedule::recall::preempt;
 use crate::state::State;
 use crate::store::draw::{Draw, Drawn, Recorded};
-use crate::store::{Block, Phase, Stored, StoredJob};
+use crate::store::{Block, Phase, Source, Stored, StoredJob};
 use crate::workers::worker_table::Suspicion;
 
 impl Ledger {
@@ -126,10 +127,20 @@ impl Ledger {
         assign(state);
     }
 
+    /// Handles the coordinator's own count of a disputed span, by `source`; `None` if it failed, and is to be tried
+    /// again.
+    pub fn judged(&mut self, judgement: &Judgement, counted: Option<(Count, Duration, Arc<Source>)>) {
+        let state = &mut self.state;
+        recounts::judged(state, judgement, counted);
+        finish_if_complete(state, judgement.job);
+        assign(state);
+    }
+
     /// Handles the answer to a [`Draw`].
     pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
         let state = &mut self.state;
         recounts::drawn(state, draw, drawn);
+        draw_confirmers(state);
         finish_if_complete(state, draw.job);
         assign(state);
     }

@@ -23,8 +23,12 @@ pub(crate) struct Jobs {
     free: ByMethod<BTreeSet<Rank>>,
     /// Active jobs with failed spans that some worker may still try.
     to_retry: BTreeSet<Rank>,
-    /// Active jobs with records to recount that nobody counts at present.
+    /// Active jobs with records to recount that wait for a worker of the party that was drawn.
     to_recount: BTreeSet<Rank>,
+    /// Active jobs with records to recount that no party is drawn for.
+    to_draw_for: BTreeSet<Rank>,
+    /// Active jobs with disputed records that the coordinator has to count.
+    to_judge: BTreeSet<Rank>,
     /// Active jobs that still search for records to recount.
     to_draw: BTreeSet<Rank>,
     /// Jobs with failed spans.
@@ -80,6 +84,8 @@ impl Jobs {
             (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
             (&mut self.to_retry, servable.is_some_and(|counting| !counting.failed().is_empty())),
             (&mut self.to_recount, servable.is_some() && job.recounts().has_waiting()),
+            (&mut self.to_draw_for, servable.is_some() && job.recounts().has_undrawn()),
+            (&mut self.to_judge, servable.is_some() && job.recounts().first_to_judge().is_some()),
             (&mut self.to_draw, is_active && job.recounts().wanted().is_some()),
         ];
         let has_failed = job.counting().is_some_and(|counting| !counting.failed().is_empty());
@@ -126,7 +132,17 @@ impl Jobs {
         self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
-    /// Returns jobs with records to recount that nobody counts, in the order of service.
+    /// Returns jobs with records to recount that no party is drawn for, in the order of service.
+    pub(crate) fn to_draw_for(&self) -> impl Iterator<Item = &Job> {
+        self.to_draw_for.iter().filter_map(|rank| self.all.get(&rank.job))
+    }
+
+    /// Returns jobs with disputed records that the coordinator has to count, in the order of service.
+    pub(crate) fn to_judge(&self) -> impl Iterator<Item = &Job> {
+        self.to_judge.iter().filter_map(|rank| self.all.get(&rank.job))
+    }
+
+    /// Returns jobs with records to recount that wait for a worker of a party, in the order of service.
     pub(crate) fn to_recount(&self) -> impl Iterator<Item = (Rank, &Job)> {
         self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }

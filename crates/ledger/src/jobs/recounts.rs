@@ -1,24 +1,32 @@
 //! The recounts of one job's records, by parties that have not counted them yet.
 //!
+//! For each record, a [lottery](crate::workers::proofs::Lottery) draws the party that counts it, before it is known who
+//! is idle. The draw stands: only that party's workers get the record, until it lapses.
+//!
 //! Only some are kept here: the store is asked for more when few are left. They are hints like leases. The store has
 //! the truth about each record's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use queens_model::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
-use crate::jobs::agreement_of_counts::{agreed, consistent, may_count};
-use crate::store::draw::{MOST_SEEN, Recorded};
+use crate::jobs::agreement_of_counts::{agreed, consistent};
+use crate::store::draw::{Drawn, MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
-use crate::work::work_of;
+use crate::work::{share_of_work, work_of};
 
 /// With this many records at hand, no more are asked for.
 const ENOUGH: usize = MOST_SEEN;
 
-/// The most groups of records that are searched for those that suit a worker best.
+/// The most records in a queue that are searched for those that suit a worker best.
 const MOST_LOOKS: usize = 64;
+
+/// Queues that nobody looked at for longer than this were not served, so their parties are not late.
+const LOOKED_AT: Duration = Duration::from_secs(2);
 
 /// A span's part and first subproblem.
 pub(crate) type Key = (u32, u64);
@@ -27,19 +35,38 @@ pub(crate) type Key = (u32, u64);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
-    /// The records that nobody counts at present, by the parties that may not count them.
-    waiting: BTreeMap<BTreeSet<Party>, BTreeSet<Key>>,
+    /// The records that no party is drawn for.
+    undrawn: BTreeSet<Key>,
+    /// The records that wait for the party that was drawn, by that party.
+    queues: BTreeMap<Party, Queue>,
+    /// The disputed records that the coordinator has to count itself.
+    to_judge: BTreeSet<Key>,
     /// The records with different counts.
     cases: BTreeSet<Key>,
+    /// The party that was asked last whether it has capacity.
+    asked: Option<Party>,
+    /// When the queues were last checked for late parties.
+    checked: Duration,
     /// The estimated work of all of them.
     work: u128,
     search: Search,
-    /// The number of records that this search has looked at.
+    /// The number of records that this search has looked at, and their estimated work by party.
     n_seen: u64,
+    seen_work: BTreeMap<Party, u128>,
     /// Parts whose records are all recounted.
     doubted: BTreeSet<u32>,
     /// Whether there are second counts, which may contradict their records.
     has_second_counts: bool,
+}
+
+/// Records that were drawn for one party, and that none of its workers counts.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    keys: BTreeSet<Key>,
+    /// Their estimated work.
+    work: u128,
+    /// When the party is late with them.
+    due: Duration,
 }
 
 /// The progress of the search through all records of the job.
@@ -54,15 +81,25 @@ enum Search {
     Ended,
 }
 
+/// Who counts a record next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nobody is drawn yet, or nobody needs to be.
+    Nobody,
+    /// This party. No worker of it has the record.
+    Drawn(Party),
+    /// This party. One of its workers has the record.
+    Leased(Party),
+}
+
 /// A record to recount.
 #[derive(Clone, Debug)]
 pub(crate) struct Recount {
     recorded: Recorded,
-    /// The parties of workers that have failed to count it.
-    failed: BTreeSet<Party>,
-    is_leased: bool,
-    /// How often a lease of it ended without a count.
-    pub(crate) n_returned: u32,
+    /// The parties that were drawn, and gave it back, failed on it or were late.
+    lapsed: BTreeSet<Party>,
+    turn: Turn,
+    n_draws: u32,
 }
 
 impl Recount {
@@ -74,20 +111,33 @@ impl Recount {
         self.recorded.record.span
     }
 
-    /// Returns the number of different counts.
-    pub(crate) fn n_different(&self) -> usize {
-        n_different(&self.recorded)
+    pub(crate) fn key(&self) -> Key {
+        (self.span().part(), self.span().from())
     }
 
-    /// Returns the parties that may not count it, because they have done so or failed.
-    pub(crate) fn excluded_parties(&self) -> BTreeSet<Party> {
-        let counted = counts(&self.recorded).map(|(source, _)| source.party);
-        counted.chain(self.failed.iter().copied()).collect()
+    /// Returns the parties that may not count it, because they have done so.
+    pub(crate) fn counted_by(&self) -> BTreeSet<Party> {
+        counts(&self.recorded).map(|(source, _)| source.party).collect()
+    }
+
+    /// Returns the parties that were drawn, and gave it back, failed on it or were late.
+    pub(crate) fn lapsed(&self) -> &BTreeSet<Party> {
+        &self.lapsed
+    }
+
+    /// Returns how often a party was drawn for it.
+    pub(crate) fn n_draws(&self) -> u32 {
+        self.n_draws
     }
 
     /// Returns the names that have counted it.
     pub(crate) fn names(&self) -> BTreeSet<&Name> {
         counts(&self.recorded).map(|(source, _)| &source.name).collect()
+    }
+
+    /// Whether the coordinator has counted it.
+    pub(crate) fn is_judged(&self) -> bool {
+        is_judged(&self.recorded)
     }
 }
 
@@ -108,13 +158,19 @@ fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)
     counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// Returns the count on which two parties agree. If there is an arbiter, it is one of them.
+/// Returns the count on which two parties agree. Where counts differ, the coordinator is one of them, as nobody can
+/// outvote it; otherwise the arbiter, if there is one.
 pub(crate) fn settled(
     recorded: &Recorded,
     suspects: &BTreeSet<Party>,
     arbiter: Option<Party>,
 ) -> Option<Count> {
+    let arbiter = if is_disputed(recorded) { Some(Party::COORDINATOR) } else { arbiter };
     agreed(counts_of_parties(recorded), suspects, arbiter)
+}
+
+fn is_judged(recorded: &Recorded) -> bool {
+    counts_of_parties(recorded).any(|(party, _)| party == Party::COORDINATOR)
 }
 
 /// Returns the parties that made this count and no other.
@@ -186,9 +242,48 @@ impl Recounts {
         self.all.keys().copied().collect()
     }
 
-    /// Whether nobody counts some of the records at present.
+    /// Whether some of the records wait for a party's worker.
     pub(crate) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.queues.is_empty()
+    }
+
+    /// Whether no party is drawn for some of the records.
+    pub(crate) fn has_undrawn(&self) -> bool {
+        !self.undrawn.is_empty()
+    }
+
+    /// Returns the records that no party is drawn for.
+    pub(crate) fn undrawn(&self) -> impl Iterator<Item = &Recount> {
+        self.undrawn.iter().filter_map(|key| self.all.get(key))
+    }
+
+    /// Returns the first disputed record that the coordinator has to count.
+    pub(crate) fn first_to_judge(&self) -> Option<Span> {
+        Some(self.all.get(self.to_judge.first()?)?.span())
+    }
+
+    /// Returns the parties whose queues hold records, from the one after the party that was asked last.
+    pub(crate) fn waiting_parties(&self) -> impl Iterator<Item = Party> {
+        let from = self.asked.map_or(Bound::Unbounded, Bound::Excluded);
+        let to = self.asked.map_or(Bound::Excluded(Party::from_bytes([0; 16])), Bound::Included);
+        let after = self.queues.range((from, Bound::Unbounded));
+        after.chain(self.queues.range((Bound::Unbounded, to))).map(|(party, _)| *party)
+    }
+
+    /// Returns the parties that counted some of the records in a party's queue.
+    pub(crate) fn others(&self, party: Party) -> BTreeSet<Party> {
+        let keys = self.queues.get(&party).into_iter().flat_map(|queue| &queue.keys).take(MOST_LOOKS);
+        keys.filter_map(|key| self.all.get(key)).flat_map(Recount::counted_by).collect()
+    }
+
+    /// Returns the estimated work of the records in a party's queue.
+    pub(crate) fn queued_work(&self, party: Party) -> u128 {
+        self.queues.get(&party).map_or(0, |queue| queue.work)
+    }
+
+    /// Returns the estimated work of the records of a party that the search has seen.
+    pub(crate) fn seen_work(&self, party: Party) -> u128 {
+        self.seen_work.get(&party).copied().unwrap_or_default()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -210,30 +305,6 @@ impl Recounts {
     pub(crate) fn n_cases(&self) -> usize {
         self.cases.len()
     }
-
-    /// Returns the groups of excluded parties of waiting records, with one record of each.
-    pub(crate) fn excluded_parties(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
-        self.waiting.iter().map(|(excluded_parties, keys)| {
-            (excluded_parties, keys.first().and_then(|key| self.all.get(key)))
-        })
-    }
-
-    /// Returns the parties that have counted the records that this party may count next.
-    pub(crate) fn others(&self, party: Party, arbiter: Option<Party>) -> BTreeSet<Party> {
-        self.groups_for(party, arbiter).flat_map(|(excluded_parties, _)| excluded_parties).copied().collect()
-    }
-
-    /// Returns the first groups of waiting records that this party may count.
-    fn groups_for(
-        &self,
-        party: Party,
-        arbiter: Option<Party>,
-    ) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
-        self.waiting
-            .iter()
-            .filter(move |(excluded_parties, _)| may_count(excluded_parties, party, arbiter))
-            .take(MOST_LOOKS)
-    }
 }
 
 /// Changes.
@@ -242,6 +313,7 @@ impl Recounts {
     pub(crate) fn search(&mut self) {
         self.search = Search::After(None);
         self.n_seen = 0;
+        self.seen_work.clear();
     }
 
     /// Recounts all records of a part. Returns whether that is new.
@@ -261,10 +333,17 @@ impl Recounts {
 
     /// Continues the search behind `next`, or ends it. An answer to an outdated draw has no effect, so it is drawn
     /// again.
-    pub(crate) fn searched(&mut self, after: Option<Key>, next: Option<Key>, n_seen: u64) {
-        if self.search == Search::After(after) {
-            self.n_seen += n_seen;
-            self.search = next.map_or(Search::Ended, |next| Search::After(Some(next)));
+    pub(crate) fn searched(&mut self, plan: &Plan, after: Option<Key>, drawn: &Drawn) {
+        if self.search != Search::After(after) {
+            return;
+        }
+        self.n_seen += drawn.n_seen;
+        self.search = drawn.next.map_or(Search::Ended, |next| Search::After(Some(next)));
+        for (&(party, part), &n_subproblems) in &drawn.seen {
+            let Some(planned) = plan.part(part) else { continue };
+            let choice = planned.choice();
+            let seen = self.seen_work.entry(party).or_default();
+            *seen = seen.saturating_add(share_of_work(choice.work, n_subproblems, choice.n_subproblems));
         }
     }
 
@@ -275,17 +354,16 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        if is_disputed(&recorded) {
-            self.cases.insert(key);
-        }
-        self.all.insert(key, Recount { recorded, failed: BTreeSet::new(), is_leased: false, n_returned: 0 });
-        self.wait(key);
+        let (lapsed, turn, n_draws) = (BTreeSet::new(), Turn::Nobody, 0);
+        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws });
+        self.place(key);
     }
 
     /// Removes a record that needs no recount.
     pub(crate) fn remove(&mut self, plan: &Plan, key: Key) -> Option<Recorded> {
-        self.unwait(key);
+        self.unqueue(plan, key);
         self.cases.remove(&key);
+        self.to_judge.remove(&key);
         let removed = self.all.remove(&key)?;
         self.work = self.work.saturating_sub(work_of(plan, removed.span()));
         Some(removed.recorded)
@@ -293,34 +371,56 @@ impl Recounts {
 
     /// Drops records that are undisputed and that nobody counts.
     pub(crate) fn forget_undisputed(&mut self, plan: &Plan) {
-        let is_idle = |(key, it): &(&Key, &Recount)| !it.is_leased && !self.cases.contains(key);
+        let is_idle = |(key, it): &(&Key, &Recount)| {
+            !matches!(it.turn, Turn::Leased(_)) && !self.cases.contains(key)
+        };
         let idle: Vec<Key> = self.all.iter().filter(is_idle).map(|(key, _)| *key).collect();
         for key in idle {
             self.remove(plan, key);
         }
     }
 
-    /// Takes records that this party may count, for one lease: about this much work, at least one record. No two of
-    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
+    /// Gives a record to the party that was drawn for it: it alone may count it until it lapses.
+    pub(crate) fn give(&mut self, plan: &Plan, key: Key, party: Party) {
+        let Some(recount) = self.all.get_mut(&key).filter(|it| it.turn == Turn::Nobody) else { return };
+        recount.n_draws = recount.n_draws.saturating_add(1);
+        recount.lapsed.remove(&party);
+        self.queue(plan, key, party);
+    }
+
+    /// Sets when a party is late with its queue, unless that is earlier than before.
+    pub(crate) fn set_due(&mut self, party: Party, due: Duration) {
+        if let Some(queue) = self.queues.get_mut(&party) {
+            queue.due = queue.due.max(due);
+        }
+    }
+
+    /// Notes that a party was asked whether it has capacity.
+    pub(crate) fn note_asked(&mut self, party: Party) {
+        self.asked = Some(party);
+    }
+
+    /// Takes records from a party's queue for one lease: about this much work, at least one record. No two of them
+    /// touch, so that a report belongs to one record. Among the first, those that `dislike` rates lower are preferred.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
-        (party, arbiter): (Party, Option<Party>),
+        party: Party,
         work: u128,
         most_spans: usize,
-        dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
+        dislike: impl Fn(&Recorded) -> u8,
     ) -> Vec<Span> {
-        let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_parties, keys)| {
-            let first = self.all.get(keys.first()?)?;
-            Some((dislike(excluded_parties, &first.recorded), excluded_parties, keys))
-        });
-        let Some((.., keys)) = weighed.min_by_key(|(dislike, ..)| *dislike) else { return Vec::new() };
+        self.note_asked(party);
+        let Some(queue) = self.queues.get(&party) else { return Vec::new() };
+        let first = queue.keys.iter().take(MOST_LOOKS).filter_map(|key| self.all.get(key));
+        let Some(least) = first.map(|it| dislike(&it.recorded)).min() else { return Vec::new() };
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
-        for span in keys.iter().filter_map(|key| self.all.get(key)).map(Recount::span).take(2 * most_spans) {
+        for recount in queue.keys.iter().filter_map(|key| self.all.get(key)).take(2 * most_spans) {
+            let span = recount.span();
             let its_work = work_of(plan, span);
             let touches =
                 taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from());
-            if touches {
+            if touches || dislike(&recount.recorded) > least {
                 continue;
             }
             if !taken.is_empty() && (its_work > left || taken.len() >= most_spans) {
@@ -331,76 +431,110 @@ impl Recounts {
         }
         for span in &taken {
             let key = (span.part(), span.from());
-            self.unwait(key);
-            self.all.entry(key).and_modify(|recount| recount.is_leased = true);
+            self.unqueue(plan, key);
+            self.all.entry(key).and_modify(|recount| recount.turn = Turn::Leased(party));
         }
         taken
     }
 
-    /// Puts back a record that nobody counts any more.
-    pub(crate) fn put_back(&mut self, key: Key) {
-        self.unwait(key);
-        if let Some(recount) = self.all.get_mut(&key) {
-            (recount.is_leased, recount.n_returned) = (false, recount.n_returned.wrapping_add(1));
-            self.wait(key);
+    /// Puts a record whose lease ended without a count back into the queue of its party, which is not to blame.
+    pub(crate) fn put_back(&mut self, plan: &Plan, key: Key, due: Duration) {
+        if let Some(Turn::Leased(party)) = self.all.get(&key).map(|recount| recount.turn) {
+            self.queue(plan, key, party);
+            self.set_due(party, due);
         }
     }
 
-    /// Notes that a worker of this party can't count a record.
-    pub(crate) fn fail(&mut self, key: Key, party: Party) {
-        self.unwait(key);
-        if let Some(recount) = self.all.get_mut(&key) {
-            recount.failed.insert(party);
-            recount.is_leased = false;
-            self.wait(key);
+    fn queue(&mut self, plan: &Plan, key: Key, party: Party) {
+        let Some(recount) = self.all.get_mut(&key) else { return };
+        recount.turn = Turn::Drawn(party);
+        let work = work_of(plan, recount.span());
+        let queue = self.queues.entry(party).or_default();
+        if queue.keys.insert(key) {
+            queue.work = queue.work.saturating_add(work);
         }
+        self.place(key);
     }
 
-    /// Lets the parties that have failed try again.
+    /// Notes that the party whose turn it was did not count a record. Others are drawn before it is drawn again. Returns
+    /// whether it was anybody's turn.
+    pub(crate) fn lapse(&mut self, plan: &Plan, key: Key) -> bool {
+        self.unqueue(plan, key);
+        let Some(recount) = self.all.get_mut(&key) else { return false };
+        let (Turn::Drawn(party) | Turn::Leased(party)) = recount.turn else { return false };
+        recount.lapsed.insert(party);
+        recount.turn = Turn::Nobody;
+        self.place(key);
+        true
+    }
+
+    /// Takes all records from a party's queue, as those that it did not count.
+    pub(crate) fn lapse_all(&mut self, plan: &Plan, party: Party) {
+        let keys = self.queues.get(&party).map(|queue| queue.keys.clone()).unwrap_or_default();
+        keys.into_iter().for_each(|key| _ = self.lapse(plan, key));
+    }
+
+    /// Returns the parties that are late with their queues. Time in which nobody looked does not count.
+    pub(crate) fn late(&mut self, now: Duration) -> Vec<Party> {
+        let unseen = now.saturating_sub(self.checked);
+        self.checked = now;
+        if unseen > LOOKED_AT {
+            self.queues.values_mut().for_each(|queue| queue.due += unseen);
+        }
+        self.queues.iter().filter(|(_, queue)| queue.due < now).map(|(party, _)| *party).collect()
+    }
+
+    /// Lets the parties that have lapsed try again.
     pub(crate) fn retry_failed(&mut self) {
-        let failed: Vec<Key> =
-            self.all.iter().filter(|(_, it)| !it.failed.is_empty()).map(|(key, _)| *key).collect();
-        for key in failed {
-            let is_leased = self.all.get(&key).is_some_and(|recount| recount.is_leased);
-            self.unwait(key);
-            if let Some(recount) = self.all.get_mut(&key) {
-                recount.failed.clear();
-            }
-            if !is_leased {
-                self.wait(key);
-            }
-        }
+        self.all.values_mut().for_each(|recount| recount.lapsed.clear());
     }
 
     /// Adds a count of a record. Returns whether the record is newly disputed.
-    pub(crate) fn add(&mut self, key: Key, count: SecondCount) -> bool {
+    pub(crate) fn add(&mut self, plan: &Plan, key: Key, count: SecondCount) -> bool {
         let Some(recount) = self.all.get_mut(&key) else { return false };
-        let is_leased = recount.is_leased;
-        self.unwait(key);
-        let Some(recount) = self.all.get_mut(&key) else { return false };
-        recount.recorded.again.retain(|again| again.source.party != count.source.party);
+        let party = count.source.party;
+        recount.recorded.again.retain(|again| again.source.party != party);
         recount.recorded.again.push(count);
+        if matches!(recount.turn, Turn::Drawn(drawn) | Turn::Leased(drawn) if drawn == party) {
+            self.unqueue(plan, key);
+            self.all.entry(key).and_modify(|recount| recount.turn = Turn::Nobody);
+        }
+        let was_disputed = self.cases.contains(&key);
+        self.place(key);
+        !was_disputed && self.cases.contains(&key)
+    }
+
+    /// Updates the indexes for a record whose counts or turn have changed.
+    fn place(&mut self, key: Key) {
+        let Some(recount) = self.all.get(&key) else { return };
         let is_disputed = is_disputed(&recount.recorded);
-        if !is_leased {
-            self.wait(key);
+        let is_to_judge = is_disputed && !recount.is_judged();
+        let is_undrawn = recount.turn == Turn::Nobody && !is_to_judge;
+        for (set, is_member) in [
+            (&mut self.cases, is_disputed),
+            (&mut self.to_judge, is_to_judge),
+            (&mut self.undrawn, is_undrawn),
+        ] {
+            if is_member {
+                set.insert(key)
+            } else {
+                set.remove(&key)
+            };
         }
-        is_disputed && self.cases.insert(key)
     }
 
-    fn wait(&mut self, key: Key) {
-        if let Some(recount) = self.all.get(&key) {
-            self.waiting.entry(recount.excluded_parties()).or_default().insert(key);
+    /// Removes a record from the queue of its party, if it is in one.
+    fn unqueue(&mut self, plan: &Plan, key: Key) {
+        self.undrawn.remove(&key);
+        let Some(recount) = self.all.get(&key) else { return };
+        let Turn::Drawn(party) = recount.turn else { return };
+        let work = work_of(plan, recount.span());
+        let Some(queue) = self.queues.get_mut(&party) else { return };
+        if queue.keys.remove(&key) {
+            queue.work = queue.work.saturating_sub(work);
         }
-    }
-
-    fn unwait(&mut self, key: Key) {
-        let Some(recount) = self.all.get(&key).filter(|recount| !recount.is_leased) else { return };
-        let excluded_parties = recount.excluded_parties();
-        if let Some(keys) = self.waiting.get_mut(&excluded_parties) {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.waiting.remove(&excluded_parties);
-            }
+        if queue.keys.is_empty() {
+            self.queues.remove(&party);
         }
     }
 }

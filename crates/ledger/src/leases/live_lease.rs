@@ -32,8 +32,8 @@ pub(crate) struct LiveLease {
     tried: BTreeSet<WorkerId>,
     /// The sums of its records, if it is a recount.
     again: Option<Box<Sums>>,
-    /// How often leases of its records ended without a count.
-    n_returned: u32,
+    /// When a recount is late.
+    due: Option<Duration>,
     /// Whether its worker was told to return everything that it has not begun.
     recalled: bool,
     /// When it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
@@ -56,6 +56,34 @@ pub(crate) struct EndedLease {
     pub(crate) tried: BTreeSet<WorkerId>,
     /// Records that it was to recount and has not, by part and first subproblem.
     pub(crate) again: Vec<(u32, u64)>,
+    /// Whether its worker was told to return what it had not begun.
+    pub(crate) recalled: bool,
+}
+
+/// A reported span that a lease granted.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    /// The part of it that the lease still held.
+    pub(crate) given_back: Vec<Span>,
+    /// Whether the lease is a recount.
+    pub(crate) is_again: bool,
+    /// The count of a whole record, if it completes one.
+    pub(crate) whole: Option<WholeCount>,
+}
+
+/// What the worker of an ended lease may still report.
+#[derive(Clone, Debug)]
+pub(crate) struct Unreported {
+    pub(crate) spans: SpanSet,
+    /// The sums of its records, if it was a recount.
+    pub(crate) again: Option<Box<Sums>>,
+}
+
+impl Unreported {
+    /// Creates that of a lease that was no recount.
+    pub(crate) fn first(spans: SpanSet) -> Self {
+        Self { spans, again: None }
+    }
 }
 
 /// The purpose of a lease, which its worker does not learn.
@@ -68,8 +96,8 @@ pub(crate) enum Purpose {
     },
     /// Recounts records.
     Again {
-        /// How often a lease of one of them ended without a count, at most.
-        n_returned: u32,
+        /// When its worker is late.
+        due: Duration,
     },
 }
 
@@ -95,7 +123,7 @@ impl LiveLease {
             open: None,
             tried: BTreeSet::new(),
             again: None,
-            n_returned: 0,
+            due: None,
             recalled: false,
             heard: now,
             begun: now,
@@ -109,8 +137,8 @@ impl LiveLease {
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         match purpose {
             Purpose::First { tried } => Self { tried, ..self },
-            Purpose::Again { n_returned } => {
-                Self { again: Some(Box::new(Sums::of(&self.spans))), n_returned, ..self }
+            Purpose::Again { due } => {
+                Self { again: Some(Box::new(Sums::of(&self.spans))), due: Some(due), ..self }
             }
         }
     }
@@ -166,19 +194,14 @@ impl LiveLease {
         &self.tried
     }
 
-    /// Whether it is a recount.
-    pub(crate) fn counts_again(&self) -> bool {
-        self.again.is_some()
-    }
-
     /// Returns one of the records that it has to recount, by part and first subproblem.
     pub(crate) fn record_to_recount(&self) -> Option<(u32, u64)> {
         self.again.as_ref()?.missing().next()
     }
 
-    /// Returns how often leases of its records ended without a count.
-    pub(crate) fn n_returned(&self) -> u32 {
-        self.n_returned
+    /// Returns when a recount is late; `None` if it is none.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        self.due
     }
 
     pub(crate) fn is_recalled(&self) -> bool {
@@ -219,19 +242,17 @@ impl LiveLease {
         (self.heard, self.begun, self.begun_work) = (now, now, self.work);
     }
 
-    /// Removes a reported span of this estimated work. Returns the part that the lease held, without cut spans.
-    pub(crate) fn report(&mut self, now: Duration, span: Span, work: u128) -> Vec<Span> {
+    /// Removes a reported span of this estimated work.
+    pub(crate) fn report(&mut self, now: Duration, delta: &Delta, work: u128) -> Reported {
+        let span = delta.span;
         self.cut.take(span);
         self.work = self.work.saturating_sub(work);
         self.heard = now;
         self.has_reported = true;
         self.indivisible = false;
-        self.spans.take(span)
-    }
-
-    /// Adds a report to the sum of its record. Returns the sum if it is complete.
-    pub(crate) fn add_again(&mut self, delta: &Delta) -> Option<WholeCount> {
-        self.again.as_mut()?.add(delta.span, delta.count, delta.duration)
+        let given_back = self.spans.take(span);
+        let whole = self.again.as_mut().and_then(|sums| sums.add(span, delta.count, delta.duration));
+        Reported { given_back, is_again: self.again.is_some(), whole }
     }
 
     /// Gives up the recount of the record that contains a span.
@@ -295,11 +316,11 @@ impl LiveLease {
         tail
     }
 
-    /// Ends it. Returns its remains, and the spans that its worker may still report.
-    pub(crate) fn end(self) -> (EndedLease, SpanSet) {
-        let Self { spans, mut cut, tried, again, .. } = self;
+    /// Ends it. Returns its remains, and what its worker may still report.
+    pub(crate) fn end(self) -> (EndedLease, Unreported) {
+        let Self { spans, mut cut, tried, again: sums, recalled, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
-        let again = again.iter().flat_map(|sums| sums.missing()).collect();
-        (EndedLease { spans, tried, again }, cut)
+        let again = sums.iter().flat_map(|sums| sums.missing()).collect();
+        (EndedLease { spans, tried, again, recalled }, Unreported { spans: cut, again: sums })
     }
 }

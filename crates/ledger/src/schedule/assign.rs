@@ -3,20 +3,19 @@
 //! Each worker holds one more lease per thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
-use std::hash::Hasher;
 use std::sync::Arc;
 
 use queens_model::{JobId, Party, WorkerId};
 use queens_solver::{Kernel, Method, Pass, Span};
-use siphasher::sip::SipHasher24;
 
 use crate::jobs::job::{Job, Rank};
-use crate::jobs::recounts::Recount;
+use crate::leases::lease_table::overdue;
 use crate::leases::live_lease::Purpose;
 use crate::schedule::lease_size::work_for;
 use crate::schedule::recall::recall_less_urgent;
 use crate::state::State;
 use crate::store::draw::Recorded;
+use crate::work::work_of;
 use crate::workers::worker::Worker;
 
 /// The most spans in a lease, which keeps its message far below the limit of gRPC.
@@ -31,8 +30,8 @@ const MOST_JOBS: usize = 256;
 /// The most groups of workers that are searched for one that may try a failed span.
 const MOST_GROUPS: usize = 64;
 
-/// The most parties that are considered for a recount.
-const MOST_PARTIES: usize = 64;
+/// The most parties that are asked at a time whether they have capacity for records of a job. Then it is others' turn.
+const MOST_PARTIES: usize = 256;
 
 /// The most workers of a party that are checked for running on the same machine.
 const MOST_NEAR: usize = 8;
@@ -42,9 +41,9 @@ const MOST_NEAR: usize = 8;
 pub(crate) fn assign(state: &mut State) {
     for _ in 0..MOST_GRANTS {
         let first = next_to_assign(state);
+        let again = next_to_recount(state);
         let rank = |job: JobId| state.jobs().get(job).map(Job::rank);
-        let again =
-            next_to_recount(state).filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
+        let again = again.filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
         match (again, first) {
             (Some((worker, Rank { job, .. })), _) => {
                 state.take_turn(worker);
@@ -59,39 +58,25 @@ pub(crate) fn assign(state: &mut State) {
     }
 }
 
-/// Returns a worker with capacity and the first job with records that it may recount.
-fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
-    state.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
-        let recounters =
-            Some(state.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
-        let worker = job.recounts().excluded_parties().find_map(|(excluded_parties, first)| {
-            let arbiter = job.arbiter().filter(|arbiter| !excluded_parties.contains(arbiter));
-            let workers = match arbiter {
-                Some(arbiter) => recounters.get(&arbiter),
-                None => {
-                    let (seed, first) = (job.entry().terms.seed, first?);
-                    let others = recounters.iter().filter(|(party, _)| !excluded_parties.contains(*party));
-                    // Each free party has the same chance, in an order that nobody can predict. In the order of their
-                    // identifiers, one party would recount most. Each lease without a count changes the order.
-                    let asked =
-                        others.take(MOST_PARTIES).min_by_key(|(party, _)| chance(seed, first, **party));
-                    asked.map(|(_, workers)| workers)
-                }
-            };
-            workers.and_then(|workers| workers.first().copied())
-        });
+/// Returns a worker with capacity and the first job with records that were drawn for its party.
+fn next_to_recount(state: &mut State) -> Option<(WorkerId, Rank)> {
+    let mut in_vain = Vec::new();
+    let found = state.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
+        let recounters = state.workers().readiness(job.method()).recounters();
+        if recounters.is_empty() {
+            return None;
+        }
+        let asked = job.recounts().waiting_parties().take(MOST_PARTIES);
+        let mut last = None;
+        let mut with_capacity = asked.inspect(|party| last = Some(*party)).filter_map(|it| recounters.get(&it));
+        let worker = with_capacity.find_map(|workers| workers.first().copied());
+        in_vain.extend(last.filter(|_| worker.is_none()).map(|last| (rank.job, last)));
         worker.map(|worker| (worker, rank))
-    })
-}
-
-/// Returns the random rank of a party for a recount: the lowest rank counts.
-fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
-    let (mut hasher, span) = (SipHasher24::new_with_key(&seed.to_le_bytes()), recount.span());
-    hasher.write(&recount.n_returned.to_le_bytes());
-    hasher.write(&span.part().to_le_bytes());
-    hasher.write(&span.from().to_le_bytes());
-    hasher.write(&party.to_bytes());
-    hasher.finish()
+    });
+    for (job, last) in in_vain {
+        state.change_job(job, |job| job.recounting_mut().map(|(recounts, _)| recounts.note_asked(last)));
+    }
+    found
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code
@@ -109,11 +94,9 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let machine = worker.machine();
     let (party, kernel) = (worker.party(), worker.source().kernel.clone());
     let power = state.workers().readiness(method).power();
-    let Some((others, arbiter)) =
-        state.jobs().get(job).map(|job| (job.recounts().others(party, job.arbiter()), job.arbiter()))
-    else {
-        return;
-    };
+    let seconds = worker.seconds_of_leases();
+    let speed_of_due = if speed.is_guess() { power.expected_speed() } else { speed.work_per_second() };
+    let others = state.jobs().get(job).map(|job| job.recounts().others(party)).unwrap_or_default();
     let is_near = |party: &Party| {
         let members = state.workers().of_party(*party).into_iter().flatten();
         members.take(MOST_NEAR).any(|&id| state.workers().get(id).map(Worker::machine) == Some(machine))
@@ -122,17 +105,17 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let taken = state.change_job(job, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         let work = work_for(speed, power, recounts.work());
-        let dislike = |excluded_parties: &BTreeSet<Party>, recorded: &Recorded| {
-            2 * u8::from(!excluded_parties.is_disjoint(&near))
+        let dislike = |recorded: &Recorded| {
+            2 * u8::from(near.contains(&recorded.party()))
                 + u8::from(is_same_code(method, recorded.record.source.kernel.as_str(), kernel.as_str()))
         };
-        let spans = recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike);
-        let taken = spans.iter().filter_map(|span| recounts.get((span.part(), span.from())));
-        let n_returned = taken.map(|recount| recount.n_returned).max()?;
-        Some((spans, n_returned))
+        let spans = recounts.take(counting.plan(), party, work, MOST_SPANS, dislike);
+        let work: u128 = spans.iter().map(|span| work_of(counting.plan(), *span)).sum();
+        (!spans.is_empty()).then_some((spans, work))
     });
-    if let Some((spans, n_returned)) = taken.flatten() {
-        grant(state, id, job, spans, Purpose::Again { n_returned });
+    if let Some((spans, work)) = taken.flatten() {
+        let due = overdue(state.now(), seconds + work as f64 / speed_of_due);
+        grant(state, id, job, spans, Purpose::Again { due });
     }
 }
 

@@ -57,7 +57,7 @@ fn has_others(state: &State, id: LeaseId) -> bool {
     let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&worker| worker != lease.worker());
     let Some(record) = lease.record_to_recount() else { return parties.values().any(is_other) };
     let Some(job) = state.jobs().get(lease.job()) else { return false };
-    let excluded = job.recounts().get(record).map(Recount::excluded_parties).unwrap_or_default();
+    let excluded = job.recounts().get(record).map(Recount::counted_by).unwrap_or_default();
     match job.arbiter().filter(|arbiter| !excluded.contains(arbiter)) {
         Some(arbiter) => parties.get(&arbiter).is_some_and(is_other),
         None => parties.iter().any(|(party, workers)| !excluded.contains(party) && is_other(workers)),

@@ -13,6 +13,9 @@ use crate::later::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
+/// While no speed is known, a thread is expected to count this many work units a second.
+pub(crate) const UNKNOWN_SPEED: f64 = 1e7;
+
 /// The indexes of the workers that can count by one method, each updated when it changes.
 #[derive(Debug)]
 pub(crate) struct Readiness {
@@ -26,6 +29,8 @@ pub(crate) struct Readiness {
     /// Useful workers, and those of them that may hold more leases, by party.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
+    /// The measured speed of all threads of each party's useful workers, if it is above zero.
+    party_speeds: BTreeMap<Party, u128>,
     /// Useful workers with idle threads, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
     /// Workers with waiting leases of the method that may be cut, by the expected end of the last one.
@@ -51,6 +56,8 @@ struct Keys {
     idle: Option<u64>,
     queue_end: Option<Duration>,
     power: Power,
+    /// The measured speed of all threads, if the worker may get leases.
+    measured: u128,
 }
 
 impl Power {
@@ -69,6 +76,11 @@ impl Power {
         self.n_threads == 0
     }
 
+    /// Returns the speed to expect of a thread that was not measured.
+    pub(crate) fn expected_speed(self) -> f64 {
+        self.usual_speed().unwrap_or(UNKNOWN_SPEED)
+    }
+
     pub(crate) fn n_threads(self) -> f64 {
         self.n_threads as f64
     }
@@ -85,6 +97,7 @@ impl Readiness {
             doubted: BTreeSet::new(),
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
+            party_speeds: BTreeMap::new(),
             idle: BTreeSet::new(),
             queue_ends: BTreeSet::new(),
             keys: BTreeMap::new(),
@@ -115,6 +128,11 @@ impl Readiness {
     /// Returns workers with capacity by party, without empty parties.
     pub(crate) fn recounters(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
         &self.recounters
+    }
+
+    /// Returns the measured speed of all threads of a party's useful workers; `None` if none was measured.
+    pub(crate) fn measured_speed(&self, party: Party) -> Option<u128> {
+        self.party_speeds.get(&party).copied()
     }
 
     /// Returns the fastest worker with an idle thread.
@@ -173,14 +191,16 @@ impl Readiness {
                 set.remove(&id)
             };
         }
-        self.move_to(id, Keys { idle, queue_end, power });
+        let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured).map_or(0, whole);
+        let measured = u128::from(measured) * u128::from(if is_of_use { worker.n_threads() } else { 0 });
+        self.move_to(id, worker.party(), Keys { idle, queue_end, power, measured });
     }
 
     /// Removes a worker of this party.
     pub(crate) fn remove(&mut self, id: WorkerId, party: Party) {
         set_member(&mut self.useful_parties, id, party, false);
         set_member(&mut self.recounters, id, party, false);
-        self.move_to(id, Keys::default());
+        self.move_to(id, party, Keys::default());
         self.keys.remove(&id);
         for set in [&mut self.able, &mut self.useful, &mut self.has_capacity, &mut self.doubted] {
             set.remove(&id);
@@ -194,8 +214,15 @@ impl Readiness {
         }
     }
 
-    fn move_to(&mut self, id: WorkerId, keys: Keys) {
+    fn move_to(&mut self, id: WorkerId, party: Party, keys: Keys) {
         let before = self.keys.insert(id, keys).unwrap_or_default();
+        if before.measured != keys.measured {
+            let speed = self.measured_speed(party).unwrap_or_default() + keys.measured - before.measured;
+            match speed {
+                0 => self.party_speeds.remove(&party),
+                _ => self.party_speeds.insert(party, speed),
+            };
+        }
         if before.idle != keys.idle {
             before.idle.map(|speed| self.idle.remove(&(Reverse(speed), id)));
             self.idle.extend(keys.idle.map(|speed| (Reverse(speed), id)));

@@ -222,6 +222,11 @@ impl Worker {
         self.seconds_for(|method| self.held.waiting_work(method))
     }
 
+    /// Returns the seconds that all its threads together take for all its leases.
+    pub(crate) fn seconds_of_leases(&self) -> f64 {
+        self.running_seconds() + self.waiting_seconds()
+    }
+
     fn seconds_for(&self, work: impl Fn(Method) -> u128) -> f64 {
         let seconds = |method| Some(work(method) as f64 / self.whole_speed(method)?);
         Method::ALL.into_iter().filter_map(seconds).sum()

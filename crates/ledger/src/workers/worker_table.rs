@@ -13,7 +13,7 @@ use queens_solver::Method;
 use crate::by_method::ByMethod;
 use crate::lease_load::{LeasePace, Load};
 use crate::report_interval_rule::Reporting;
-use crate::workers::readiness::Readiness;
+use crate::workers::readiness::{Readiness, UNKNOWN_SPEED};
 use crate::workers::worker::Worker;
 
 /// A worker that misses its report by this time is given up. A worker that reports once a second is given up after
@@ -28,9 +28,6 @@ const MOST_LAPSED: usize = 100_000;
 
 /// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
 const SLOWER_THAN_USUAL: f64 = 4.0;
-
-/// While no speed is known, a thread is expected to count this many nodes a second.
-const UNKNOWN_SPEED: f64 = 1e7;
 
 /// All workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]

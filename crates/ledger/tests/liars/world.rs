@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store};
+use queens_ledger::store::{Record, Source, Store};
 use queens_ledger::{Ledger, Run};
 use queens_model::{
     Arbiter, Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share,
@@ -41,6 +41,8 @@ pub(crate) struct World {
     /// Whether the coordinator crashes now and then.
     pub(crate) crashes: bool,
     pub(crate) n_crashes: u64,
+    /// How many disputed spans the coordinator has counted itself.
+    pub(crate) n_judgements: u64,
     /// Whether liars tell the truth on spans that an honest worker has counted, where a lie would be noticed.
     pub(crate) are_wise: bool,
     /// The only party that recounts jobs submitted from now on.
@@ -84,6 +86,7 @@ impl World {
             n_members: 0,
             crashes: false,
             n_crashes: 0,
+            n_judgements: 0,
             are_wise: false,
             arbiter: None,
             n_further_names: 0,
@@ -286,10 +289,18 @@ impl World {
                 }
                 self.ledger.drawn(draw, drawn);
             }
+            if let Some(judgement) = &effects.judgement {
+                let count = self.true_count(judgement.job, judgement.span);
+                let name = Name::of_any("simulated");
+                let source = Arc::new(Source::coordinator(name.clone(), name));
+                self.ledger.judged(judgement, Some((count, Duration::from_millis(1), source)));
+                self.n_judgements += 1;
+            }
             for wanted in &effects.plans {
                 self.ledger.planned(self.now, wanted.job, Arc::clone(&self.plan));
             }
-            if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
+            let is_answered = !effects.comparisons.is_empty() || !effects.draws.is_empty();
+            if !is_answered && effects.plans.is_empty() && effects.judgement.is_none() {
                 return Ok(());
             }
         }

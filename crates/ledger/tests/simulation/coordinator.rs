@@ -293,7 +293,7 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, farewells, plans, comparisons, draws } = batch.written();
+            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = batch.written();
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
@@ -334,6 +334,7 @@ impl Coordinator {
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
             around.witness.check_comparisons(&comparisons);
+            assert!(judgement.is_none(), "nobody lies, but {judgement:?}");
             if comparisons.is_empty() && draws.is_empty() {
                 return;
             }
