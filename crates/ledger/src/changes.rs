@@ -141,7 +141,8 @@ impl Changes {
         let again = changes.second_counts.into_iter();
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
         writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
-        let Self { comparisons: of_spans, mut draws, judgement, messages, plans, losses, findings, .. } = changes;
+        let Self { comparisons: of_spans, mut draws, judgement, messages, plans, losses, findings, .. } =
+            changes;
         // One comparison per span: its outcome must be durable before the span's next one is compared.
         let mut comparisons = Vec::new();
         for (key, of_span) in of_spans {

@@ -262,7 +262,9 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         ));
     }
     if let Some(span) = job.recounts().first_to_judge() {
-        return Some(format!("the coordinator itself, which counts {span}, as two parties disagree about it"));
+        return Some(format!(
+            "the coordinator itself, which counts {span}, as two parties disagree about it"
+        ));
     }
     let mut undrawn = job.recounts().undrawn().take(MOST_LOOKS);
     if let Some(recount) = undrawn.find(|recount| can_nobody(state, job, recount)) {
@@ -295,7 +297,8 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
     }
     if job.recounts().has_undrawn() && is_idle {
         return Some(
-            "a party that has counted before: others confirm nothing until it was away for ten minutes".to_owned(),
+            "a party that has counted before: others confirm nothing until it was away for ten minutes"
+                .to_owned(),
         );
     }
     (job.recounts().has_waiting() && is_idle)

@@ -106,7 +106,11 @@ pub(crate) fn judge(state: &mut State) {
 }
 
 /// Handles the coordinator's own count of a disputed span; `None` if it could not be made, and is to be tried again.
-pub(crate) fn judged(state: &mut State, judgement: &Judgement, counted: Option<(Count, Duration, Arc<Source>)>) {
+pub(crate) fn judged(
+    state: &mut State,
+    judgement: &Judgement,
+    counted: Option<(Count, Duration, Arc<Source>)>,
+) {
     state.end_judgement();
     let &Judgement { job, span, .. } = judgement;
     let key = (span.part(), span.from());

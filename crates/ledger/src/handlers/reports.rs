@@ -121,6 +121,9 @@ fn record(
     let is_first = held.is_some_and(|lease| !lease.has_reported());
     let is_timed = held.is_none_or(|lease| could_take(state.now(), interval, lease, delta));
     let granted = report_on(state, worker, id, delta, work);
+    if phase == Phase::Cancelled {
+        return SpanOutcome::Discarded;
+    }
     let note_counted = |worker: &mut Worker| {
         if is_timed {
             worker.note_counted(method, work, delta.count.work, delta.duration);
@@ -135,9 +138,6 @@ fn record(
             recounts::count(state, id, whole, source);
         }
         return SpanOutcome::CountedAgain;
-    }
-    if phase == Phase::Cancelled {
-        return SpanOutcome::Discarded;
     }
     match (granted, overlap) {
         // Most often a report that came twice.
@@ -188,13 +188,7 @@ fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delt
 
 /// Takes a reported span off its lease. Returns `None` if this worker was not granted the span under this lease, or has
 /// reported it before.
-fn report_on(
-    state: &mut State,
-    worker: WorkerId,
-    job: JobId,
-    delta: &Delta,
-    work: u128,
-) -> Option<Reported> {
+fn report_on(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, work: u128) -> Option<Reported> {
     let &Delta { lease: id, span, .. } = delta;
     let now = state.now();
     let Some(lease) = state.leases().get(id) else {

@@ -371,9 +371,8 @@ impl Recounts {
 
     /// Drops records that are undisputed and that nobody counts.
     pub(crate) fn forget_undisputed(&mut self, plan: &Plan) {
-        let is_idle = |(key, it): &(&Key, &Recount)| {
-            !matches!(it.turn, Turn::Leased(_)) && !self.cases.contains(key)
-        };
+        let is_idle =
+            |(key, it): &(&Key, &Recount)| !matches!(it.turn, Turn::Leased(_)) && !self.cases.contains(key);
         let idle: Vec<Key> = self.all.iter().filter(is_idle).map(|(key, _)| *key).collect();
         for key in idle {
             self.remove(plan, key);

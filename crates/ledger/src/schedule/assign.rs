@@ -68,7 +68,8 @@ fn next_to_recount(state: &mut State) -> Option<(WorkerId, Rank)> {
         }
         let asked = job.recounts().waiting_parties().take(MOST_PARTIES);
         let mut last = None;
-        let mut with_capacity = asked.inspect(|party| last = Some(*party)).filter_map(|it| recounters.get(&it));
+        let mut with_capacity =
+            asked.inspect(|party| last = Some(*party)).filter_map(|it| recounters.get(&it));
         let worker = with_capacity.find_map(|workers| workers.first().copied());
         in_vain.extend(last.filter(|_| worker.is_none()).map(|last| (rank.job, last)));
         worker.map(|worker| (worker, rank))

@@ -54,9 +54,8 @@ fn take_from_the_late(state: &mut State, id: JobId) {
 
 /// Whether a party has no worker that may count by this method, or that may come back in the next seconds.
 fn is_gone(state: &State, party: Party, method: Method) -> bool {
-    let may_count = |worker: &Worker| {
-        worker.can_count(method) && (worker.is_of_use() || !worker.is_connected())
-    };
+    let may_count =
+        |worker: &Worker| worker.can_count(method) && (worker.is_of_use() || !worker.is_connected());
     let mut workers = state.workers().of_party(party).into_iter().flatten();
     !state.workers().readiness(method).useful_parties().contains_key(&party)
         && !workers.any(|id| state.workers().get(*id).is_some_and(may_count))
@@ -90,8 +89,7 @@ fn chosen(state: &State, job: &Job) -> Vec<(Key, Party)> {
     let since = state.now().saturating_sub(AWAY);
     let is_suspect = |party: &Party| state.workers().suspects().contains(party);
     let away = state.proofs().away(method, since);
-    let away: Vec<Party> =
-        away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
+    let away: Vec<Party> = away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
     let choose = |recount: &Recount| {
         let counted = recount.counted_by();
         if let Some(arbiter) = arbiter.filter(|arbiter| !counted.contains(arbiter)) {

@@ -50,7 +50,8 @@ impl Drawn {
     /// Notes a record that was looked at.
     pub fn see(&mut self, record: &Record) {
         self.n_seen += 1;
-        *self.seen.entry((record.source.party, record.span.part())).or_default() += record.span.n_subproblems();
+        *self.seen.entry((record.source.party, record.span.part())).or_default() +=
+            record.span.n_subproblems();
     }
 }
 

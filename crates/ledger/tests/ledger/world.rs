@@ -213,7 +213,8 @@ impl World {
             if let Some(judgement) = &effects.judgement {
                 let part = &judgement.plan.parts()[judgement.span.part() as usize];
                 let range = judgement.span.from()..judgement.span.to();
-                let count = part.subproblems().count(range, Kernel::Portable, &NEVER).expect("nobody stops it");
+                let count =
+                    part.subproblems().count(range, Kernel::Portable, &NEVER).expect("nobody stops it");
                 let source = Arc::new(Source::coordinator(named("0"), named("portable")));
                 self.ledger.judged(judgement, Some((count, Duration::from_secs(1), source)));
             }
