@@ -21,10 +21,9 @@ use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::{Leases, overdue};
-use crate::leases::live_lease::{LiveLease, Purpose, Reported};
+use crate::leases::live_lease::{LiveLease, Purpose, Reported, Unreported};
 use crate::report_interval_rule::Reporting;
 use crate::run::Tokens;
-use crate::spans::SpanSet;
 use crate::store::Phase;
 use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
@@ -465,14 +464,14 @@ impl State {
 /// Ended leases.
 impl State {
     /// Remembers spans that this worker may report under a token that nobody holds.
-    pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
+    pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, unreported: Unreported) {
         let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
-        self.leases.remember(self.now, id, (worker, source), job, spans);
+        self.leases.remember(self.now, id, (worker, source), job, unreported);
     }
 
     /// Removes an ended lease of this job, and returns the spans that this worker may still report. It may also report
     /// a lease granted to its older number, if no worker of its party and name has that number now.
-    pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
+    pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<Unreported> {
         let (holder, source) = self.leases.former_holder(id)?;
         let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
         let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
@@ -482,7 +481,7 @@ impl State {
     /// Removes a reported span of an ended lease. Returns `None`, without a change, if this worker may not report it.
     pub(crate) fn report_former(&mut self, worker: WorkerId, job: JobId, delta: &Delta) -> Option<Reported> {
         let source = self.workers.get(worker).map(Worker::source)?;
-        self.leases.report_former((worker, source), job, delta)
+        self.leases.report_former(self.now, (worker, source), job, delta)
     }
 
     /// Forgets an ended lease whose worker has reported all that it counted.

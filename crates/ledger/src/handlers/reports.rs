@@ -151,13 +151,13 @@ fn record(
             });
             SpanOutcome::Discarded
         }
-        (Some(_), Overlap::Whole) => {
+        (Some(Reported { duration, .. }), Overlap::Whole) => {
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
-            let second = SecondCount { span, count: delta.count, duration: delta.duration, source, at_ms };
+            let second = SecondCount { span, count: delta.count, duration, source, at_ms };
             state.changes().compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
-        (Some(_), Overlap::None) => {
+        (Some(Reported { duration, .. }), Overlap::None) => {
             state.change_job(id, |job| {
                 let is_counted_twice = job.second().is_some();
                 let Some(counting) = job.counting_mut() else { return };
@@ -171,7 +171,7 @@ fn record(
                 worker.note_recorded();
             });
             state.proofs_mut().note_recorded(source.party, method, work);
-            write_record(state, worker, id, delta, source);
+            write_record(state, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded
         }
     }

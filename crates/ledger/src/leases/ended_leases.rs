@@ -7,7 +7,6 @@ use std::time::Duration;
 use queens_model::{Delta, JobId, LeaseId, WorkerId};
 
 use crate::leases::live_lease::{Reported, Unreported};
-use crate::spans::SpanSet;
 use crate::store::Source;
 
 /// How long a worker may still report on a lease that has ended. If its connection is down for longer, its leases are
@@ -93,10 +92,10 @@ impl EndedLeases {
         self.leases.get(&id).map(|lease| (lease.worker, &*lease.source))
     }
 
-    /// Removes a lease of this job, and returns the spans that may be reported.
-    pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+    /// Removes a lease of this job, and returns what may be reported.
+    pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<Unreported> {
         self.leases.get(&id).filter(|lease| lease.job == job)?;
-        self.forget(id).map(|lease| lease.unreported.spans)
+        self.forget(id).map(|lease| lease.unreported)
     }
 
     /// Forgets a lease that its worker has finished.
@@ -109,22 +108,25 @@ impl EndedLeases {
     /// Removes a reported span. Returns `None`, and removes nothing, if not all of it may be reported.
     pub(crate) fn report(
         &mut self,
+        now: Duration,
         worker: (WorkerId, &Source),
         job: JobId,
         delta: &Delta,
     ) -> Option<Reported> {
         let (id, span) = (delta.lease, delta.span);
         let lease = self.leases.get_mut(&id).filter(|lease| lease.is_of(worker) && lease.job == job)?;
-        let Unreported { spans, again } = &mut lease.unreported;
+        let Unreported { spans, allowance, again } = &mut lease.unreported;
         spans.end_of(span.part(), span.from()).filter(|end| *end >= span.to())?;
         let before = spans.len();
         spans.take(span);
         self.n_spans = self.n_spans + spans.len() - before;
         let is_over = spans.is_empty();
+        let duration = allowance.take(now, delta.duration);
         let reported = Reported {
             given_back: Vec::new(),
+            duration,
             is_again: again.is_some(),
-            whole: again.as_mut().and_then(|sums| sums.add(span, delta.count, delta.duration)),
+            whole: again.as_mut().and_then(|sums| sums.add(span, delta.count, duration)),
         };
         if is_over {
             self.forget(id);

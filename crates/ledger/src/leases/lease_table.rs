@@ -15,7 +15,6 @@ use crate::lease_load::LeasePace;
 use crate::leases::ended_leases::EndedLeases;
 use crate::leases::live_lease::{EndedLease, LiveLease, Reported, Unreported};
 use crate::run::Tokens;
-use crate::spans::SpanSet;
 use crate::store::Source;
 
 /// A running lease is overdue at 10 seconds plus four times its expected duration, since it was last heard of or begun.
@@ -173,9 +172,9 @@ impl Leases {
         id: LeaseId,
         worker: (WorkerId, Arc<Source>),
         job: JobId,
-        spans: SpanSet,
+        unreported: Unreported,
     ) {
-        self.former.add(now, id, worker, job, Unreported::first(spans));
+        self.former.add(now, id, worker, job, unreported);
     }
 
     /// Returns the number and identity of the worker that held an ended lease.
@@ -184,18 +183,19 @@ impl Leases {
     }
 
     /// Removes an ended lease of this job, and returns the spans that may still be reported.
-    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<Unreported> {
         self.former.take(id, job)
     }
 
     /// Removes a reported span. Returns `None`, and removes nothing, if not all of it may be reported.
     pub(crate) fn report_former(
         &mut self,
+        now: Duration,
         worker: (WorkerId, &Source),
         job: JobId,
         delta: &Delta,
     ) -> Option<Reported> {
-        self.former.report(worker, job, delta)
+        self.former.report(now, worker, job, delta)
     }
 
     /// Forgets an ended lease whose worker has reported all that it counted.

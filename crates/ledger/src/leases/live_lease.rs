@@ -43,6 +43,8 @@ pub(crate) struct LiveLease {
     begun_work: u128,
     /// Whether something was reported on it.
     has_reported: bool,
+    /// How long counting it can have taken so far.
+    allowance: Allowance,
     /// Whether its tail could not be cut since it was last heard of.
     indivisible: bool,
 }
@@ -65,24 +67,52 @@ pub(crate) struct EndedLease {
 pub(crate) struct Reported {
     /// The part of it that the lease still held.
     pub(crate) given_back: Vec<Span>,
+    /// How long counting it took, as far as that is possible.
+    pub(crate) duration: Duration,
     /// Whether the lease is a recount.
     pub(crate) is_again: bool,
     /// The count of a whole record, if it completes one.
     pub(crate) whole: Option<WholeCount>,
 }
 
+/// How long counting a lease can have taken: one thread counts it, so no longer than since it was granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    since: Duration,
+    /// The durations that were reported.
+    used: Duration,
+}
+
+/// How much longer counting a lease may have taken than the time since it was granted.
+const LEEWAY: Duration = Duration::from_secs(1);
+
+impl Allowance {
+    pub(crate) fn since(since: Duration) -> Self {
+        Self { since, used: Duration::ZERO }
+    }
+
+    /// Returns a reported duration, or as much of it as is possible.
+    pub(crate) fn take(&mut self, now: Duration, duration: Duration) -> Duration {
+        let left = (now.saturating_sub(self.since) + LEEWAY).saturating_sub(self.used);
+        let taken = duration.min(left);
+        self.used += taken;
+        taken
+    }
+}
+
 /// What the worker of an ended lease may still report.
 #[derive(Clone, Debug)]
 pub(crate) struct Unreported {
     pub(crate) spans: SpanSet,
+    pub(crate) allowance: Allowance,
     /// The sums of its records, if it was a recount.
     pub(crate) again: Option<Box<Sums>>,
 }
 
 impl Unreported {
     /// Creates that of a lease that was no recount.
-    pub(crate) fn first(spans: SpanSet) -> Self {
-        Self { spans, again: None }
+    pub(crate) fn first(spans: SpanSet, allowance: Allowance) -> Self {
+        Self { spans, allowance, again: None }
     }
 }
 
@@ -129,6 +159,7 @@ impl LiveLease {
             begun: now,
             begun_work: work,
             has_reported: false,
+            allowance: Allowance::since(now),
             indivisible: false,
         }
     }
@@ -141,6 +172,11 @@ impl LiveLease {
                 Self { again: Some(Box::new(Sums::of(&self.spans))), due: Some(due), ..self }
             }
         }
+    }
+
+    /// Returns the lease as one that was granted earlier.
+    pub(crate) fn granted_earlier(self, allowance: Allowance) -> Self {
+        Self { allowance, ..self }
     }
 
     /// Returns the lease without the spans `cut`, which its worker may still report.
@@ -251,8 +287,9 @@ impl LiveLease {
         self.has_reported = true;
         self.indivisible = false;
         let given_back = self.spans.take(span);
-        let whole = self.again.as_mut().and_then(|sums| sums.add(span, delta.count, delta.duration));
-        Reported { given_back, is_again: self.again.is_some(), whole }
+        let duration = self.allowance.take(now, delta.duration);
+        let whole = self.again.as_mut().and_then(|sums| sums.add(span, delta.count, duration));
+        Reported { given_back, duration, is_again: self.again.is_some(), whole }
     }
 
     /// Gives up the recount of the record that contains a span.
@@ -318,9 +355,9 @@ impl LiveLease {
 
     /// Ends it. Returns its remains, and what its worker may still report.
     pub(crate) fn end(self) -> (EndedLease, Unreported) {
-        let Self { spans, mut cut, tried, again: sums, recalled, .. } = self;
+        let Self { spans, mut cut, tried, again: sums, recalled, allowance, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
         let again = sums.iter().flat_map(|sums| sums.missing()).collect();
-        (EndedLease { spans, tried, again, recalled }, Unreported { spans: cut, again: sums })
+        (EndedLease { spans, tried, again, recalled }, Unreported { spans: cut, allowance, again: sums })
     }
 }

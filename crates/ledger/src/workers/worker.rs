@@ -240,16 +240,25 @@ impl Worker {
 
 /// Changes.
 impl Worker {
-    /// Creates a worker from its hello, without leases. `known` is its previous state.
-    pub(crate) fn new(hello: &Hello, party: Party, known: Option<&Self>, now: Duration) -> Self {
+    /// Creates a worker from its hello, without leases. `known` is its previous state, `usual` the usual speed of a thread
+    /// by each method, if known.
+    pub(crate) fn new(
+        hello: &Hello,
+        party: Party,
+        known: Option<&Self>,
+        usual: &ByMethod<Option<f64>>,
+        now: Duration,
+    ) -> Self {
         let source = Source {
             name: hello.name.clone(),
             build: hello.build.clone(),
             kernel: hello.kernel.clone(),
             party,
         };
-        let skill = |speed: Speed| {
-            let guess = |memory_seconds| MeasuredSpeed::guess(speed.get(), hello.n_threads, memory_seconds);
+        let skill = |method, speed: Speed| {
+            let guess = |memory_seconds| {
+                MeasuredSpeed::guess(speed.get(), *usual.of(method), hello.n_threads, memory_seconds)
+            };
             Skill { estimated: guess(ESTIMATED_SECONDS), counted: guess(COUNTED_SECONDS) }
         };
         let measured = |method| known.and_then(|known| *known.skills.of(method));
@@ -259,7 +268,7 @@ impl Worker {
                 Method::Halves => (hello.halves.decomposition, hello.halves.speed),
             };
             let is_known = decomposition == method.decomposition();
-            is_known.then(|| measured(method).unwrap_or_else(|| skill(speed)))
+            is_known.then(|| measured(method).unwrap_or_else(|| skill(method, speed)))
         });
         Self {
             source: Arc::new(source),

@@ -373,7 +373,7 @@ impl Coordinator {
         let name = Name::of_any("simulated");
         let source = Arc::new(Source::coordinator(name.clone(), name));
         let counted = (count, Duration::from_millis(1), source);
-        self.core.judged(judgement, Some(counted).filter(|_| self.n_judgements % 2 == 0));
+        self.core.judged(judgement, Some(counted).filter(|_| self.n_judgements.is_multiple_of(2)));
     }
 
     /// Makes writes durable. Without writes, it confirms the lead if an old leader could otherwise answer wrongly.
