@@ -412,9 +412,12 @@ impl State {
                 }
                 recounts.lapse(plan, record)
             };
-            let n_lapses = ended.again.into_iter().filter(|record| lapse(*record)).count();
+            let mut n_lapses = ended.again.into_iter().filter(|record| lapse(*record)).count();
             for span in ended.spans.iter() {
                 if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
+            }
+            if let Some(party) = party.filter(|_| !recalled) {
+                n_lapses += usize::from(counting.lapse_parts(ended.spans.iter().map(Span::part), party));
             }
             n_lapses
         });

@@ -295,13 +295,13 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         let names = any_of(&recount.names());
         return Some(format!("{another} than {names} that can count by {}: {why}", job.method()));
     }
-    if job.recounts().has_undrawn() && is_idle {
+    if job.recounts().queues().has_undrawn() && is_idle {
         return Some(
             "a party that has counted before: others confirm nothing until it was away for ten minutes"
                 .to_owned(),
         );
     }
-    (job.recounts().has_waiting() && is_idle)
+    (job.recounts().queues().has_drawn() && is_idle)
         .then(|| "its turn: the workers that can count it again are at other jobs".to_owned())
 }
 

@@ -7,7 +7,6 @@
 //! the truth about each record's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use queens_model::{Name, Party};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::agreement_of_counts::{agreed, consistent};
+use crate::jobs::queues::Queues;
 use crate::store::draw::{Drawn, MOST_SEEN, Recorded};
 use crate::store::{SecondCount, Source, Verdict};
 use crate::work::{share_of_work, work_of};
@@ -25,9 +25,6 @@ const ENOUGH: usize = MOST_SEEN;
 /// The most records in a queue that are searched for those that suit a worker best.
 const MOST_LOOKS: usize = 64;
 
-/// Queues that nobody looked at for longer than this were not served, so their parties are not late.
-const LOOKED_AT: Duration = Duration::from_secs(2);
-
 /// A span's part and first subproblem.
 pub(crate) type Key = (u32, u64);
 
@@ -35,18 +32,12 @@ pub(crate) type Key = (u32, u64);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
-    /// The records that no party is drawn for.
-    undrawn: BTreeSet<Key>,
-    /// The records that wait for the party that was drawn, by that party.
-    queues: BTreeMap<Party, Queue>,
+    /// The records that no worker has.
+    queues: Queues<Key>,
     /// The disputed records that the coordinator has to count itself.
     to_judge: BTreeSet<Key>,
     /// The records with different counts.
     cases: BTreeSet<Key>,
-    /// The party that was asked last whether it has capacity.
-    asked: Option<Party>,
-    /// When the queues were last checked for late parties.
-    checked: Duration,
     /// The estimated work of all of them.
     work: u128,
     search: Search,
@@ -57,16 +48,6 @@ pub(crate) struct Recounts {
     doubted: BTreeSet<u32>,
     /// Whether there are second counts, which may contradict their records.
     has_second_counts: bool,
-}
-
-/// Records that were drawn for one party, and that none of its workers counts.
-#[derive(Clone, Debug, Default)]
-struct Queue {
-    keys: BTreeSet<Key>,
-    /// Their estimated work.
-    work: u128,
-    /// When the party is late with them.
-    due: Duration,
 }
 
 /// The progress of the search through all records of the job.
@@ -242,19 +223,18 @@ impl Recounts {
         self.all.keys().copied().collect()
     }
 
-    /// Whether some of the records wait for a party's worker.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.queues.is_empty()
+    /// Returns the records that no worker has.
+    pub(crate) fn queues(&self) -> &Queues<Key> {
+        &self.queues
     }
 
-    /// Whether no party is drawn for some of the records.
-    pub(crate) fn has_undrawn(&self) -> bool {
-        !self.undrawn.is_empty()
+    pub(crate) fn queues_mut(&mut self) -> &mut Queues<Key> {
+        &mut self.queues
     }
 
     /// Returns the records that no party is drawn for.
     pub(crate) fn undrawn(&self) -> impl Iterator<Item = &Recount> {
-        self.undrawn.iter().filter_map(|key| self.all.get(key))
+        self.queues.undrawn().filter_map(|key| self.all.get(&key))
     }
 
     /// Returns the first disputed record that the coordinator has to count.
@@ -262,23 +242,10 @@ impl Recounts {
         Some(self.all.get(self.to_judge.first()?)?.span())
     }
 
-    /// Returns the parties whose queues hold records, from the one after the party that was asked last.
-    pub(crate) fn waiting_parties(&self) -> impl Iterator<Item = Party> {
-        let from = self.asked.map_or(Bound::Unbounded, Bound::Excluded);
-        let to = self.asked.map_or(Bound::Excluded(Party::from_bytes([0; 16])), Bound::Included);
-        let after = self.queues.range((from, Bound::Unbounded));
-        after.chain(self.queues.range((Bound::Unbounded, to))).map(|(party, _)| *party)
-    }
-
     /// Returns the parties that counted some of the records in a party's queue.
     pub(crate) fn others(&self, party: Party) -> BTreeSet<Party> {
-        let keys = self.queues.get(&party).into_iter().flat_map(|queue| &queue.keys).take(MOST_LOOKS);
-        keys.filter_map(|key| self.all.get(key)).flat_map(Recount::counted_by).collect()
-    }
-
-    /// Returns the estimated work of the records in a party's queue.
-    pub(crate) fn queued_work(&self, party: Party) -> u128 {
-        self.queues.get(&party).map_or(0, |queue| queue.work)
+        let keys = self.queues.queue(party).take(MOST_LOOKS);
+        keys.filter_map(|key| self.all.get(&key)).flat_map(Recount::counted_by).collect()
     }
 
     /// Returns the estimated work of the records of a party that the search has seen.
@@ -387,18 +354,6 @@ impl Recounts {
         self.queue(plan, key, party);
     }
 
-    /// Sets when a party is late with its queue, unless that is earlier than before.
-    pub(crate) fn set_due(&mut self, party: Party, due: Duration) {
-        if let Some(queue) = self.queues.get_mut(&party) {
-            queue.due = queue.due.max(due);
-        }
-    }
-
-    /// Notes that a party was asked whether it has capacity.
-    pub(crate) fn note_asked(&mut self, party: Party) {
-        self.asked = Some(party);
-    }
-
     /// Takes records from a party's queue for one lease: about this much work, at least one record. No two of them
     /// touch, so that a report belongs to one record. Among the first, those that `dislike` rates lower are preferred.
     pub(crate) fn take(
@@ -409,12 +364,12 @@ impl Recounts {
         most_spans: usize,
         dislike: impl Fn(&Recorded) -> u8,
     ) -> Vec<Span> {
-        self.note_asked(party);
-        let Some(queue) = self.queues.get(&party) else { return Vec::new() };
-        let first = queue.keys.iter().take(MOST_LOOKS).filter_map(|key| self.all.get(key));
+        self.queues.note_asked(party);
+        let first = self.queues.queue(party).take(MOST_LOOKS).filter_map(|key| self.all.get(&key));
         let Some(least) = first.map(|it| dislike(&it.recorded)).min() else { return Vec::new() };
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
-        for recount in queue.keys.iter().filter_map(|key| self.all.get(key)).take(2 * most_spans) {
+        let queue = self.queues.queue(party).filter_map(|key| self.all.get(&key));
+        for recount in queue.take(2 * most_spans) {
             let span = recount.span();
             let its_work = work_of(plan, span);
             let touches =
@@ -440,18 +395,14 @@ impl Recounts {
     pub(crate) fn put_back(&mut self, plan: &Plan, key: Key, due: Duration) {
         if let Some(Turn::Leased(party)) = self.all.get(&key).map(|recount| recount.turn) {
             self.queue(plan, key, party);
-            self.set_due(party, due);
+            self.queues.set_due(party, due);
         }
     }
 
     fn queue(&mut self, plan: &Plan, key: Key, party: Party) {
         let Some(recount) = self.all.get_mut(&key) else { return };
         recount.turn = Turn::Drawn(party);
-        let work = work_of(plan, recount.span());
-        let queue = self.queues.entry(party).or_default();
-        if queue.keys.insert(key) {
-            queue.work = queue.work.saturating_add(work);
-        }
+        self.queues.add(key, party, work_of(plan, recount.span()));
         self.place(key);
     }
 
@@ -469,18 +420,8 @@ impl Recounts {
 
     /// Takes all records from a party's queue, as those that it did not count.
     pub(crate) fn lapse_all(&mut self, plan: &Plan, party: Party) {
-        let keys = self.queues.get(&party).map(|queue| queue.keys.clone()).unwrap_or_default();
+        let keys: Vec<Key> = self.queues.queue(party).collect();
         keys.into_iter().for_each(|key| _ = self.lapse(plan, key));
-    }
-
-    /// Returns the parties that are late with their queues. Time in which nobody looked does not count.
-    pub(crate) fn late(&mut self, now: Duration) -> Vec<Party> {
-        let unseen = now.saturating_sub(self.checked);
-        self.checked = now;
-        if unseen > LOOKED_AT {
-            self.queues.values_mut().for_each(|queue| queue.due += unseen);
-        }
-        self.queues.iter().filter(|(_, queue)| queue.due < now).map(|(party, _)| *party).collect()
     }
 
     /// Lets the parties that have lapsed try again.
@@ -509,31 +450,26 @@ impl Recounts {
         let is_disputed = is_disputed(&recount.recorded);
         let is_to_judge = is_disputed && !recount.is_judged();
         let is_undrawn = recount.turn == Turn::Nobody && !is_to_judge;
-        for (set, is_member) in [
-            (&mut self.cases, is_disputed),
-            (&mut self.to_judge, is_to_judge),
-            (&mut self.undrawn, is_undrawn),
-        ] {
+        for (set, is_member) in [(&mut self.cases, is_disputed), (&mut self.to_judge, is_to_judge)] {
             if is_member {
                 set.insert(key)
             } else {
                 set.remove(&key)
             };
         }
+        if is_undrawn {
+            self.queues.add_undrawn(key);
+        } else {
+            self.queues.remove_undrawn(key);
+        }
     }
 
     /// Removes a record from the queue of its party, if it is in one.
     fn unqueue(&mut self, plan: &Plan, key: Key) {
-        self.undrawn.remove(&key);
+        self.queues.remove_undrawn(key);
         let Some(recount) = self.all.get(&key) else { return };
-        let Turn::Drawn(party) = recount.turn else { return };
-        let work = work_of(plan, recount.span());
-        let Some(queue) = self.queues.get_mut(&party) else { return };
-        if queue.keys.remove(&key) {
-            queue.work = queue.work.saturating_sub(work);
-        }
-        if queue.keys.is_empty() {
-            self.queues.remove(&party);
+        if let Turn::Drawn(party) = recount.turn {
+            self.queues.remove(key, party, work_of(plan, recount.span()));
         }
     }
 }

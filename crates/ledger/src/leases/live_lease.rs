@@ -32,7 +32,7 @@ pub(crate) struct LiveLease {
     tried: BTreeSet<WorkerId>,
     /// The sums of its records, if it is a recount.
     again: Option<Box<Sums>>,
-    /// When a recount is late.
+    /// When its worker is late, if its party was drawn for it.
     due: Option<Duration>,
     /// Whether its worker was told to return everything that it has not begun.
     recalled: bool,
@@ -123,6 +123,8 @@ pub(crate) enum Purpose {
     First {
         /// Workers that have failed on them before.
         tried: BTreeSet<WorkerId>,
+        /// When its worker is late, if its party was drawn for them.
+        due: Option<Duration>,
     },
     /// Recounts records.
     Again {
@@ -167,7 +169,7 @@ impl LiveLease {
     /// Returns the lease with this purpose.
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         match purpose {
-            Purpose::First { tried } => Self { tried, ..self },
+            Purpose::First { tried, due } => Self { tried, due, ..self },
             Purpose::Again { due } => {
                 Self { again: Some(Box::new(Sums::of(&self.spans))), due: Some(due), ..self }
             }
@@ -235,7 +237,7 @@ impl LiveLease {
         self.again.as_ref()?.missing().next()
     }
 
-    /// Returns when a recount is late; `None` if it is none.
+    /// Returns when its worker is late, if its party was drawn for it.
     pub(crate) fn due(&self) -> Option<Duration> {
         self.due
     }
@@ -267,10 +269,10 @@ impl LiveLease {
         true
     }
 
-    /// Whether its tail may go to another worker. A recalled lease needs no cutting, few may try a failed span, and a
-    /// record is recounted as a whole.
+    /// Whether its tail may go to another worker. A recalled lease needs no cutting, few may try a failed span, and what
+    /// was drawn for a party is for that party alone.
     fn can_be_cut(&self) -> bool {
-        !self.recalled && self.tried.is_empty() && self.again.is_none() && !self.indivisible
+        !self.recalled && self.tried.is_empty() && self.due.is_none() && !self.indivisible
     }
 
     /// Notes that a thread begins it.

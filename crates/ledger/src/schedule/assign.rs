@@ -3,10 +3,12 @@
 //! Each worker holds one more lease per thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::time::Duration;
 
 use queens_model::{JobId, Party, WorkerId};
-use queens_solver::{Kernel, Method, Pass, Span};
+use queens_solver::{Kernel, Method, Span};
+
+use crate::jobs::counting::Counting;
 
 use crate::jobs::job::{Job, Rank};
 use crate::leases::lease_table::overdue;
@@ -16,6 +18,7 @@ use crate::schedule::recall::recall_less_urgent;
 use crate::state::State;
 use crate::store::draw::Recorded;
 use crate::work::work_of;
+use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
 /// The most spans in a lease, which keeps its message far below the limit of gRPC.
@@ -41,13 +44,15 @@ const MOST_NEAR: usize = 8;
 pub(crate) fn assign(state: &mut State) {
     for _ in 0..MOST_GRANTS {
         let first = next_to_assign(state);
-        let again = next_to_recount(state);
+        let drawn = next_to_serve(state);
         let rank = |job: JobId| state.jobs().get(job).map(Job::rank);
-        let again = again.filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
-        match (again, first) {
+        let drawn = drawn.filter(|(_, drawn)| first.is_none_or(|(_, job)| rank(job) > Some(*drawn)));
+        match (drawn, first) {
             (Some((worker, Rank { job, .. })), _) => {
                 state.take_turn(worker);
-                recount(state, worker, job);
+                if !assign_drawn(state, worker, job) {
+                    recount(state, worker, job);
+                }
             }
             (None, Some((worker, job))) => {
                 state.take_turn(worker);
@@ -58,26 +63,59 @@ pub(crate) fn assign(state: &mut State) {
     }
 }
 
-/// Returns a worker with capacity and the first job with records that were drawn for its party.
-fn next_to_recount(state: &mut State) -> Option<(WorkerId, Rank)> {
+/// Returns a worker with capacity and the first job with parts or records that were drawn for its party.
+fn next_to_serve(state: &mut State) -> Option<(WorkerId, Rank)> {
     let mut in_vain = Vec::new();
-    let found = state.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
+    let found = state.jobs().to_serve().take(MOST_JOBS).find_map(|(rank, job)| {
         let recounters = state.workers().readiness(job.method()).recounters();
         if recounters.is_empty() {
             return None;
         }
-        let asked = job.recounts().waiting_parties().take(MOST_PARTIES);
+        let draws = job.counting().and_then(Counting::draws);
+        let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties()).take(MOST_PARTIES);
+        let of_records = job.recounts().queues().parties().take(MOST_PARTIES);
         let mut last = None;
-        let mut with_capacity =
-            asked.inspect(|party| last = Some(*party)).filter_map(|it| recounters.get(&it));
-        let worker = with_capacity.find_map(|workers| workers.first().copied());
+        let asked = of_parts.chain(of_records).inspect(|party| last = Some(*party));
+        let worker = asked.filter_map(|party| recounters.get(&party)).find_map(|them| them.first().copied());
         in_vain.extend(last.filter(|_| worker.is_none()).map(|last| (rank.job, last)));
         worker.map(|worker| (worker, rank))
     });
     for (job, last) in in_vain {
-        state.change_job(job, |job| job.recounting_mut().map(|(recounts, _)| recounts.note_asked(last)));
+        state.change_job(job, |job| {
+            let (recounts, counting) = job.recounting_mut()?;
+            recounts.queues_mut().note_asked(last);
+            counting.draws_mut()?.queues_mut().note_asked(last);
+            Some(())
+        });
     }
     found
+}
+
+/// Gives a worker a lease of parts that were drawn for its party. Returns whether there were any.
+fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
+    let Some(method) = state.method(job) else { return false };
+    let Some(worker) = state.workers().get(id) else { return false };
+    let Some(speed) = worker.estimated(method) else { return false };
+    let (party, power) = (worker.party(), state.workers().readiness(method).power());
+    let taken = state.change_job(job, |job| {
+        let counting = job.counting_mut()?;
+        let work = work_for(speed, power, counting.work_left());
+        let spans = counting.take_drawn(party, work, MOST_SPANS);
+        let work: u128 = spans.iter().map(|span| work_of(counting.plan(), *span)).sum();
+        (!spans.is_empty()).then_some((spans, work))
+    });
+    let Some((spans, work)) = taken.flatten() else { return false };
+    let due = Some(due(state, id, method, work));
+    grant(state, id, job, spans, Purpose::First { tried: BTreeSet::new(), due });
+    true
+}
+
+/// Returns when a worker that begins this work after its other leases is late with it, at its own speed.
+fn due(state: &State, id: WorkerId, method: Method, work: u128) -> Duration {
+    let Some(worker) = state.workers().get(id) else { return state.now() };
+    let speed = worker.estimated(method).and_then(MeasuredSpeed::measured);
+    let speed = speed.unwrap_or_else(|| state.workers().readiness(method).power().expected_speed());
+    overdue(state.now(), worker.seconds_of_leases() + work as f64 / speed)
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code
@@ -95,8 +133,6 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let machine = worker.machine();
     let (party, kernel) = (worker.party(), worker.source().kernel.clone());
     let power = state.workers().readiness(method).power();
-    let seconds = worker.seconds_of_leases();
-    let speed_of_due = if speed.is_guess() { power.expected_speed() } else { speed.work_per_second() };
     let others = state.jobs().get(job).map(|job| job.recounts().others(party)).unwrap_or_default();
     let is_near = |party: &Party| {
         let members = state.workers().of_party(*party).into_iter().flatten();
@@ -115,7 +151,7 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
         (!spans.is_empty()).then_some((spans, work))
     });
     if let Some((spans, work)) = taken.flatten() {
-        let due = overdue(state.now(), seconds + work as f64 / speed_of_due);
+        let due = due(state, id, method, work);
         grant(state, id, job, spans, Purpose::Again { due });
     }
 }
@@ -124,7 +160,7 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
 ///
 /// It gets the first job that it can count, so that a job that nobody here can count blocks no other.
 fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
-    let first_free = |method: &Method| state.jobs().first_free(*method);
+    let first_free = |method: &Method| state.jobs().first_open_free(*method);
     let methods: Vec<Method> =
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
     let failed = || {
@@ -160,26 +196,17 @@ fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
     let Some(speed) = state.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
     let power = state.workers().readiness(method).power();
     let Some(party) = state.workers().get(worker).map(Worker::party) else { return };
-    let avoided = counted_in_first_pass(state, worker, job);
     let taken = state.change_job(job, |job| {
         let counting = job.counting_mut()?;
         if let Some((failed, tried)) = counting.take_failed(worker, party) {
             return Some((vec![failed], tried.into_keys().collect()));
         }
         let work = work_for(speed, power, counting.work_left());
-        Some((counting.take_work(work, MOST_SPANS, avoided.as_deref()), BTreeSet::new()))
+        Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
     });
     if let Some((spans, tried)) = taken.flatten() {
-        grant(state, worker, job, spans, Purpose::First { tried });
+        grant(state, worker, job, spans, Purpose::First { tried, due: None });
     }
-}
-
-/// Returns the parts that the worker's party has counted in the first pass, as far as known, so that it gets others.
-/// Returns `None` unless the job is a second pass on other images.
-fn counted_in_first_pass(state: &State, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
-    let job = state.jobs().get(id).filter(|job| state.jobs().pass(job) == Pass::Second)?;
-    let (first, party) = (state.counting(job.first_pass())?, state.workers().get(worker)?.party());
-    first.counted_by(party).cloned()
 }
 
 /// Grants a lease of spans that nobody holds. If the lease must wait, less urgent ones are recalled.

@@ -343,10 +343,13 @@ impl World {
     /// Lets all workers count until none has anything to do.
     pub(crate) fn finish(&mut self) {
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
-        while ids.iter().filter(|&&id| self.step(id)).count() > 0
-            || self.ledger.is_drawing()
-            || self.are_busy()
-        {}
+        // A tick draws parties, and only then their workers get leases.
+        let mut n_idle = 0;
+        while n_idle < 3 {
+            let n_counting = ids.iter().filter(|&&id| self.step(id)).count();
+            let is_busy = n_counting > 0 || self.ledger.is_drawing() || self.are_busy();
+            n_idle = if is_busy { 0 } else { n_idle + 1 };
+        }
     }
 
     fn are_busy(&self) -> bool {
