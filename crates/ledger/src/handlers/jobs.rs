@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::JobId;
-use queens_solver::{Count, Plan};
+use queens_solver::{Count, Pass, Plan};
 
 use crate::effects::{Comparison, Judgement, WantedPlan};
 use crate::handlers::recounts;
 use crate::jobs::agreement::PassMismatch;
+use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{Contradiction, RestoreError, restored};
 use crate::ledger::Ledger;
@@ -69,6 +70,7 @@ fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), Restore
     }
     let (waits, is_open) = (job.phase() == Phase::Planning, job.is_open());
     state.add_job(job);
+    draw_parts(state, id);
     if is_open {
         // The restored job has a new seed.
         state.changes().change_entry(id);
@@ -77,6 +79,14 @@ fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), Restore
         want_plan(state, id);
     }
     Ok(())
+}
+
+/// Has parties drawn for the parts of a job, if it is a second pass by the method of the first.
+fn draw_parts(state: &mut State, id: JobId) {
+    let pass = state.jobs().get(id).map(|job| state.jobs().pass(job));
+    if pass == Some(Pass::Second) {
+        state.change_job(id, |job| job.counting_mut().map(Counting::draw_parts));
+    }
 }
 
 /// Asks for a job's plan.
@@ -95,6 +105,7 @@ impl Ledger {
             return;
         }
         let Some(choices) = state.change_job(id, |job| job.begin(plan.into())) else { return };
+        draw_parts(state, id);
         state.changes().change_entry(id);
         state.changes().plan(id, choices);
         finish_if_complete(state, id);
