@@ -17,9 +17,8 @@ use crate::effects::{Comparison, Finding, Judgement};
 use crate::handlers::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::jobs::recounts::{
-    Key, Recounts, agreeing_names, is_confirmed, is_disputed, settled, verdicts, winner,
-};
+use crate::jobs::record_counts::{agreeing_names, is_confirmed, is_disputed, settled, verdicts, winner};
+use crate::jobs::recounts::{Key, Recounts};
 use crate::leases::recount_sums::WholeCount;
 use crate::state::State;
 use crate::store::draw::{Draw, Drawn, Recorded};

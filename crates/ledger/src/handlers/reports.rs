@@ -212,7 +212,10 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
 
 /// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
-    if state.leases().get(id).is_some_and(|lease| lease.worker() == worker) {
+    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker() == worker) {
+        if !lease.has_reported() && !lease.is_recalled() && !lease.spans().is_empty() {
+            state.note_given_back(worker);
+        }
         state.end_lease(id);
     }
     state.finish_former(id, worker);

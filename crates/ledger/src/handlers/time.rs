@@ -22,6 +22,7 @@ impl Ledger {
         state.advance(now);
         let silent = give_up_silent(state);
         state.forget_old();
+        state.wake_rested();
         take_back_overdue(state);
         draw(state);
         draw_confirmers(state);

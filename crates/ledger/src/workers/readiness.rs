@@ -172,7 +172,7 @@ impl Readiness {
             .largest_tail(self.method)
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
-        let has_capacity = is_of_use && !worker.is_full();
+        let has_capacity = is_of_use && !worker.is_full() && !worker.is_resting(now);
         let is_doubted = worker.is_doubted();
         // Tails go to the fastest first. A doubted worker may claim any speed, so it comes last.
         let idle = (has_capacity && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
