@@ -279,6 +279,11 @@ impl State {
         self.workers.note_given_back(self.now, id);
     }
 
+    /// Computes the usual speeds of threads.
+    pub(crate) fn update_usual_speeds(&mut self) {
+        self.workers.update_usual_speeds();
+    }
+
     /// Lets workers get leases again that gave too many back.
     pub(crate) fn wake_rested(&mut self) {
         self.workers.wake_rested(self.now);

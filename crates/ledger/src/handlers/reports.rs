@@ -152,6 +152,8 @@ fn record(
             SpanOutcome::Discarded
         }
         (Some(Reported { duration, .. }), Overlap::Whole) => {
+            // Another was faster. That must not keep a party from proving what it counts.
+            state.proofs_mut().note_counted(source.party, method, work);
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
             state.changes().compare(Comparison { job: id, second });
@@ -170,7 +172,7 @@ fn record(
                 note_counted(worker);
                 worker.note_recorded();
             });
-            state.proofs_mut().note_recorded(source.party, method, work);
+            state.proofs_mut().note_counted(source.party, method, work);
             write_record(state, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded
         }

@@ -31,7 +31,7 @@ impl Ledger {
         let id = hello.worker;
         // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
         let known = state.take_out(id);
-        let usual = ByMethod::new(|method| state.workers().readiness(method).power().usual_speed());
+        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed());
         let worker = Worker::new(&hello, party, known.as_ref(), &usual, state.now());
         let is_draining = worker.is_draining();
         state.add_worker(id, worker);

@@ -23,6 +23,7 @@ impl Ledger {
         let silent = give_up_silent(state);
         state.forget_old();
         state.wake_rested();
+        state.update_usual_speeds();
         take_back_overdue(state);
         draw(state);
         draw_confirmers(state);

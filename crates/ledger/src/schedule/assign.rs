@@ -18,7 +18,6 @@ use crate::schedule::recall::recall_less_urgent;
 use crate::state::State;
 use crate::store::draw::Recorded;
 use crate::work::work_of;
-use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
 /// The most spans in a lease, which keeps its message far below the limit of gRPC.
@@ -113,9 +112,9 @@ fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
 /// Returns when a worker that begins this work after its other leases is late with it, at its own speed.
 fn due(state: &State, id: WorkerId, method: Method, work: u128) -> Duration {
     let Some(worker) = state.workers().get(id) else { return state.now() };
-    let speed = worker.estimated(method).and_then(MeasuredSpeed::measured);
-    let speed = speed.unwrap_or_else(|| state.workers().readiness(method).power().expected_speed());
-    overdue(state.now(), worker.seconds_of_leases() + work as f64 / speed)
+    let readiness = state.workers().readiness(method);
+    let speed = worker.estimated(method).map(|speed| readiness.speed_of_due(speed)).unwrap_or_default();
+    overdue(state.now(), worker.seconds_of_leases() + work as f64 / speed.max(1.0))
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code

@@ -88,12 +88,9 @@ fn draw_for(state: &mut State, id: JobId) {
     });
     for party in parties {
         let Some(job) = state.jobs().get(id) else { return };
-        let readiness = state.workers().readiness(job.method());
-        let speed = readiness.measured_speed(party).map(|speed| speed as f64);
-        let speed = speed.unwrap_or_else(|| readiness.power().expected_speed());
         let draws = job.counting().and_then(Counting::draws);
         let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-        let due = overdue(state.now(), work as f64 / speed.max(1.0));
+        let due = overdue(state.now(), seconds_for(state, party, job.method(), work));
         state.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             recounts.queues_mut().set_due(party, due);
@@ -101,6 +98,19 @@ fn draw_for(state: &mut State, id: JobId) {
             Some(())
         });
     }
+}
+
+/// Returns how long a party takes for its leases, which may be of other jobs, and then for this work.
+fn seconds_for(state: &State, party: Party, method: Method, work: u128) -> f64 {
+    let readiness = state.workers().readiness(method);
+    let (mut speed, mut seconds) = (0.0_f64, 0.0_f64);
+    let workers = state.workers().of_party(party).into_iter().flatten();
+    for worker in workers.filter_map(|id| state.workers().get(*id)).filter(|worker| worker.is_of_use()) {
+        let of_thread = worker.estimated(method).map_or(0.0, |speed| readiness.speed_of_due(speed));
+        speed += of_thread * f64::from(worker.n_threads());
+        seconds = seconds.max(worker.seconds_of_leases());
+    }
+    seconds + work as f64 / speed.max(1.0)
 }
 
 /// What the draws of one job depend on.
@@ -170,12 +180,12 @@ impl<'a> DrawContext<'a> {
         has_lapsed: &dyn Fn(Party) -> bool,
     ) -> Option<Party> {
         let is_worse = |party| is_excluded(party) || has_lapsed(party);
-        let proven = self.lottery.draw(ticket, is_worse).or_else(|| self.lottery.draw(ticket, is_excluded));
-        if proven.is_some() || self.away.iter().any(|party| !is_excluded(*party)) {
-            return proven;
-        }
-        let unproven = self.lottery.draw_unproven(ticket, is_worse);
-        unproven.or_else(|| self.lottery.draw_unproven(ticket, is_excluded))
+        let waits = self.away.iter().any(|party| !is_excluded(*party));
+        let unproven = |is_excluded: &dyn Fn(Party) -> bool| {
+            if waits { None } else { self.lottery.draw_unproven(ticket, is_excluded) }
+        };
+        let fresh = self.lottery.draw(ticket, is_worse).or_else(|| unproven(&is_worse));
+        fresh.or_else(|| self.lottery.draw(ticket, is_excluded)).or_else(|| unproven(is_excluded))
     }
 }
 

@@ -105,7 +105,10 @@ impl State {
         if self.workers.holding(job).is_none() {
             self.stop_counting(job);
         }
-        let tried = self.still_there(&ended.tried);
+        // Who gives back a span on which others have failed has had his try.
+        let gives_back = !ended.tried.is_empty() && !ended.recalled;
+        let tried = ended.tried.iter().copied().chain(gives_back.then_some(worker)).collect();
+        let tried = self.still_there(&tried);
         let (now, recalled) = (self.now, ended.recalled);
         let party = self.workers.get(worker).map(Worker::party);
         let n_lapses = self.jobs.change(job, |job| {

@@ -38,8 +38,8 @@ struct Proof {
 }
 
 impl Proofs {
-    /// Adds recorded work of a party.
-    pub(crate) fn note_recorded(&mut self, party: Party, method: Method, work: u128) {
+    /// Adds work that a party has counted, recorded or repeated.
+    pub(crate) fn note_counted(&mut self, party: Party, method: Method, work: u128) {
         if let Some(proof) = self.entry(party) {
             let recorded = proof.recorded.of_mut(method);
             *recorded = recorded.saturating_add(work);
@@ -109,33 +109,36 @@ pub(crate) struct Candidate {
 
 /// Draws parties at random by their weights. Building it takes O(m log m) for m candidates, a draw O(log m).
 ///
-/// A party's weight is its proven work, but at most the median of all candidates that have proved something. Who
-/// invents counts can record any amount of work in no time. As long as at most half of the parties collude, the median
-/// is at most that of an honest party, so inventing work wins nothing. Each lapse lowers the weight: after k lapses it
-/// is a (k + 1)-th.
+/// A party's weight is its proven work, but between a quarter of the median of all candidates and that median. Who invents
+/// counts can record any amount of work in no time, and leave little for others to prove. As long as at most half of the
+/// parties collude, the lower median is at most that of an honest party, so inventing work wins little. If the median is
+/// zero, as after a restart or where some have counted everything before others could begin, all weigh the same.
 ///
-/// If no candidate has proved anything, as after a restart, all weigh the same.
+/// Each lapse lowers the weight: after k lapses it is a (k + 1)-th.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lottery {
     /// The candidates with the sums of the weights up to theirs.
     tickets: Vec<(Party, u64)>,
-    /// Candidates that have proved nothing, and are drawn only if none of the others may count a record.
+    /// Candidates that have proved nothing while most have. They are drawn only if none of the others may count a record.
     unproven: Vec<(Party, u64)>,
 }
 
 impl Lottery {
     pub(crate) fn new(candidates: &[Candidate]) -> Self {
-        let mut proven: Vec<u128> = candidates.iter().map(|it| it.proven).filter(|work| *work > 0).collect();
+        let mut proven: Vec<u128> = candidates.iter().map(|it| it.proven).collect();
         proven.sort_unstable();
         let median = proven.get(proven.len().saturating_sub(1) / 2).copied().unwrap_or_default();
         let weight = |it: &Candidate| {
-            let share = it.proven.min(median).saturating_mul(MOST_WEIGHT.into()) / median.max(1);
-            let most = u64::try_from(share).unwrap_or(MOST_WEIGHT).max(u64::from(it.proven > 0));
-            (most / (u64::from(it.n_lapses) + 1)).max(u64::from(it.proven > 0))
+            let work = it.proven.clamp(median / 4, median);
+            let share =
+                (work.saturating_mul(MOST_WEIGHT.into())).checked_div(median).unwrap_or(MOST_WEIGHT.into());
+            let most = u64::try_from(share).unwrap_or(MOST_WEIGHT).max(1);
+            (most / (u64::from(it.n_lapses) + 1)).max(1)
         };
+        let is_proven = |it: &&Candidate| it.proven > 0 || median == 0;
         Self {
-            tickets: summed(candidates.iter().map(|it| (it.party, weight(it)))),
-            unproven: summed(candidates.iter().filter(|it| it.proven == 0).map(|it| (it.party, 1))),
+            tickets: summed(candidates.iter().filter(is_proven).map(|it| (it.party, weight(it)))),
+            unproven: summed(candidates.iter().filter(|it| !is_proven(it)).map(|it| (it.party, 1))),
         }
     }
 
@@ -245,9 +248,12 @@ mod tests {
         check(&[(5, 0), (5, 0), (u128::MAX, 0), (u128::MAX, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
         // The slower of three honest ones is drawn less often.
         check(&[(1, 0), (4, 0), (4, 0)], &[1], &[0.2, 0.0, 0.8]);
-        // Who has proved nothing is not drawn, unless nobody has.
+        check(&[(1, 0), (400, 0), (400, 0)], &[1], &[0.2, 0.0, 0.8]);
+        // Who has proved nothing is not drawn, unless most have proved nothing.
         check(&[(1, 0), (0, 0), (1 << 90, 0)], &[2], &[1.0, 0.0, 0.0]);
         check(&[(0, 0), (0, 0), (9, 0)], &[2], &[0.5, 0.5, 0.0]);
+        // Friends have counted everything before others could begin.
+        check(&[(0, 0), (0, 0), (9, 0), (9, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
         check(&[(0, 0), (0, 0), (0, 0)], &[], &[0.333, 0.333, 0.333]);
         // Three lapses leave a quarter.
         check(&[(5, 0), (5, 3), (5, 0)], &[2], &[0.8, 0.2, 0.0]);

@@ -29,8 +29,10 @@ pub(crate) struct Readiness {
     /// Useful workers, and those of them that may hold more leases, by party.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
-    /// The measured speed of all threads of each party's useful workers, if it is above zero.
-    party_speeds: BTreeMap<Party, u128>,
+    /// The measured speed of all threads of each party's useful workers, and their number, if there are any.
+    party_speeds: BTreeMap<Party, (u128, u64)>,
+    /// The median of the speeds of a thread of each party, as it was last computed.
+    usual_speed: Option<f64>,
     /// Useful workers with idle threads, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
     /// Workers with waiting leases of the method that may be cut, by the expected end of the last one.
@@ -46,9 +48,6 @@ pub(crate) struct Power {
     n_threads: u64,
     /// Estimated work units per second.
     speed: u128,
-    /// The number of proven threads with a measured speed, and their combined speed.
-    n_measured: u64,
-    measured_speed: u128,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,8 +55,8 @@ struct Keys {
     idle: Option<u64>,
     queue_end: Option<Duration>,
     power: Power,
-    /// The measured speed of all threads, if the worker may get leases.
-    measured: u128,
+    /// The measured speed of all threads, and their number, if the worker may get leases and was measured.
+    measured: (u128, u64),
 }
 
 impl Power {
@@ -66,19 +65,9 @@ impl Power {
         (self.speed > 0).then(|| work as f64 / self.speed as f64)
     }
 
-    /// Returns the mean speed of proven threads; `None` if there is none.
-    pub(crate) fn usual_speed(self) -> Option<f64> {
-        (self.n_measured > 0).then(|| self.measured_speed as f64 / self.n_measured as f64)
-    }
-
     /// Whether there are no workers.
     pub(crate) fn is_none(self) -> bool {
         self.n_threads == 0
-    }
-
-    /// Returns the speed to expect of a thread that was not measured.
-    pub(crate) fn expected_speed(self) -> f64 {
-        self.usual_speed().unwrap_or(UNKNOWN_SPEED)
     }
 
     pub(crate) fn n_threads(self) -> f64 {
@@ -98,6 +87,7 @@ impl Readiness {
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
             party_speeds: BTreeMap::new(),
+            usual_speed: None,
             idle: BTreeSet::new(),
             queue_ends: BTreeSet::new(),
             keys: BTreeMap::new(),
@@ -132,7 +122,33 @@ impl Readiness {
 
     /// Returns the measured speed of all threads of a party's useful workers; `None` if none was measured.
     pub(crate) fn measured_speed(&self, party: Party) -> Option<u128> {
-        self.party_speeds.get(&party).copied()
+        self.party_speeds.get(&party).map(|(speed, _)| *speed)
+    }
+
+    /// Returns the usual speed of a thread: the median of the parties, so that one that invents counts does not make the
+    /// others look slow. `None` if nobody was measured when it was last computed.
+    pub(crate) fn usual_speed(&self) -> Option<f64> {
+        self.usual_speed
+    }
+
+    /// Returns the speed to expect of a thread that was not measured.
+    pub(crate) fn expected_speed(&self) -> f64 {
+        self.usual_speed.unwrap_or(UNKNOWN_SPEED)
+    }
+
+    /// Returns the speed by which a worker is late: its own, as far as that was measured. A claim is believed down to a
+    /// sixteenth of what is expected.
+    pub(crate) fn speed_of_due(&self, speed: MeasuredSpeed) -> f64 {
+        let expected = self.expected_speed();
+        speed.measured().unwrap_or_else(|| speed.work_per_second().clamp(expected / 16.0, expected.max(1.0)))
+    }
+
+    /// Computes the usual speed. Takes O(m log m) for m parties.
+    pub(crate) fn update_usual_speed(&mut self) {
+        let mut speeds: Vec<f64> =
+            self.party_speeds.values().map(|&(speed, n_threads)| speed as f64 / n_threads as f64).collect();
+        speeds.sort_by(f64::total_cmp);
+        self.usual_speed = speeds.get(speeds.len().saturating_sub(1) / 2).copied();
     }
 
     /// Returns the fastest worker with an idle thread.
@@ -160,11 +176,7 @@ impl Readiness {
             return self.remove(id, worker.party());
         };
         let power = match worker.is_connected() {
-            true => Power {
-                n_threads: worker.n_threads().into(),
-                speed: speed.into(),
-                ..measured_power(worker, self.method)
-            },
+            true => Power { n_threads: worker.n_threads().into(), speed: speed.into() },
             false => Power::default(),
         };
         let queue_end = worker
@@ -191,8 +203,10 @@ impl Readiness {
                 set.remove(&id)
             };
         }
-        let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured).map_or(0, whole);
-        let measured = u128::from(measured) * u128::from(if is_of_use { worker.n_threads() } else { 0 });
+        let n_threads = u64::from(worker.n_threads());
+        let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured).filter(|_| is_of_use);
+        let measured = measured.map(|speed| (u128::from(whole(speed)) * u128::from(n_threads), n_threads));
+        let measured = measured.unwrap_or_default();
         self.move_to(id, worker.party(), Keys { idle, queue_end, power, measured });
     }
 
@@ -217,10 +231,12 @@ impl Readiness {
     fn move_to(&mut self, id: WorkerId, party: Party, keys: Keys) {
         let before = self.keys.insert(id, keys).unwrap_or_default();
         if before.measured != keys.measured {
-            let speed = self.measured_speed(party).unwrap_or_default() + keys.measured - before.measured;
-            match speed {
+            let (speed, n_threads) = self.party_speeds.get(&party).copied().unwrap_or_default();
+            let speed = speed + keys.measured.0 - before.measured.0;
+            let n_threads = n_threads + keys.measured.1 - before.measured.1;
+            match n_threads {
                 0 => self.party_speeds.remove(&party),
-                _ => self.party_speeds.insert(party, speed),
+                _ => self.party_speeds.insert(party, (speed, n_threads)),
             };
         }
         if before.idle != keys.idle {
@@ -233,18 +249,7 @@ impl Readiness {
         }
         self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
         self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
-        self.power.n_measured = self.power.n_measured + keys.power.n_measured - before.power.n_measured;
-        self.power.measured_speed =
-            self.power.measured_speed + keys.power.measured_speed - before.power.measured_speed;
     }
-}
-
-/// Returns the measured speed of the proven threads of a worker that may get leases, without its own claims.
-fn measured_power(worker: &Worker, method: Method) -> Power {
-    let speed = worker.estimated(method).and_then(MeasuredSpeed::measured).map_or(0, whole);
-    let n_measured = if speed == 0 || !worker.is_of_use() { 0 } else { u64::from(worker.n_proven()) };
-    let measured_speed = u128::from(speed) * u128::from(n_measured);
-    Power { n_measured, measured_speed, ..Power::default() }
 }
 
 fn set_member(

@@ -168,11 +168,6 @@ impl Worker {
         self.sensors
     }
 
-    /// Returns the number of proven threads.
-    pub(crate) fn n_proven(&self) -> u32 {
-        self.n_proven
-    }
-
     /// Whether it holds as many leases as it may.
     pub(crate) fn is_full(&self) -> bool {
         let believed = self.n_proven.saturating_mul(THREADS_FOR_A_PROVEN_ONE).max(UNPROVEN_THREADS);

@@ -209,7 +209,7 @@ impl Workers {
     pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
         let worker = self.all.get(&id).filter(|worker| worker.held_leases().is_running(lease))?;
         let speed = worker.estimated(method)?;
-        let usual = self.readiness.of(method).power().usual_speed();
+        let usual = self.readiness.of(method).usual_speed();
         let slowest = match usual {
             Some(usual) => Some(usual / SLOWER_THAN_USUAL),
             None => speed.is_guess().then_some(UNKNOWN_SPEED),
@@ -337,6 +337,11 @@ impl Workers {
             self.patience.insert((until, id));
         }
         None
+    }
+
+    /// Computes the usual speeds. Takes O(m log m) for m parties.
+    pub(crate) fn update_usual_speeds(&mut self) {
+        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).update_usual_speed());
     }
 
     /// Notes that a worker gave a lease back without a count.
