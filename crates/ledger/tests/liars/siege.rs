@@ -28,6 +28,8 @@ pub(crate) enum Deed {
     Hold,
     /// Says nothing for this long, and then reports.
     Late(Duration),
+    /// Reports the first span of a lease at once, and gives the rest back.
+    Share,
 }
 
 /// What a friend says about his friends' records.
@@ -64,6 +66,12 @@ pub(crate) struct Play {
     /// At most so many records are lies, and how many of a hundred leases may be.
     pub(crate) most_lies: usize,
     pub(crate) lie_percent: u64,
+    /// The longest span that he lies about.
+    pub(crate) longest_lie: u64,
+    /// Whether he comes before the honest.
+    pub(crate) is_first: bool,
+    /// Whether he gives back what is not of the first job.
+    pub(crate) only_first: bool,
 }
 
 struct Friend {
@@ -85,6 +93,8 @@ struct Honest {
     speed: f64,
     budget: f64,
     away_until: Option<Duration>,
+    /// The subproblem that it counts, even if the lease is taken from it.
+    hand: Option<(LeaseId, JobId, Span)>,
 }
 
 pub(crate) struct Outcome {
@@ -118,14 +128,32 @@ pub(crate) struct Siege {
 }
 
 impl Siege {
-    pub(crate) fn new(seed: u64, share: u32, n_jobs: u32, honest: &[f64], plays: &[Play], crashes: bool) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        share: u32,
+        n_jobs: u32,
+        honest: &[f64],
+        plays: &[Play],
+        crashes: bool,
+    ) -> Self {
         let mut random = Random::new(seed);
-        let mut world = World::new(random.fork());
-        for _ in 0..n_jobs {
+        let giant = plays.iter().any(|play| play.only_first);
+        let mut world = World::with_last_part(random.fork(), giant.then_some(6000));
+        if giant {
+            world.submit_with(
+                share,
+                None,
+                Some(queens_model::PartRange::new(0, from_env("PARTS").unwrap_or(2) as u32).expect("two")),
+            );
             world.submit(share);
+        } else {
+            for _ in 0..n_jobs {
+                world.submit(share);
+            }
         }
         let slowest = honest.iter().copied().fold(f64::MAX, f64::min);
-        let dt = Duration::from_secs_f64((250.0 / slowest).clamp(0.1, 1.0));
+        let dt =
+            Duration::from_secs_f64((250.0 / slowest).clamp(0.1, 1.0) * from_env("DT").unwrap_or(1) as f64);
         let mut siege = Self {
             world,
             random,
@@ -147,6 +175,9 @@ impl Siege {
         for i in (1..n).rev() {
             order.swap(i, usize::try_from(siege.random.below(i as u64 + 1)).expect("small"));
         }
+        if plays.iter().any(|play| play.is_first) {
+            order.sort_by_key(|&who| if who < honest.len() { n + who } else { who });
+        }
         let mean = honest.iter().sum::<f64>() / honest.len().max(1) as f64;
         for who in order {
             if let Some(&speed) = honest.get(who) {
@@ -154,7 +185,7 @@ impl Siege {
                 let (id, name) = (WorkerId(siege.n_numbers), format!("honest {who}"));
                 siege.world.say_hello(id, &name, 1, self::speed(speed), Vec::new());
                 siege.world.settle();
-                siege.honest.push(Honest { id, name, speed, budget: 0.0, away_until: None });
+                siege.honest.push(Honest { id, name, speed, budget: 0.0, away_until: None, hand: None });
                 continue;
             }
             let party = who - honest.len();
@@ -164,7 +195,15 @@ impl Siege {
                 let number = siege.n_numbers;
                 let name = format!("friend {party}, {number}");
                 let mut friend = Friend {
-                    party, number, name, play, is_there: false, budget: 0.0, speed: mean, came: BTreeMap::new(), seen: BTreeSet::new(),
+                    party,
+                    number,
+                    name,
+                    play,
+                    is_there: false,
+                    budget: 0.0,
+                    speed: mean,
+                    came: BTreeMap::new(),
+                    seen: BTreeSet::new(),
                 };
                 if play.presence != Presence::Late {
                     siege.enter(&mut friend);
@@ -181,6 +220,10 @@ impl Siege {
         let claim = speed(friend.play.claim as f64);
         self.world.say_hello(WorkerId(friend.number), &friend.name, friend.play.n_threads, claim, Vec::new());
         self.world.settle();
+    }
+
+    fn describe(&self) -> String {
+        format!("{:?} {:?}", self.world.ledger.jobs(), self.world.ledger.workers())
     }
 
     pub(crate) fn play(mut self, most_seconds: f64) -> Outcome {
@@ -201,8 +244,15 @@ impl Siege {
             self.world.settle();
             self.look();
         }
+        if !self.is_over() && std::env::var("DESCRIBE").is_ok() {
+            eprintln!("{}", self.describe());
+        }
         let jobs = self.world.jobs().to_vec();
-        let n_false = jobs.iter().map(|&job| self.world.n_false_records(job)).sum();
+        let n_false = jobs
+            .iter()
+            .take(if self.friends.iter().any(|it| it.play.only_first) { 1 } else { 9 })
+            .map(|&job| self.world.n_false_records(job))
+            .sum();
         let blocked = self.world.blocked();
         Outcome {
             seconds: self.world.now.as_secs_f64(),
@@ -217,7 +267,8 @@ impl Siege {
     }
 
     fn is_over(&self) -> bool {
-        self.world.jobs().iter().all(|&job| self.world.job(job).state == JobState::Done)
+        let n = if self.friends.iter().any(|it| it.play.only_first) { 1 } else { 9 };
+        self.world.jobs().iter().take(n).all(|&job| self.world.job(job).state == JobState::Done)
     }
 
     /// Counts the lies once everything is recorded.
@@ -229,6 +280,9 @@ impl Siege {
             let progress = self.world.job(job).progress;
             if progress.n_subproblems > 0 && progress.n_recorded == progress.n_subproblems {
                 self.complete.insert(job);
+                if job != self.world.jobs()[0] && self.friends.iter().any(|it| it.play.only_first) {
+                    continue;
+                }
                 *self.n_lies.get_or_insert(0) += self.world.n_false_records(job);
             }
         }
@@ -267,14 +321,39 @@ impl Siege {
             self.world.ledger.disconnect(now, honest.id);
             self.world.settle();
             honest.away_until = Some(now + self.random.ms(500, 20_000));
-            honest.budget = 0.0;
+            (honest.budget, honest.hand) = (0.0, None);
             return;
         }
         honest.budget += honest.speed * self.dt.as_secs_f64();
-        let has_spoken = self.count(honest.id, &mut honest.budget, honest.speed);
+        let mut has_spoken = false;
+        if let Some((lease, job, span)) = honest.hand.filter(|hand| !self.holds(honest.id, *hand)) {
+            if honest.budget >= COST {
+                honest.budget -= COST;
+                let count = self.world.true_count(job, span);
+                self.tell(honest.id, lease, job, span, count, Duration::from_secs_f64(COST / honest.speed));
+                honest.hand = None;
+                has_spoken = true;
+            }
+        }
+        if honest.hand.is_none_or(|hand| self.holds(honest.id, hand)) {
+            has_spoken |= self.count(honest.id, &mut honest.budget, honest.speed);
+            honest.hand = self.in_hand(honest.id);
+        }
         if !has_spoken && beats {
             self.report(honest.id, Vec::new(), Vec::new());
         }
+    }
+
+    fn in_hand(&self, id: WorkerId) -> Option<(LeaseId, JobId, Span)> {
+        let leases = self.world.members.get(&id).map(|member| &member.leases)?;
+        let (lease, (job, span)) = leases.iter().find_map(|(id, spans)| Some((*id, *spans.front()?)))?;
+        Some((lease, job, span.split_at(span.from() + 1).0?))
+    }
+
+    fn holds(&self, id: WorkerId, (lease, _, span): (LeaseId, JobId, Span)) -> bool {
+        let leases = self.world.members.get(&id).map(|member| &member.leases);
+        let spans = leases.and_then(|leases| leases.get(&lease));
+        spans.is_some_and(|spans| spans.front().is_some_and(|(_, front)| front.from() == span.from()))
     }
 
     /// Lets a worker count truthfully while its budget lasts. Returns whether it has reported.
@@ -309,7 +388,15 @@ impl Siege {
     }
 
     /// Reports a span, and the end of its lease if nothing is left of it.
-    fn tell(&mut self, id: WorkerId, lease: LeaseId, job: JobId, span: Span, count: Count, duration: Duration) {
+    fn tell(
+        &mut self,
+        id: WorkerId,
+        lease: LeaseId,
+        job: JobId,
+        span: Span,
+        count: Count,
+        duration: Duration,
+    ) {
         let identity = self.world.ledger.identity(job).expect("submitted");
         let mut finished = Vec::new();
         if let Some(member) = self.world.members.get_mut(&id)
@@ -424,19 +511,26 @@ impl Siege {
             (deed, lies) = match play.backing {
                 Backing::All => (Deed::Fake(Duration::from_secs(1)), true),
                 Backing::Once => {
-                    let backs = has_lies && *self.backed.entry(party).or_insert(key) == key;
+                    let is_backed = self.backed.values().any(|backed| *backed == key);
+                    let backs = has_lies && (is_backed || *self.backed.entry(party).or_insert(key) == key);
                     (Deed::Fake(Duration::from_secs(1)), backs)
                 }
                 Backing::Nothing => (play.again, false),
             };
         } else if self.complete.contains(&job) {
             (deed, lies) = (play.again, false);
-        } else if is_new && matches!(deed, Deed::Count | Deed::Fake(_) | Deed::Late(_)) {
+        } else if is_new
+            && matches!(deed, Deed::Count | Deed::Fake(_) | Deed::Late(_) | Deed::Share)
+            && span.n_subproblems() <= play.longest_lie
+        {
             let n_lies = self.n_lies_of.entry(party).or_default();
             if *n_lies < play.most_lies && self.random.percent(play.lie_percent) {
                 *n_lies += 1;
                 self.lies.insert(key);
             }
+        }
+        if play.only_first && job != self.world.jobs()[0] {
+            deed = Deed::GiveBack;
         }
         let (told, duration) = match deed {
             Deed::Count => {
@@ -447,6 +541,11 @@ impl Siege {
             }
             Deed::Fake(duration) => (Some(span), duration),
             Deed::Late(duration) => (Some(span).filter(|_| now >= came + duration), duration),
+            Deed::Share => {
+                self.tell_lies(id, lease, job, span, Duration::from_micros(1));
+                self.report(id, Vec::new(), vec![lease]);
+                return true;
+            }
             Deed::Hold => (None, Duration::ZERO),
             Deed::GiveBack => {
                 if self.random.percent(20) {
@@ -466,11 +565,24 @@ impl Siege {
             }
         };
         let Some(told) = told else { return false };
-        let mut count = self.world.true_count(job, told);
-        count.solutions += if lies { self.lies_in(job, told) } else { 0 };
-        self.tell(id, lease, job, told, count, duration);
+        if lies {
+            self.tell_lies(id, lease, job, told, duration);
+        } else {
+            let count = self.world.true_count(job, told);
+            self.tell(id, lease, job, told, count, duration);
+        }
         true
     }
+
+    fn tell_lies(&mut self, id: WorkerId, lease: LeaseId, job: JobId, span: Span, duration: Duration) {
+        let mut count = self.world.true_count(job, span);
+        count.solutions += self.lies_in(job, span);
+        self.tell(id, lease, job, span, count, duration);
+    }
+}
+
+fn from_env(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
 fn party_of_friend(name: &str) -> Option<usize> {

@@ -8,8 +8,8 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Source, Store};
 use queens_ledger::{Ledger, Run};
 use queens_model::{
-    Arbiter, Delta, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share,
-    Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Arbiter, Delta, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, LeaseId, Name, PartRange, Party,
+    Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -61,11 +61,16 @@ pub(crate) struct Member {
 struct Crashed;
 
 impl World {
-    pub(crate) fn new(mut random: Random) -> Self {
+    pub(crate) fn new(random: Random) -> Self {
+        Self::with_last_part(random, None)
+    }
+
+    /// Creates a world whose last part may have this many subproblems.
+    pub(crate) fn with_last_part(mut random: Random, last: Option<u64>) -> Self {
         let n = BoardSize::new(N).expect("a board size");
         let n_parts = queens_solver::parts_in_counting_order(n, Method::Search).len();
-        let choice = |_| {
-            let n_subproblems = random.between(10, 60);
+        let choice = |part| {
+            let n_subproblems = last.filter(|_| part + 1 == n_parts).unwrap_or(random.between(10, 60));
             Choice { image: Symmetry::IDENTITY, n_subproblems, work: u128::from(n_subproblems) * 1000 }
         };
         let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
@@ -94,15 +99,20 @@ impl World {
     }
 
     pub(crate) fn submit(&mut self, share: u32) -> JobId {
-        self.submit_with(share, None)
+        self.submit_with(share, None, None)
     }
 
     /// Submits a board that is counted twice.
     pub(crate) fn submit_twice(&mut self, share: u32) -> JobId {
-        self.submit_with(share, Some(Method::Search))
+        self.submit_with(share, Some(Method::Search), None)
     }
 
-    fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
+    pub(crate) fn submit_with(
+        &mut self,
+        share: u32,
+        second_pass: Option<Method>,
+        part_range: Option<PartRange>,
+    ) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
         let arbiter =
             |name: &String| Arbiter { party: Party::of_name(&Name::of_any(name)), invitation: None };
@@ -111,6 +121,7 @@ impl World {
             recount: Some(recount),
             recount_by,
             second_pass,
+            part_range,
             ..Submission::new(self.plan.n(), Method::Search)
         };
         let seed = u128::from(self.random.next()) << 64;
@@ -146,7 +157,14 @@ impl World {
     }
 
     /// Opens a session for a worker.
-    pub(crate) fn say_hello(&mut self, worker: WorkerId, name: &str, n_threads: u32, speed: Speed, held: Vec<Held>) {
+    pub(crate) fn say_hello(
+        &mut self,
+        worker: WorkerId,
+        name: &str,
+        n_threads: u32,
+        speed: Speed,
+        held: Vec<Held>,
+    ) {
         let member = Member { name: name.to_owned(), leases: BTreeMap::new(), sequence: 0 };
         self.members.insert(worker, member);
         let hello = Hello {
