@@ -241,6 +241,8 @@ const WORKER: Play = Play {
     longest_lie: 1000,
     is_first: false,
     only_first: false,
+    turns: u64::MAX,
+    pauses: u64::MAX,
 };
 
 fn speeds(random: &mut Random, n: u64, base: f64) -> Vec<f64> {
@@ -468,6 +470,10 @@ fn attacks() -> Vec<Attack> {
                 )
             },
         },
+        Attack { name: "stuck honest", base: 40.0, n_jobs: 1, spread: 1.0, plays: |k| liar_and(k, Play { claim: 100, most_lies: 1, lie_percent: 30, ..WORKER },
+            Play { claim: 100, first: Deed::Fake(Duration::from_millis(21)), again: FAKE, pauses: from_environment("PAUSES").unwrap_or(5), turns: from_environment("TURN").unwrap_or(100), ..WORKER }) },
+        Attack { name: "team", base: 1000.0, n_jobs: 1, spread: 1.0, plays: |k| liar_and(k, Play { most_lies: from_environment("LIES").unwrap_or(6) as usize, lie_percent: 60, ..WORKER },
+            Play { backing: Backing::Once, ..WORKER }) },
     ]
 }
 

@@ -72,6 +72,10 @@ pub(crate) struct Play {
     pub(crate) is_first: bool,
     /// Whether he gives back what is not of the first job.
     pub(crate) only_first: bool,
+    /// The second from which on he answers at once.
+    pub(crate) turns: u64,
+    /// The number of leases after which he gives back until then.
+    pub(crate) pauses: u64,
 }
 
 struct Friend {
@@ -280,6 +284,10 @@ impl Siege {
             let progress = self.world.job(job).progress;
             if progress.n_subproblems > 0 && progress.n_recorded == progress.n_subproblems {
                 self.complete.insert(job);
+                if std::env::var("STATES").is_ok() {
+                    let states: Vec<String> = self.world.ledger.workers().iter().map(|it| format!("{} {:?} {:?}", it.name, it.state, it.speed.map(|it| it.search))).collect();
+                    eprintln!("complete {job:?} at {:?}: {states:?}", self.world.now);
+                }
                 if job != self.world.jobs()[0] && self.friends.iter().any(|it| it.play.only_first) {
                     continue;
                 }
@@ -528,6 +536,12 @@ impl Siege {
                 *n_lies += 1;
                 self.lies.insert(key);
             }
+        }
+        if !self.complete.contains(&job) && friend.seen.len() as u64 > play.pauses {
+            deed = Deed::GiveBack;
+        }
+        if !self.complete.contains(&job) && now.as_secs() >= play.turns {
+            deed = Deed::Fake(Duration::from_millis(25));
         }
         if play.only_first && job != self.world.jobs()[0] {
             deed = Deed::GiveBack;
