@@ -546,3 +546,48 @@ fn shares() -> Vec<u32> {
         None => vec![50_000, 300_000, 1_000_000],
     }
 }
+
+fn random_play(random: &mut Random) -> Play {
+    let late = Duration::from_secs(random.between(1, 40));
+    let deeds = [Deed::Count, Deed::Count, FAKE, SLOW, Deed::Fake(Duration::from_secs(100)), Deed::GiveBack, Deed::Fail, Deed::Hold, Deed::Late(late), Deed::Share];
+    let again = [Deed::Count, FAKE, Deed::GiveBack, Deed::Fail, Deed::Hold, Deed::Late(late)];
+    Play {
+        claim: 10_u64.pow(random.below(14) as u32),
+        n_threads: 1 << random.below(12),
+        n_workers: random.between(1, 3),
+        first: random.pick(&deeds).expect("not empty"),
+        again: random.pick(&again).expect("not empty"),
+        backing: random.pick(&[Backing::All, Backing::Once, Backing::Nothing]).expect("not empty"),
+        presence: random.pick(&[Presence::Always, Presence::Always, Presence::Late, Presence::Restless]).expect("not empty"),
+        most_lies: random.between(0, 5) as usize,
+        lie_percent: 50,
+        is_first: random.percent(20),
+        ..WORKER
+    }
+}
+
+#[test]
+fn random_adversaries_end() {
+    let (mut worst, mut n_noticed, mut n_wrong) = ((0.0_f64, 0), 0, 0);
+    let n = from_environment("HISTORIES").unwrap_or(30);
+    for seed in from_environment("SEED").map_or(0..n, |seed| seed..seed + 1) {
+        let mut random = Random::new(7_000_000 + seed);
+        let (k, m) = random.pick(&[(1_u64, 4_u64), (2, 4), (2, 6), (3, 6), (5, 10)]).expect("not empty");
+        let share = random.pick(&[50_000, 300_000, 1_000_000]).expect("not empty");
+        let base = random.pick(&[100.0, 1000.0]).expect("not empty");
+        let honest: Vec<f64> = (0..m - k).map(|_| base * random.factor(2.0)).collect();
+        let plays: Vec<Play> = (0..k).map(|_| random_play(&mut random)).collect();
+        let alone = Siege::new(seed, share, 1, &honest, &[], true).play(30_000.0);
+        let outcome = Siege::new(seed, share, 1, &honest, &plays, true).play(30_000.0);
+        let ratio = outcome.seconds / alone.seconds;
+        if !outcome.is_over || !alone.is_over || outcome.n_honest_blocked > 0 || ratio > 6.0 {
+            say(&format!("seed {seed}: {k} of {m}, {share}: over {} {}, blocked {}, {:.0} s and {:.0} s alone, {plays:?}", outcome.is_over, alone.is_over, outcome.n_honest_blocked, outcome.seconds, alone.seconds));
+        }
+        if ratio > worst.0 { worst = (ratio, seed); }
+        if share == 1_000_000 && outcome.is_noticed {
+            n_noticed += 1;
+            if outcome.n_false > 0 { n_wrong += 1; say(&format!("seed {seed}: {k} of {m} noticed and wrong")); }
+        }
+    }
+    say(&format!("{n} histories: worst ratio and seed {worst:?}; noticed at 100 %: {n_noticed}, wrong {n_wrong}"));
+}
