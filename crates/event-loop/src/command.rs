@@ -1,12 +1,14 @@
 //! The commands of the event loop.
 
 use queens_ledger::{
-    JobChange, JobRefusal, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
+    JobChange, JobRefusal, Judgement, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_model::{Hello, JobId, Name, Party, Submission, ToCoordinator, ToWorker};
 use queens_solver::{BoardSize, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+
+use crate::judge::Judged;
 
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -51,6 +53,11 @@ pub(crate) enum Command {
     PlanEnded {
         board: (BoardSize, Method, Pass),
         plan: Option<Plan>,
+    },
+    /// The coordinator has counted a disputed span; `None` if that failed.
+    Judged {
+        judgement: Judgement,
+        counted: Option<Judged>,
     },
     SymmetricCounted {
         n: BoardSize,

@@ -28,6 +28,7 @@ use crate::command::Command;
 use crate::event_log::EventLog;
 use crate::event_text;
 use crate::history::{self, Historian};
+use crate::judge::Judge;
 use crate::loop_monitor::{LoopMonitor, SLOW};
 use crate::metrics::Counters;
 use crate::planners::Planners;
@@ -56,6 +57,7 @@ pub(crate) struct EventLoop {
     queue: mpsc::Receiver<Command>,
     planners: Planners,
     symmetric_counts: SymmetricCounts,
+    judge: Judge,
     /// The senders of messages, by session.
     to_workers: HashMap<Session, mpsc::Sender<ToWorker>>,
     answers: Vec<WaitingAnswer>,
@@ -92,6 +94,7 @@ impl EventLoop {
             event_text::damaged(job.id, job.failure.as_deref().unwrap_or_default(), &mut event_log);
         }
         let planners = Planners::new(n_threads, commands.clone());
+        let judge = Judge::new(commands.clone(), n_threads);
         let mut symmetric_counts = SymmetricCounts::new(commands);
         let sources = Sources {
             ledger: core.ledger(),
@@ -107,6 +110,7 @@ impl EventLoop {
             queue,
             planners,
             symmetric_counts,
+            judge,
             to_workers: HashMap::new(),
             answers: Vec::new(),
             drops: false,
@@ -147,6 +151,7 @@ impl EventLoop {
     pub(crate) async fn run(mut self) {
         let ended = self.run_to_end().await;
         self.planners.stop_all();
+        self.judge.stop();
         let Err(damage) = ended else {
             self.symmetric_counts.stop();
             return self.publish(true);
@@ -273,6 +278,7 @@ impl EventLoop {
             }
             Command::Disconnect { session } => self.core.disconnect(session),
             Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
+            Command::Judged { judgement, counted } => self.core.judged(&judgement, counted),
             Command::SymmetricCounted { n, found } => self.symmetric_counts.ended(n, found),
             Command::MakeDetails { job } => self.publisher.request_details(job),
         }
@@ -284,7 +290,7 @@ impl EventLoop {
             let batch = self.core.take_batch();
             self.take_notes();
             let Some(due) = self.write(batch).await? else { return Ok(()) };
-            let Due { durable, messages, farewells, plans, comparisons, draws } = due;
+            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = due;
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
@@ -298,6 +304,12 @@ impl EventLoop {
             messages.into_iter().for_each(|(worker, message)| self.send(worker, message));
             for session in farewells {
                 _ = self.to_workers.remove(&session).map(|worker| worker.try_send(ToWorker::Farewell));
+            }
+            if let Some(judgement) = judgement
+                && let Err(error) = self.judge.start(judgement.clone())
+            {
+                error!(%error, "failed to start a thread that counts a disputed span; it is tried again");
+                self.core.judged(&judgement, None);
             }
             match self.look_up(&comparisons, &draws) {
                 Err(error) if error.may_heal() => error!(%error, "can't read the earlier count"),

@@ -12,6 +12,7 @@ mod event_text;
 mod exports;
 mod handle;
 pub mod history;
+mod judge;
 mod loop_monitor;
 pub mod metrics;
 mod open_session;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_model::{JobId, Party, ToWorker, WorkerId};
 use queens_solver::Choice;
 
-use crate::effects::{Comparison, Effects, Finding, Loss, WantedPlan};
+use crate::effects::{Comparison, Effects, Finding, Judgement, Loss, WantedPlan};
 use crate::jobs::job_table::Jobs;
 use crate::store::draw::Draw;
 use crate::store::{Block, Record, SecondCount, Verdict, Write};
@@ -25,6 +25,7 @@ pub(crate) struct Changes {
     /// Keyed by job, part, first subproblem and end.
     comparisons: BTreeMap<(JobId, u32, u64, u64), Vec<Comparison>>,
     draws: Vec<Draw>,
+    judgement: Option<Judgement>,
     messages: Vec<(WorkerId, ToWorker)>,
     plans: Vec<WantedPlan>,
     losses: Vec<Loss>,
@@ -69,6 +70,11 @@ impl Changes {
     /// Asks the store for records to recount.
     pub(crate) fn draw(&mut self, draw: Draw) {
         self.draws.push(draw);
+    }
+
+    /// Asks for the coordinator's own count of a disputed span.
+    pub(crate) fn want_judgement(&mut self, judgement: Judgement) {
+        self.judgement = Some(judgement);
     }
 
     /// Asks for the comparison of a span that was counted twice by accident. One party's first two different counts are
@@ -135,7 +141,8 @@ impl Changes {
         let again = changes.second_counts.into_iter();
         writes.extend(again.map(|((job, ..), count)| Write::SecondCount { job, count }));
         writes.extend(changes.verdicts.into_iter().map(|(job, verdict)| Write::Verdict { job, verdict }));
-        let Self { comparisons: of_spans, mut draws, messages, plans, losses, findings, .. } = changes;
+        let Self { comparisons: of_spans, mut draws, judgement, messages, plans, losses, findings, .. } =
+            changes;
         // One comparison per span: its outcome must be durable before the span's next one is compared.
         let mut comparisons = Vec::new();
         for (key, of_span) in of_spans {
@@ -149,6 +156,6 @@ impl Changes {
             // Without these outcomes, a draw returns records that they confirm. The next tick repeats the draw.
             draws.clear();
         }
-        Effects { writes, comparisons, draws, messages, plans, losses, findings }
+        Effects { writes, comparisons, draws, judgement, messages, plans, losses, findings }
     }
 }

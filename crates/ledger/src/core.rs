@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::{CardSensors, Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
-use queens_solver::Plan;
+use queens_solver::{Count, Plan};
 
 use crate::clock::Clock;
-use crate::effects::{Comparison, Effects, WantedPlan};
+use crate::effects::{Comparison, Effects, Judgement, WantedPlan};
 use crate::event::LedgerEvent;
 use crate::handlers::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::handlers::reports::SpanOutcome;
@@ -24,7 +24,7 @@ use crate::report_interval_rule::Reporting;
 use crate::run::Run;
 use crate::sessions::{Session, Sessions};
 use crate::store::draw::{Draw, Drawn, Recorded};
-use crate::store::{Stored, Write};
+use crate::store::{Source, Stored, Write};
 
 /// The coordinator's state machine.
 #[derive(Debug)]
@@ -91,6 +91,8 @@ pub struct Due {
     /// Draws to look up in the store, for [`Core::drawn`]. Another batch follows then. The core repeats a draw that got
     /// no answer.
     pub draws: Vec<Draw>,
+    /// A disputed span to count, for [`Core::judged`]. There is no other until that is called.
+    pub judgement: Option<Judgement>,
 }
 
 impl Core {
@@ -321,12 +323,13 @@ impl Core {
 
     /// Returns the writes since the last batch, and their actions. The caller writes a batch before it takes the next.
     pub fn take_batch(&mut self) -> Batch {
-        let Effects { writes, comparisons, draws, messages, plans, losses, findings } =
+        let Effects { writes, comparisons, draws, judgement, messages, plans, losses, findings } =
             self.ledger.take_effects();
         self.notes.extend(losses.into_iter().map(LedgerEvent::Lost));
         self.notes.extend(findings.into_iter().map(LedgerEvent::Found));
         let farewells = self.sessions.take_left();
-        Batch { writes, due: Due { durable: Durable(()), messages, farewells, plans, comparisons, draws } }
+        let durable = Durable(());
+        Batch { writes, due: Due { durable, messages, farewells, plans, comparisons, draws, judgement } }
     }
 
     /// Handles the answer to a comparison: the record of exactly this span, if there is one.
@@ -337,6 +340,12 @@ impl Core {
     /// Handles the answer to a [`Draw`].
     pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
         self.ledger.drawn(draw, drawn);
+    }
+
+    /// Handles the coordinator's own count of a disputed span, and how long it took; `None` if it failed, and is to be
+    /// tried again.
+    pub fn judged(&mut self, judgement: &Judgement, counted: Option<(Count, Duration, Arc<Source>)>) {
+        self.ledger.judged(judgement, counted);
     }
 
     /// Sets a job aside, because a lookup of [`Due`] has shown that its stored state is invalid.

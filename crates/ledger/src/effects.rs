@@ -1,9 +1,10 @@
 //! The actions that the ledger asks its caller to carry out.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use queens_model::{JobId, Name, ToWorker, WorkerId};
-use queens_solver::{BoardSize, Method, Pass};
+use queens_solver::{BoardSize, Method, Pass, Plan, Span};
 
 use crate::store::draw::{Draw, Recorded};
 use crate::store::{SecondCount, Verdict, Write};
@@ -18,6 +19,8 @@ pub struct Effects {
     /// Draws to look up in the store, for [`Ledger::drawn`](crate::Ledger::drawn). The ledger repeats a draw that got
     /// no answer.
     pub draws: Vec<Draw>,
+    /// A disputed span to count, for [`Ledger::judged`](crate::Ledger::judged). There is no other until that is called.
+    pub judgement: Option<Judgement>,
     /// Messages to send after the writes are durable.
     pub messages: Vec<(WorkerId, ToWorker)>,
     /// Plans to make, for [`Ledger::planned`](crate::Ledger::planned).
@@ -62,6 +65,17 @@ pub struct WantedPlan {
     pub method: Method,
     /// The pass, which decides the images that are counted.
     pub pass: Pass,
+}
+
+/// A disputed span that the coordinator counts itself.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The job.
+    pub job: JobId,
+    /// The plan that the span belongs to.
+    pub plan: Arc<Plan>,
+    /// The span.
+    pub span: Span,
 }
 
 /// Leases that a worker has lost without anybody's decision.

@@ -6,5 +6,8 @@ pub(crate) mod counting;
 pub(crate) mod failed;
 pub(crate) mod job;
 pub(crate) mod job_table;
+pub(crate) mod part_draws;
+pub(crate) mod queues;
+pub(crate) mod record_counts;
 pub(crate) mod recounts;
 pub(crate) mod restore;

@@ -31,7 +31,7 @@ mod work;
 mod workers;
 
 pub use core::{Batch, Core, Due, Durable, Sealed};
-pub use effects::{Comparison, Effects, Finding, Loss, WantedPlan};
+pub use effects::{Comparison, Effects, Finding, Judgement, Loss, WantedPlan};
 pub use event::LedgerEvent;
 pub use handlers::operators::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 pub use handlers::reports::SpanOutcome;

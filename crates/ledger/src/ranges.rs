@@ -45,6 +45,12 @@ impl<K: Copy + Ord> Ranges<K> {
         self.0.first_key_value().map(|(&(kind, start), &end)| (kind, start..end))
     }
 
+    /// Returns the first range of a kind.
+    pub(crate) fn first_of(&self, kind: K) -> Option<Range<u64>> {
+        let (&(_, start), &end) = self.0.range((kind, 0)..=(kind, u64::MAX)).next()?;
+        Some(start..end)
+    }
+
     /// Removes the last range.
     pub(crate) fn pop_last(&mut self) -> Option<(K, Range<u64>)> {
         self.0.pop_last().map(|((kind, start), end)| (kind, start..end))

@@ -32,6 +32,11 @@ impl SpanSet {
         self.0.with(part, number).map(|range| range.end)
     }
 
+    /// Returns the first span of a part.
+    pub(crate) fn first_of(&self, part: u32) -> Option<Span> {
+        self.0.first_of(part).and_then(|range| span((part, range)))
+    }
+
     /// Adds a span, which may already be there wholly or in part.
     pub(crate) fn insert(&mut self, span: Span) {
         self.0.insert(span.part(), numbers(span));

@@ -6,26 +6,26 @@
 //!   held too, for a recount or because a late report on a lost lease came first.
 
 mod blocking;
+mod leases;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{JobId, Lease, LeaseId, LeasedSpan, ReportInterval, ToWorker, WorkerId};
-use queens_solver::{Method, Span};
+use queens_model::{JobId, ReportInterval, ToWorker, WorkerId};
+use queens_solver::Method;
 
 use crate::changes::Changes;
-use crate::effects::{Effects, Loss};
+use crate::effects::{Effects, Judgement, Loss};
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::Leases;
-use crate::leases::live_lease::{LiveLease, Purpose};
+use crate::leases::live_lease::LiveLease;
 use crate::report_interval_rule::Reporting;
 use crate::run::Tokens;
-use crate::spans::SpanSet;
 use crate::store::Phase;
+use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Workers;
 
@@ -38,6 +38,9 @@ pub(crate) struct State {
     jobs: Jobs,
     workers: Workers,
     leases: Leases,
+    proofs: Proofs,
+    /// Whether the coordinator is counting a disputed span.
+    is_judging: bool,
     changes: Changes,
 }
 
@@ -51,6 +54,8 @@ impl State {
             jobs: Jobs::default(),
             workers: Workers::default(),
             leases: Leases::new(tokens),
+            proofs: Proofs::default(),
+            is_judging: false,
             changes: Changes::default(),
         }
     }
@@ -74,6 +79,30 @@ impl State {
 
     pub(crate) fn leases(&self) -> &Leases {
         &self.leases
+    }
+
+    /// Returns what the parties have proved.
+    pub(crate) fn proofs(&self) -> &Proofs {
+        &self.proofs
+    }
+
+    pub(crate) fn proofs_mut(&mut self) -> &mut Proofs {
+        &mut self.proofs
+    }
+
+    /// Whether the coordinator is counting a disputed span.
+    pub(crate) fn is_judging(&self) -> bool {
+        self.is_judging
+    }
+
+    /// Has the coordinator count a disputed span.
+    pub(crate) fn begin_judgement(&mut self, judgement: Judgement) {
+        self.is_judging = true;
+        self.changes.want_judgement(judgement);
+    }
+
+    pub(crate) fn end_judgement(&mut self) {
+        self.is_judging = false;
     }
 
     /// Returns the counting method of a job, if there is such a job.
@@ -177,6 +206,7 @@ impl State {
 impl State {
     /// Adds a worker that holds nothing yet.
     pub(crate) fn add_worker(&mut self, id: WorkerId, worker: Worker) {
+        self.proofs.note_presence(worker.party(), None);
         self.workers.add(self.now, id, worker);
     }
 
@@ -191,8 +221,11 @@ impl State {
     /// Removes a worker: its leases become free, and its failures no longer count.
     pub(crate) fn give_up(&mut self, id: WorkerId) {
         self.end_leases_of(id);
-        if self.workers.remove(id).is_some() {
+        if let Some(worker) = self.workers.remove(id) {
             self.forget_failures_of(id);
+            if self.workers.of_party(worker.party()).is_none() {
+                self.proofs.note_presence(worker.party(), Some(self.now));
+            }
         }
     }
 
@@ -241,6 +274,21 @@ impl State {
         self.workers.next_silent(self.now)
     }
 
+    /// Notes that a worker gave a lease back without a count.
+    pub(crate) fn note_given_back(&mut self, id: WorkerId) {
+        self.workers.note_given_back(self.now, id);
+    }
+
+    /// Computes the usual speeds of threads.
+    pub(crate) fn update_usual_speeds(&mut self) {
+        self.workers.update_usual_speeds();
+    }
+
+    /// Lets workers get leases again that gave too many back.
+    pub(crate) fn wake_rested(&mut self) {
+        self.workers.wake_rested(self.now);
+    }
+
     /// Notes that a worker gets a lease, so that the worker after it is next.
     pub(crate) fn take_turn(&mut self, id: WorkerId) {
         self.workers.assign(id);
@@ -269,182 +317,5 @@ impl State {
     pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
         let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.is_blocked());
         tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
-    }
-}
-
-/// Leases.
-impl State {
-    /// Returns all leases of a worker, in the order of counting.
-    pub(crate) fn leases_of(&self, worker: WorkerId) -> Vec<LeaseId> {
-        self.workers.get(worker).map(|worker| worker.held_leases().leases()).unwrap_or_default()
-    }
-
-    /// Returns all leases of a job.
-    pub(crate) fn leases_of_job(&self, job: JobId) -> Vec<LeaseId> {
-        let holders = self.workers.holding(job).into_iter().flat_map(|holding| holding.holders());
-        let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job() == job);
-        let held_leases = holders.filter_map(|holder| self.workers.get(*holder)).map(Worker::held_leases);
-        held_leases
-            .flat_map(|held_leases| {
-                let waiting =
-                    held_leases.share(job).into_iter().flat_map(|share| share.waiting().iter().copied());
-                held_leases.running().filter(of_job).chain(waiting)
-            })
-            .collect()
-    }
-
-    /// Grants a lease of spans that nobody holds, and sends it to the worker.
-    pub(crate) fn grant(
-        &mut self,
-        worker: WorkerId,
-        id: JobId,
-        spans: Vec<Span>,
-        purpose: Purpose,
-    ) -> Option<LeaseId> {
-        let plan = self.counting(id)?.plan().clone();
-        let identity = self.jobs.get(id)?.identity();
-        let lease = self.leases.draw_token();
-        let image = |span: Span| plan.parts()[span.part() as usize].choice().image;
-        let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
-        let message = Lease { id: lease, job: identity, n: plan.n(), method: plan.method(), spans: leased };
-        self.changes.send(worker, ToWorker::Lease(message));
-        let spans = spans.into_iter().collect();
-        self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).with_purpose(purpose));
-        Some(lease)
-    }
-
-    /// Adds a lease whose spans are neither free nor held by another worker.
-    pub(crate) fn hold(&mut self, lease: LiveLease) {
-        let (id, worker, job, load) = (lease.id(), lease.worker(), lease.job(), lease.load());
-        self.start_counting(job);
-        if self.workers.get(worker).is_none() {
-            return;
-        }
-        self.leases.insert(lease);
-        self.workers.add_lease(self.now, worker, id, job, load);
-        self.leases.expect_end(id, self.workers.pace_of(worker, id, load.method));
-    }
-
-    /// Changes a lease. Its job and its worker stay the same.
-    pub(crate) fn change_lease<T>(
-        &mut self,
-        id: LeaseId,
-        change: impl FnOnce(&mut LiveLease) -> T,
-    ) -> Option<T> {
-        let (worker, job) = self.leases.get(id).map(|lease| (lease.worker(), lease.job()))?;
-        let (changed, loads) = self.leases.change(id, |lease| {
-            let before = lease.load();
-            (change(lease), [before, lease.load()])
-        })?;
-        self.workers.replace_lease(self.now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
-        Some(changed)
-    }
-
-    /// Makes a worker return the spans of a lease that it has not begun. It counts its chunks in hand, reports them and
-    /// ends the lease. Until then the whole lease stays its own, because any of it may be in hand.
-    pub(crate) fn recall(&mut self, id: LeaseId) {
-        let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
-        let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
-        self.changes.send(lease.worker(), shorten);
-        self.change_lease(id, LiveLease::recall);
-    }
-
-    /// Recalls each of these leases.
-    pub(crate) fn recall_all(&mut self, leases: &[LeaseId]) {
-        leases.iter().for_each(|&lease| self.recall(lease));
-    }
-
-    /// Ends a lease. Frees and returns its unreported spans, which its worker may still report.
-    pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
-        let lease = self.leases.get(id)?;
-        let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
-        let ended = self.leases.end(self.now, id, Arc::clone(self.workers.get(worker)?.source()))?;
-        if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
-            self.begin_lease(worker, next);
-        }
-        if self.workers.holding(job).is_none() {
-            self.stop_counting(job);
-        }
-        let tried = self.still_there(&ended.tried);
-        self.jobs.change(job, |job| {
-            let Some((recounts, counting)) = job.recounting_mut() else { return };
-            ended.again.into_iter().for_each(|record| recounts.put_back(record));
-            for span in ended.spans.iter() {
-                if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
-            }
-        });
-        Some(ended.spans.iter().collect())
-    }
-
-    /// Begins a waiting lease, because a thread of the worker is idle.
-    fn begin_lease(&mut self, worker: WorkerId, id: LeaseId) {
-        let now = self.now;
-        let begun = self.leases.change(id, |lease| {
-            let before = lease.load();
-            lease.begin(now);
-            (lease.job(), [before, lease.load()])
-        });
-        let Some((job, loads)) = begun else { return };
-        self.workers.begin_lease(now, worker, id, job, loads);
-        self.leases.expect_end(id, self.workers.pace_of(worker, id, loads[1].method));
-    }
-
-    /// Takes these leases from a connected worker, for others to count.
-    pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>) {
-        for id in leases {
-            if let Some(spans) = self.end_lease(id) {
-                self.changes.send(worker, ToWorker::Shorten { lease: id, spans });
-            }
-        }
-    }
-
-    /// Updates the deadline of a lease whose worker's speed may have changed, and returns it if the lease runs.
-    pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
-        let lease = self.leases.get(id)?;
-        let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
-        self.leases.expect_end(id, pace);
-        self.leases.deadline(id)
-    }
-
-    /// Sets the time at which to look again at a lease that looked overdue.
-    pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
-        self.leases.postpone_deadline(id, until);
-    }
-}
-
-/// Ended leases.
-impl State {
-    /// Remembers spans that this worker may report under a token that nobody holds.
-    pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, spans: SpanSet) {
-        let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
-        self.leases.remember(self.now, id, (worker, source), job, spans);
-    }
-
-    /// Removes an ended lease of this job, and returns the spans that this worker may still report. It may also report
-    /// a lease granted to its older number, if no worker of its party and name has that number now.
-    pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<SpanSet> {
-        let (holder, source) = self.leases.former_holder(id)?;
-        let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
-        let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
-        if is_its { self.leases.take_former(id, job) } else { None }
-    }
-
-    /// Removes a reported span of an ended lease. Returns `false`, without a change, if this worker may not report it.
-    pub(crate) fn report_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId, span: Span) -> bool {
-        let source = self.workers.get(worker).map(Worker::source);
-        source.is_some_and(|source| self.leases.report_former(id, (worker, source), job, span))
-    }
-
-    /// Forgets an ended lease whose worker has reported all that it counted.
-    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
-        if let Some(source) = self.workers.get(worker).map(Worker::source) {
-            self.leases.finish_former(id, (worker, source));
-        }
-    }
-
-    /// Forgets leases that ended long ago.
-    pub(crate) fn forget_old(&mut self) {
-        self.leases.forget_old(self.now);
     }
 }

@@ -10,7 +10,6 @@ use queens_model::{
 use queens_solver::{Method, Plan};
 
 use crate::handlers::notices;
-use crate::jobs::agreement_of_counts::may_count;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
@@ -208,17 +207,22 @@ fn recounting(job: &Job) -> Recounting {
     }
 }
 
-/// The most disputed records of a job that are checked for its status.
+/// The most records of a job that are checked for its status, and the most groups of workers.
 const MOST_LOOKS: usize = 64;
 
-/// Whether a span has at least three counts that all differ, and no connected worker could recount it.
+/// Whether counts of a span differ, the coordinator agrees with none of them, and no connected worker could recount it.
 fn is_disputed(state: &State, job: &Job) -> bool {
+    job.recounts().cases().take(MOST_LOOKS).any(|case| case.is_judged() && can_nobody(state, job, case))
+}
+
+/// Whether no connected party may count a record again.
+fn can_nobody(state: &State, job: &Job, recount: &Recount) -> bool {
+    let counted = recount.counted_by();
     let useful = state.workers().readiness(job.method()).useful_parties();
-    let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    let can_nobody = |excluded_parties: &BTreeSet<Party>| {
-        !useful.keys().any(|party| may_count(excluded_parties, *party, job.arbiter()))
-    };
-    cases.any(|case| case.n_different() > 2 && can_nobody(&case.excluded_parties()))
+    match job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
+        Some(arbiter) => !useful.contains_key(&arbiter),
+        None => useful.keys().all(|party| counted.contains(party)),
+    }
 }
 
 /// Returns the other pass of a job, if it has something left to count or recount.
@@ -232,9 +236,6 @@ fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
 fn is_doubted(state: &State, job: &Job) -> bool {
     !job.mismatch().is_nothing() && job.recounts().are_done() && unchecked_pass(state, job).is_none()
 }
-
-/// The most groups of parties that are checked for one whose records nobody else can count.
-const MOST_GROUPS: usize = 64;
 
 /// Says what a job that is being verified waits for, if it is idle or some of its recounts can't proceed.
 fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
@@ -250,44 +251,58 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
                 .to_owned(),
         );
     }
-    let useful = state.workers().readiness(job.method()).useful_parties();
-    let can_nobody = |excluded_parties: &BTreeSet<Party>| {
-        !useful.keys().any(|party| may_count(excluded_parties, *party, job.arbiter()))
-    };
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    if let Some(case) = cases.find(|case| case.n_different() > 2 && can_nobody(&case.excluded_parties())) {
-        let (another, who) = another_than(&case.names(), &case.excluded_parties());
+    if let Some(case) = cases.find(|case| case.is_judged() && can_nobody(state, job, case)) {
+        let (another, _) = another_than(&case.names(), &case.counted_by());
         return Some(format!(
-            "{another} than {}: their counts of {} all differ, and two {who} have to agree; look whether the machines are \
-             sound, and start a worker of another",
+            "{another} than {}: the coordinator has counted {} itself, and agrees with none of them; look whether the \
+             machines are sound, and start a worker of another",
             any_of(&case.names()),
             case.span()
         ));
     }
-    let groups = job.recounts().excluded_parties().take(MOST_GROUPS);
-    if let Some((excluded_parties, first)) =
-        groups.into_iter().find(|(excluded_parties, _)| can_nobody(excluded_parties))
-    {
-        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !excluded_parties.contains(&it.party))
-        {
+    if let Some(span) = job.recounts().first_to_judge() {
+        return Some(format!(
+            "the coordinator itself, which counts {span}, as two parties disagree about it"
+        ));
+    }
+    let mut undrawn = job.recounts().undrawn().take(MOST_LOOKS);
+    if let Some(recount) = undrawn.find(|recount| can_nobody(state, job, recount)) {
+        let counted = recount.counted_by();
+        if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !counted.contains(&it.party)) {
+            if let Some(suspicion) = state.workers().suspicion(arbiter.party) {
+                return Some(format!(
+                    "a party that you trust: {arbiter}, the only one that recounts this job (--recount-by), is blocked, as \
+                     it {}; name another by 'queens verify-more {} --recount-by PARTY'",
+                    suspicion.reason,
+                    job.first_pass()
+                ));
+            }
             return Some(format!(
                 "a worker of {arbiter} that can count by {}: only this party recounts this job (--recount-by)",
                 job.method()
             ));
         }
-        let names = first.map(Recount::names).unwrap_or_default();
-        let (another, who) = another_than(&names, excluded_parties);
-        let why = match (job.recounts().n_cases(), excluded_parties.len()) {
-            (0, 1) if who == INVITATIONS => {
+        let (another, who) = another_than(&recount.names(), &counted);
+        let are_suspect = counted.iter().any(|party| state.workers().suspects().contains(party));
+        let why = match counted.len() {
+            1 if who == INVITATIONS && !are_suspect => {
                 "no party confirms its own counts, also not under another name: a second invitation is needed"
             }
-            (0, _) => "no party confirms its own counts",
-            _ => "where two counts differ, a third says which is right",
+            _ if are_suspect => "what a party counted that was wrong elsewhere takes two others",
+            _ => "no party confirms its own counts",
         };
-        return Some(format!("{another} than {} that can count by {}: {why}", any_of(&names), job.method()));
+        let names = any_of(&recount.names());
+        return Some(format!("{another} than {names} that can count by {}: {why}", job.method()));
     }
-    job.recounts().excluded_parties().next().filter(|_| is_idle)?;
-    Some("its turn: the workers that can count it again are at other jobs".to_owned())
+    if job.recounts().queues().has_undrawn() && is_idle {
+        return Some(
+            "a party that has counted before: others confirm nothing until it was away for ten minutes"
+                .to_owned(),
+        );
+    }
+    (job.recounts().queues().has_drawn() && is_idle)
+        .then(|| "its turn: the workers that can count it again are at other jobs".to_owned())
 }
 
 /// The word for parties where workers come with invitations.
@@ -326,7 +341,7 @@ fn has_failed(state: &State, counting: &Counting) -> bool {
         // Workers that fail again and again have had their chance.
         return readiness.useful().is_empty() && !readiness.able().is_empty();
     }
-    let can = readiness.useful_parties().values().take(MOST_GROUPS).any(|members| {
+    let can = readiness.useful_parties().values().take(MOST_LOOKS).any(|members| {
         // At most two workers of a party have failed on a span that the party may still try.
         let mut few = members.iter().take(3);
         few.any(|&id| {
@@ -339,7 +354,7 @@ fn has_failed(state: &State, counting: &Counting) -> bool {
 /// Returns the number of failed spans that no connected party may try.
 fn n_given_up(state: &State, method: Method, failed: &FailedSpans) -> u64 {
     let useful = state.workers().readiness(method).useful_parties();
-    let parties: BTreeSet<Party> = useful.keys().take(MOST_GROUPS).copied().collect();
+    let parties: BTreeSet<Party> = useful.keys().take(MOST_LOOKS).copied().collect();
     failed.n_given_up(|closed| parties.is_subset(closed)) as u64
 }
 

@@ -10,6 +10,8 @@ mod nature;
 #[allow(dead_code, reason = "the other simulation uses all of it")]
 #[path = "simulation/random.rs"]
 mod random;
+#[path = "liars/siege.rs"]
+mod siege;
 #[allow(dead_code, reason = "the coordinator's test uses all of it")]
 #[path = "liars/world.rs"]
 mod world;
@@ -221,4 +223,427 @@ fn check_collusion(k: u64, m: u64, share: u32) {
         unnoticed / n_histories
     ));
     assert!((unnoticed - expected).abs() < 4.5 * variance.sqrt() + 1.0, "{unnoticed} instead of {expected}");
+}
+
+use siege::{Backing, Deed, Play, Presence, Siege};
+use std::time::Duration;
+
+const WORKER: Play = Play {
+    claim: 1000,
+    n_threads: 1,
+    n_workers: 1,
+    first: Deed::Count,
+    again: Deed::Count,
+    backing: Backing::All,
+    presence: Presence::Always,
+    most_lies: 0,
+    lie_percent: 100,
+    longest_lie: 1000,
+    is_first: false,
+    only_first: false,
+    turns: u64::MAX,
+    pauses: u64::MAX,
+};
+
+fn speeds(random: &mut Random, n: u64, base: f64) -> Vec<f64> {
+    (0..n).map(|_| base * random.factor(2.0)).collect()
+}
+
+struct Attack {
+    name: &'static str,
+    base: f64,
+    n_jobs: u32,
+    spread: f64,
+    plays: fn(u64) -> Vec<Play>,
+}
+
+fn liar_and(k: u64, liar: Play, friend: Play) -> Vec<Play> {
+    let mut plays = vec![friend; k as usize];
+    plays[0] = liar;
+    plays
+}
+
+const FAKE: Deed = Deed::Fake(Duration::from_micros(1));
+const SLOW: Deed = Deed::Fake(Duration::from_secs(1));
+
+fn attacks() -> Vec<Attack> {
+    vec![
+        Attack {
+            name: "plain",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| liar_and(k, Play { most_lies: 1, lie_percent: 30, ..WORKER }, WORKER),
+        },
+        Attack {
+            name: "known",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 2.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 30, ..WORKER },
+                    Play {
+                        claim: 10_000_000_000_000,
+                        first: Deed::GiveBack,
+                        again: Deed::GiveBack,
+                        ..WORKER
+                    },
+                )
+            },
+        },
+        Attack {
+            name: "unequal",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 2.0,
+            plays: |k| liar_and(k, Play { most_lies: 1, lie_percent: 30, ..WORKER }, WORKER),
+        },
+        Attack {
+            name: "fake friends",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 30, ..WORKER },
+                    Play { claim: 10_000_000_000_000, first: SLOW, again: FAKE, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "first job",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play {
+                        most_lies: 1,
+                        lie_percent: 30,
+                        claim: 10_000_000_000_000,
+                        first: FAKE,
+                        n_threads: 1000,
+                        ..WORKER
+                    },
+                    Play { claim: 10_000_000_000_000, first: FAKE, again: FAKE, n_threads: 1000, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "busy honest",
+            base: 100.0,
+            n_jobs: 2,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 30, ..WORKER },
+                    Play { first: Deed::GiveBack, again: FAKE, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "busy honest, plain",
+            base: 100.0,
+            n_jobs: 2,
+            spread: 1.0,
+            plays: |k| liar_and(k, Play { most_lies: 1, lie_percent: 30, ..WORKER }, WORKER),
+        },
+        Attack {
+            name: "hoard late",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 30, ..WORKER },
+                    Play { n_threads: 16, first: Deed::Late(Duration::from_secs(30)), again: FAKE, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "many lies, each backs one",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 12, lie_percent: 60, ..WORKER },
+                    Play { backing: Backing::Once, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "many lies, all back",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| liar_and(k, Play { most_lies: 12, lie_percent: 60, ..WORKER }, WORKER),
+        },
+        Attack {
+            name: "all lie once",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 30, ..WORKER },
+                    Play { most_lies: 1, lie_percent: 30, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "friends first",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play {
+                        claim: 10_000_000_000_000,
+                        first: Deed::Share,
+                        most_lies: 1,
+                        is_first: true,
+                        ..WORKER
+                    },
+                    Play { claim: 10_000_000_000_000, first: FAKE, again: FAKE, is_first: true, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "lies in short records",
+            base: 100.0,
+            n_jobs: 2,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 100, longest_lie: 1, ..WORKER },
+                    Play { first: SLOW, again: FAKE, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "late honest",
+            base: 1000.0,
+            n_jobs: 2,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 50, longest_lie: 3, ..WORKER },
+                    Play { again: FAKE, only_first: true, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "late all",
+            base: 1000.0,
+            n_jobs: 4,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { most_lies: 1, lie_percent: 100, longest_lie: 1, only_first: true, ..WORKER },
+                    Play { again: FAKE, only_first: true, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "many fast lies",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { first: SLOW, most_lies: 30, lie_percent: 80, ..WORKER },
+                    Play { backing: Backing::Once, ..WORKER },
+                )
+            },
+        },
+        Attack {
+            name: "stuck honest",
+            base: 40.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play { claim: 100, most_lies: 1, lie_percent: 30, ..WORKER },
+                    Play {
+                        claim: 100,
+                        first: Deed::Fake(Duration::from_millis(21)),
+                        again: FAKE,
+                        pauses: from_environment("PAUSES").unwrap_or(5),
+                        turns: from_environment("TURN").unwrap_or(100),
+                        ..WORKER
+                    },
+                )
+            },
+        },
+        Attack {
+            name: "team",
+            base: 1000.0,
+            n_jobs: 1,
+            spread: 1.0,
+            plays: |k| {
+                liar_and(
+                    k,
+                    Play {
+                        most_lies: from_environment("LIES").unwrap_or(6) as usize,
+                        lie_percent: 60,
+                        ..WORKER
+                    },
+                    Play { backing: Backing::Once, ..WORKER },
+                )
+            },
+        },
+    ]
+}
+
+#[test]
+fn best_play() {
+    let n = from_environment("HISTORIES").unwrap_or(30);
+    let only = std::env::var("ATTACK").ok();
+    say(
+        "| attack | k of m | share | s | computed | passes | wrong | honest blocked | slowest s | not over | friends' records | judged |",
+    );
+    for attack in attacks() {
+        if only.as_ref().is_some_and(|only| !attack.name.contains(only)) {
+            continue;
+        }
+        for (k, m) in [(1, 4), (2, 4), (2, 6), (3, 6), (5, 10)]
+            .into_iter()
+            .filter(|(_, m)| from_environment("M").is_none_or(|it| it == *m))
+        {
+            for share in shares() {
+                let by_honest = f64::from(share) / 1e6 * (m - k) as f64 / (m - 1) as f64;
+                let (mut computed, mut passes, mut wrong, mut s, mut counted) = (0.0, 0.0, 0.0, 0, 0.0_f64);
+                let mut stalls = Vec::new();
+                let (mut blocked, mut slowest, mut open, mut records, mut judged) = (0, 0.0_f64, 0, 0, 0);
+                let mut first = None;
+                for seed in from_environment("SEED").map_or(0..n, |seed| seed..seed + 1) {
+                    let mut random = Random::new(9_000_000 + seed);
+                    let honest: Vec<f64> =
+                        (0..m - k).map(|_| attack.base * random.factor(attack.spread)).collect();
+                    let outcome = Siege::new(seed, share, attack.n_jobs, &honest, &(attack.plays)(k), false)
+                        .play(30_000.0);
+                    blocked += outcome.n_honest_blocked;
+                    slowest = slowest.max(outcome.seconds);
+                    open += u64::from(!outcome.is_over);
+                    if !outcome.is_over {
+                        stalls.push(seed);
+                    }
+                    records += outcome.n_friends_records;
+                    judged += outcome.n_judgements;
+                    if outcome.n_lies == 0 {
+                        continue;
+                    }
+                    counted += 1.0;
+                    s += outcome.n_lies;
+                    computed += (1.0 - by_honest).powi(outcome.n_lies);
+                    passes += f64::from(u8::from(outcome.n_false == outcome.n_lies));
+                    wrong += f64::from(u8::from(outcome.n_false > 0));
+                    if outcome.n_false > 0 && outcome.is_noticed {
+                        first.get_or_insert(seed);
+                    }
+                }
+                let c = counted.max(1.0);
+                say(&format!(
+                    "| {} | {k} of {m} | {} % | {:.1} | {:.3} | {:.3} | {:.3} | {blocked} | {slowest:.0} | {open} | {} | {judged} | {n} {counted} {first:?} {stalls:?}",
+                    attack.name,
+                    share / 10_000,
+                    f64::from(s) / c,
+                    computed / c,
+                    passes / c,
+                    wrong / c,
+                    records / n as usize
+                ));
+            }
+        }
+    }
+}
+
+fn shares() -> Vec<u32> {
+    match from_environment("SHARE") {
+        Some(share) => vec![share as u32],
+        None => vec![50_000, 300_000, 1_000_000],
+    }
+}
+
+fn random_play(random: &mut Random) -> Play {
+    let late = Duration::from_secs(random.between(1, 40));
+    let deeds = [
+        Deed::Count,
+        Deed::Count,
+        FAKE,
+        SLOW,
+        Deed::Fake(Duration::from_secs(100)),
+        Deed::GiveBack,
+        Deed::Fail,
+        Deed::Hold,
+        Deed::Late(late),
+        Deed::Share,
+    ];
+    let again = [Deed::Count, FAKE, Deed::GiveBack, Deed::Fail, Deed::Hold, Deed::Late(late)];
+    Play {
+        claim: 10_u64.pow(random.below(14) as u32),
+        n_threads: 1 << random.below(12),
+        n_workers: random.between(1, 3),
+        first: random.pick(&deeds).expect("not empty"),
+        again: random.pick(&again).expect("not empty"),
+        backing: random.pick(&[Backing::All, Backing::Once, Backing::Nothing]).expect("not empty"),
+        presence: random
+            .pick(&[Presence::Always, Presence::Always, Presence::Late, Presence::Restless])
+            .expect("not empty"),
+        most_lies: random.between(0, 5) as usize,
+        lie_percent: 50,
+        is_first: random.percent(20),
+        ..WORKER
+    }
+}
+
+#[test]
+fn random_adversaries_end() {
+    let (mut worst, mut n_noticed, mut n_wrong) = ((0.0_f64, 0), 0, 0);
+    let n = from_environment("HISTORIES").unwrap_or(30);
+    for seed in from_environment("SEED").map_or(0..n, |seed| seed..seed + 1) {
+        let mut random = Random::new(7_000_000 + seed);
+        let (k, m) = random.pick(&[(1_u64, 4_u64), (2, 4), (2, 6), (3, 6), (5, 10)]).expect("not empty");
+        let share = random.pick(&[50_000, 300_000, 1_000_000]).expect("not empty");
+        let base = random.pick(&[100.0, 1000.0]).expect("not empty");
+        let honest: Vec<f64> = (0..m - k).map(|_| base * random.factor(2.0)).collect();
+        let plays: Vec<Play> = (0..k).map(|_| random_play(&mut random)).collect();
+        let alone = Siege::new(seed, share, 1, &honest, &[], true).play(30_000.0);
+        let outcome = Siege::new(seed, share, 1, &honest, &plays, true).play(30_000.0);
+        let ratio = outcome.seconds / alone.seconds;
+        if !outcome.is_over || !alone.is_over || outcome.n_honest_blocked > 0 || ratio > 6.0 {
+            say(&format!(
+                "seed {seed}: {k} of {m}, {share}: over {} {}, blocked {}, {:.0} s and {:.0} s alone, {plays:?}",
+                outcome.is_over, alone.is_over, outcome.n_honest_blocked, outcome.seconds, alone.seconds
+            ));
+        }
+        if ratio > worst.0 {
+            worst = (ratio, seed);
+        }
+        if share == 1_000_000 && outcome.is_noticed {
+            n_noticed += 1;
+            if outcome.n_false > 0 {
+                n_wrong += 1;
+                say(&format!("seed {seed}: {k} of {m} noticed and wrong"));
+            }
+        }
+    }
+    say(&format!(
+        "{n} histories: worst ratio and seed {worst:?}; noticed at 100 %: {n_noticed}, wrong {n_wrong}"
+    ));
 }

@@ -25,6 +25,9 @@ pub struct Party([u8; 16]);
 pub struct InvalidParty;
 
 impl Party {
+    /// The coordinator itself, which counts a span if two parties contradict each other about it.
+    pub const COORDINATOR: Self = Self([0; 16]);
+
     /// Creates a party from bytes, which are random for an invitation.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {

@@ -46,10 +46,13 @@ impl Ledger {
         let too_many_spans = state.change_job(job, |job| {
             let reason = format!("{} failed on {span}: {reason}", source.name);
             let (recounts, counting) = job.recounting_mut()?;
-            again.into_iter().for_each(|record| recounts.fail(record, source.party));
-            Some(counting.fail_on(worker, failed, &tried, reason))
+            let has_lapsed = again.is_some_and(|record| recounts.lapse(counting.plan(), record));
+            Some((counting.fail_on(worker, failed, &tried, reason), has_lapsed))
         });
-        let too_many_spans = too_many_spans.flatten().unwrap_or(false);
+        let (too_many_spans, has_lapsed) = too_many_spans.flatten().unwrap_or_default();
+        if has_lapsed {
+            state.proofs_mut().note_lapse(source.party);
+        }
         let is_useless = state.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
         if is_useless == Some(true) {
             state.take_back(worker, state.leases_of(worker));

@@ -4,21 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::JobId;
-use queens_solver::Plan;
+use queens_solver::{Count, Pass, Plan};
 
-use crate::effects::{Comparison, WantedPlan};
+use crate::effects::{Comparison, Judgement, WantedPlan};
 use crate::handlers::recounts;
 use crate::jobs::agreement::PassMismatch;
+use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::restore::{Contradiction, RestoreError, restored};
 use crate::ledger::Ledger;
 use crate::pace::Paces;
 use crate::run::{Run, Tokens};
 use crate::schedule::assign::assign;
+use crate::schedule::confirmers::draw_confirmers;
 use crate::schedule::recall::preempt;
 use crate::state::State;
 use crate::store::draw::{Draw, Drawn, Recorded};
-use crate::store::{Block, Phase, Stored, StoredJob};
+use crate::store::{Block, Phase, Source, Stored, StoredJob};
 use crate::workers::worker_table::Suspicion;
 
 impl Ledger {
@@ -68,6 +70,7 @@ fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), Restore
     }
     let (waits, is_open) = (job.phase() == Phase::Planning, job.is_open());
     state.add_job(job);
+    draw_parts(state, id);
     if is_open {
         // The restored job has a new seed.
         state.changes().change_entry(id);
@@ -76,6 +79,14 @@ fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), Restore
         want_plan(state, id);
     }
     Ok(())
+}
+
+/// Has parties drawn for the parts of a job, if it is a second pass by the method of the first.
+fn draw_parts(state: &mut State, id: JobId) {
+    let pass = state.jobs().get(id).map(|job| state.jobs().pass(job));
+    if pass == Some(Pass::Second) {
+        state.change_job(id, |job| job.counting_mut().map(Counting::draw_parts));
+    }
 }
 
 /// Asks for a job's plan.
@@ -94,6 +105,7 @@ impl Ledger {
             return;
         }
         let Some(choices) = state.change_job(id, |job| job.begin(plan.into())) else { return };
+        draw_parts(state, id);
         state.changes().change_entry(id);
         state.changes().plan(id, choices);
         finish_if_complete(state, id);
@@ -126,10 +138,20 @@ impl Ledger {
         assign(state);
     }
 
+    /// Handles the coordinator's own count of a disputed span, by `source`; `None` if it failed, and is to be tried
+    /// again.
+    pub fn judged(&mut self, judgement: &Judgement, counted: Option<(Count, Duration, Arc<Source>)>) {
+        let state = &mut self.state;
+        recounts::judged(state, judgement, counted);
+        finish_if_complete(state, judgement.job);
+        assign(state);
+    }
+
     /// Handles the answer to a [`Draw`].
     pub fn drawn(&mut self, draw: &Draw, drawn: Drawn) {
         let state = &mut self.state;
         recounts::drawn(state, draw, drawn);
+        draw_confirmers(state);
         finish_if_complete(state, draw.job);
         assign(state);
     }

@@ -1,28 +1,28 @@
 //! Recounts records by other parties: draws them, confirms or disputes them, and decides disputes.
 //!
-//! Two parties that agree confirm a record. While its counts differ, nothing changes: the record goes to further
-//! parties until two agree. One transaction then replaces the record that lost, and keeps the lost counts as verdicts.
-//! It also marks the parties that lost as suspect, under all their names. Suspects get no leases. Their records in jobs
-//! without an exported certificate are recounted.
+//! Two parties that agree confirm a record, if the one that made the second count was drawn for it. While its counts
+//! differ, nothing changes: the coordinator counts the span itself, and a count on which it agrees with a party is right.
+//! One transaction then replaces the record that lost, and keeps the lost counts as verdicts. It also marks the parties
+//! that lost as suspect, under all their names: who made the record, and who confirmed it. Suspects get no leases, and
+//! confirm nothing. Their records in jobs without an exported certificate are recounted by two others.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use queens_model::{Delta, JobId, Name, Party, WorkerId};
+use queens_model::{JobId, Name, Party, WorkerId};
 use queens_solver::{Count, Pass};
 
-use crate::effects::{Comparison, Finding};
+use crate::effects::{Comparison, Finding, Judgement};
 use crate::handlers::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::jobs::recounts::{
-    Key, Recounts, agreeing_names, is_confirmed, is_disputed, settled, verdicts, winner,
-};
+use crate::jobs::record_counts::{agreeing_names, is_confirmed, is_disputed, settled, verdicts, winner};
+use crate::jobs::recounts::{Key, Recounts};
 use crate::leases::recount_sums::WholeCount;
 use crate::state::State;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Block, Phase, Record, SecondCount, Source, Verdict};
-use crate::work::work_of;
 use crate::workers::worker_table::Suspicion;
 
 /// Asks the store for the next records to recount, if any are wanted. One job at a time keeps each event short.
@@ -52,15 +52,15 @@ pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
     }
     let suspects = Arc::clone(state.workers().suspects());
     let arbiter = state.jobs().get(id).and_then(Job::arbiter);
-    let (next, n_seen) = (drawn.next, drawn.n_seen);
-    for recorded in drawn.records {
+    let mut drawn = drawn;
+    for recorded in std::mem::take(&mut drawn.records) {
         let key = (recorded.record.span.part(), recorded.record.span.from());
         if !is_closed(&recorded, &suspects, arbiter) {
             insert(state, id, recorded);
             settle(state, id, key);
         }
     }
-    change(state, id, |recounts, _| recounts.searched(draw.after, next, n_seen));
+    change(state, id, |recounts, counting| recounts.searched(counting.plan(), draw.after, &drawn));
 }
 
 /// Begins to search a completely recorded job for records to recount, unless that has begun.
@@ -75,34 +75,52 @@ pub(crate) fn begin(state: &mut State, id: JobId) {
     change(state, id, |recounts, _| if is_needed { recounts.search() } else { recounts.end_search() });
 }
 
-/// Handles a count under a recount lease. `is_timed` says whether the reported duration is plausible.
-pub(crate) fn count(
-    state: &mut State,
-    worker: WorkerId,
-    job: JobId,
-    delta: &Delta,
-    source: &Arc<Source>,
-    is_timed: bool,
-) {
-    let work = state.counting(job).map_or(0, |counting| work_of(counting.plan(), delta.span));
-    if let Some(method) = state.method(job).filter(|_| is_timed) {
-        let (nodes, duration) = (delta.count.work, delta.duration);
-        state.change_worker(worker, |worker| worker.note_counted(method, work, nodes, duration));
-    }
-    let whole = state.change_lease(delta.lease, |lease| lease.add_again(delta)).flatten();
-    let Some(WholeCount { span, count, duration }) = whole else { return };
+/// Handles the whole count of a record under a recount lease, even if that has ended.
+pub(crate) fn count(state: &mut State, job: JobId, whole: WholeCount, source: &Arc<Source>) {
+    let WholeCount { span, count, duration } = whole;
     let key = (span.part(), span.from());
     let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: state.date_ms() };
-    let is_there = state.jobs().get(job).is_some_and(|job| job.recounts().get(key).is_some());
-    if !is_there {
+    state.proofs_mut().note_answer(source.party);
+    if state.jobs().get(job).is_some_and(|job| job.recounts().get(key).is_some()) {
+        add(state, job, key, second);
+    } else {
         // Other counts have settled the record meanwhile.
-        return state.changes().compare(Comparison { job, second });
+        state.changes().compare(Comparison { job, second });
     }
-    change(state, job, |recounts, _| recounts.put_back(key));
-    add(state, job, key, second);
 }
 
-/// Handles the answer to a comparison with the record of exactly the same span, which was repeated by accident.
+/// Asks for a count by the coordinator of the first disputed span, unless one is being made. One at a time: each shows
+/// that a party is wrong, which is suspect then, so there are few.
+pub(crate) fn judge(state: &mut State) {
+    if state.is_judging() {
+        return;
+    }
+    let first = state.jobs().to_judge().find_map(|job| {
+        let (span, counting) = (job.recounts().first_to_judge()?, job.counting()?);
+        Some(Judgement { job: job.id(), plan: Arc::clone(counting.plan()), span })
+    });
+    if let Some(judgement) = first {
+        state.begin_judgement(judgement);
+    }
+}
+
+/// Handles the coordinator's own count of a disputed span; `None` if it could not be made, and is to be tried again.
+pub(crate) fn judged(
+    state: &mut State,
+    judgement: &Judgement,
+    counted: Option<(Count, Duration, Arc<Source>)>,
+) {
+    state.end_judgement();
+    let &Judgement { job, span, .. } = judgement;
+    let key = (span.part(), span.from());
+    let recount = state.jobs().get(job).and_then(|job| job.recounts().get(key));
+    let is_there = recount.is_some_and(|recount| recount.span() == span);
+    let Some((count, duration, source)) = counted.filter(|_| is_there) else { return };
+    add(state, job, key, SecondCount { span, count, duration, source, at_ms: state.date_ms() });
+}
+
+/// Handles the answer to a comparison with the record of exactly the same span, which was repeated by accident. A count
+/// that agrees confirms nothing, as nobody drew its party: two friends could arrange such accidents.
 pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Option<Recorded>) {
     let Comparison { job: id, second } = comparison;
     let Some(mut recorded) = recorded else { return };
@@ -111,7 +129,7 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     let agrees = recorded.count() == second.count;
     let party = second.source.party;
     let is_known = |again: &SecondCount| again.span == second.span && again.source.party == party;
-    if (agrees && recorded.party() == party) || recorded.again.iter().any(is_known) {
+    if agrees || recorded.again.iter().any(is_known) {
         return;
     }
     let key = (second.span.part(), second.span.from());
@@ -119,14 +137,12 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
         return add(state, *id, key, second.clone());
     }
     let (was_disputed, was_confirmed) = (is_disputed(&recorded), is_confirmed(&recorded));
-    if !agrees {
-        dispute(state, *id, second, &recorded);
-    }
+    dispute(state, *id, second, &recorded);
     recorded.again.push(second.clone());
     let is_confirmed = is_confirmed(&recorded);
     state.change_job(*id, |job| {
         job.note_verified(was_confirmed, is_confirmed);
-        if !agrees && !was_disputed {
+        if !was_disputed {
             job.note_disputed();
         }
     });
@@ -178,11 +194,11 @@ fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
     }
     state.changes().count_again(id, second.clone());
     state.change_job(id, |job| {
-        let Some((recounts, _)) = job.recounting_mut() else { return };
+        let Some((recounts, counting)) = job.recounting_mut() else { return };
         recounts.note_second_count();
         let is_now = |recounts: &Recounts| recounts.get(key).is_some_and(|it| is_confirmed(it.recorded()));
         let was_confirmed = is_now(recounts);
-        let is_new_dispute = recounts.add(key, second);
+        let is_new_dispute = recounts.add(counting.plan(), key, second);
         let is_confirmed = is_now(recounts);
         if is_new_dispute {
             job.note_disputed();
@@ -254,6 +270,7 @@ fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -
         count.work
     );
     let suspicion = Suspicion { name: name.clone(), reason: reason.clone() };
+    state.proofs_mut().forget(*party);
     if !state.suspect(*party, suspicion.clone()) {
         return false;
     }

@@ -12,7 +12,7 @@ use crate::handlers::jobs::finish_if_complete;
 use crate::handlers::recounts;
 use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
-use crate::leases::live_lease::LiveLease;
+use crate::leases::live_lease::{LiveLease, Reported};
 use crate::ledger::Ledger;
 use crate::records::can_be_recorded;
 use crate::schedule::assign::assign;
@@ -117,26 +117,33 @@ fn record(
     let method = job.method();
     // Looked up once: a report may have thousands of deltas.
     let held = state.leases().get(lease);
-    let is_again = held.is_some_and(LiveLease::counts_again);
     // The first report on a lease proves that one more thread counts.
     let is_first = held.is_some_and(|lease| !lease.has_reported());
     let is_timed = held.is_none_or(|lease| could_take(state.now(), interval, lease, delta));
-    let is_granted = report_on(state, worker, id, delta, work);
-    if is_again && is_granted.is_some() {
-        if is_first {
-            state.change_worker(worker, Worker::prove_thread);
-        }
-        recounts::count(state, worker, id, delta, source, is_timed);
-        return SpanOutcome::CountedAgain;
-    }
+    let granted = report_on(state, worker, id, delta, work);
     if phase == Phase::Cancelled {
         return SpanOutcome::Discarded;
     }
-    match (is_granted, overlap) {
+    let note_counted = |worker: &mut Worker| {
+        if is_timed {
+            worker.note_counted(method, work, delta.count.work, delta.duration);
+        }
+        if is_first {
+            worker.prove_thread();
+        }
+    };
+    if let Some(reported) = granted.as_ref().filter(|reported| reported.is_again) {
+        state.change_worker(worker, note_counted);
+        if let Some(whole) = reported.whole {
+            recounts::count(state, id, whole, source);
+        }
+        return SpanOutcome::CountedAgain;
+    }
+    match (granted, overlap) {
         // Most often a report that came twice.
         (None, Overlap::Whole) => SpanOutcome::Discarded,
         (None, _) => SpanOutcome::Unleased,
-        (Some(given_back), Overlap::Partial) => {
+        (Some(Reported { given_back, .. }), Overlap::Partial) => {
             // The worker won't count the span again, so its unrecorded subproblems become free.
             state.change_job(id, |job| {
                 let Some(counting) = job.counting_mut() else { return };
@@ -144,13 +151,15 @@ fn record(
             });
             SpanOutcome::Discarded
         }
-        (Some(_), Overlap::Whole) => {
+        (Some(Reported { duration, .. }), Overlap::Whole) => {
+            // Another was faster. That must not keep a party from proving what it counts.
+            state.proofs_mut().note_counted(source.party, method, work);
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
-            let second = SecondCount { span, count: delta.count, duration: delta.duration, source, at_ms };
+            let second = SecondCount { span, count: delta.count, duration, source, at_ms };
             state.changes().compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
-        (Some(_), Overlap::None) => {
+        (Some(Reported { duration, .. }), Overlap::None) => {
             state.change_job(id, |job| {
                 let is_counted_twice = job.second().is_some();
                 let Some(counting) = job.counting_mut() else { return };
@@ -159,17 +168,12 @@ fn record(
                     counting.note_counted(source.party, span.part());
                 }
             });
-            let (nodes, duration) = (delta.count.work, delta.duration);
             state.change_worker(worker, |worker| {
-                if is_timed {
-                    worker.note_counted(method, work, nodes, duration);
-                }
-                if is_first {
-                    worker.prove_thread();
-                }
+                note_counted(worker);
                 worker.note_recorded();
             });
-            write_record(state, worker, id, delta, source);
+            state.proofs_mut().note_counted(source.party, method, work);
+            write_record(state, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded
         }
     }
@@ -184,24 +188,18 @@ fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delt
     delta.duration <= now.saturating_sub(lease.last_contact()) + interval + LEEWAY
 }
 
-/// Takes a reported span off its lease. Returns the part that the lease still held; `None` if this worker was not
-/// granted the span under this lease, or has reported it before.
-fn report_on(
-    state: &mut State,
-    worker: WorkerId,
-    job: JobId,
-    delta: &Delta,
-    work: u128,
-) -> Option<Vec<Span>> {
+/// Takes a reported span off its lease. Returns `None` if this worker was not granted the span under this lease, or has
+/// reported it before.
+fn report_on(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, work: u128) -> Option<Reported> {
     let &Delta { lease: id, span, .. } = delta;
     let now = state.now();
     let Some(lease) = state.leases().get(id) else {
-        return state.report_former(id, worker, job, span).then(Vec::new);
+        return state.report_former(worker, job, delta);
     };
     if !lease.is_of(worker, job) || !lease.may_report(span) {
         return None;
     }
-    state.change_lease(id, |lease| lease.report(now, span, work))
+    state.change_lease(id, |lease| lease.report(now, delta, work))
 }
 
 /// Extends the lease's open record if the delta continues it; begins a new record otherwise.
@@ -216,7 +214,10 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
 
 /// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
-    if state.leases().get(id).is_some_and(|lease| lease.worker() == worker) {
+    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker() == worker) {
+        if !lease.has_reported() && !lease.is_recalled() && !lease.spans().is_empty() {
+            state.note_given_back(worker);
+        }
         state.end_lease(id);
     }
     state.finish_former(id, worker);

@@ -5,10 +5,12 @@ use std::time::Duration;
 use queens_model::{CardSensors, Held, Hello, JobId, MOST_THREADS, Party, ToWorker, WorkerId};
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 
+use crate::by_method::ByMethod;
 use crate::handlers::notices;
 use crate::handlers::worker_refusal::{KEPT_FOR_OTHERS, MOST_THREADS_IN_ALL, WorkerRefusal};
 use crate::jobs::job::Job;
-use crate::leases::live_lease::LiveLease;
+use crate::leases::ended_leases::REMEMBERED;
+use crate::leases::live_lease::{Allowance, LiveLease, Unreported};
 use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
@@ -29,7 +31,8 @@ impl Ledger {
         let id = hello.worker;
         // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
         let known = state.take_out(id);
-        let worker = Worker::new(&hello, party, known.as_ref(), state.now());
+        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed());
+        let worker = Worker::new(&hello, party, known.as_ref(), &usual, state.now());
         let is_draining = worker.is_draining();
         state.add_worker(id, worker);
         for held in hello.held {
@@ -83,7 +86,7 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
     let Some(job) = job.filter(|&job| state.can_count(worker, job)) else {
         return state.changes().send(worker, ToWorker::Cancel(id));
     };
-    let granted = granted(state, worker, job, &held);
+    let Unreported { spans: granted, allowance, .. } = granted(state, worker, job, &held);
     let free = state.change_job(job, |job| {
         let counting = job.counting_mut()?;
         let mut free = SpanSet::default();
@@ -97,7 +100,7 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
     };
     let cut = granted.without(&kept);
     if kept.is_empty() {
-        state.remember(id, worker, job, cut);
+        state.remember(id, worker, job, Unreported::first(cut, allowance));
         return state.changes().send(worker, ToWorker::Cancel(id));
     }
     let lost = held.spans.into_iter().collect::<SpanSet>().without(&kept);
@@ -106,7 +109,7 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
         state.changes().send(worker, shorten);
     }
     let now = state.now();
-    state.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut));
+    state.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut).granted_earlier(allowance));
     if is_paused || state.workers().get(worker).is_none_or(Worker::is_held_back) {
         state.recall(id);
     }
@@ -115,25 +118,29 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
 /// Returns the part of the claimed spans of a lease that a worker may keep. Leases of this run are known exactly.
 /// Leases of earlier runs are not stored: the claim is accepted unless another worker has named the token since. The
 /// job's identity guarantees that the counts are of the right spans, whatever run granted the lease.
-fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> SpanSet {
+fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unreported {
     let Held { lease, spans, .. } = held;
+    // When an earlier run granted it is unknown, but it can't be long ago.
+    let since = state.now().saturating_sub(REMEMBERED);
+    let of = |spans| Unreported::first(spans, Allowance::since(since));
     if state.leases().get(*lease).is_some() {
-        return SpanSet::default();
+        return of(SpanSet::default());
     }
     if let Some(granted) = state.take_former(*lease, worker, job) {
         // The worker won't report a span that it does not name.
-        return granted.intersection(&spans.iter().copied().collect());
+        let named = granted.spans.intersection(&spans.iter().copied().collect());
+        return Unreported::first(named, granted.allowance);
     }
     let is_restored = state.jobs().get(job).is_some_and(Job::is_restored);
     if !is_restored
         || !state.leases().tokens().may_be_of_another_run(*lease)
         || state.leases().has_former(*lease)
     {
-        return SpanSet::default();
+        return of(SpanSet::default());
     }
     let counting = state.counting(job);
     let is_there = |span: &Span| counting.is_some_and(|counting| counting.has(*span));
-    spans.iter().copied().filter(is_there).collect()
+    of(spans.iter().copied().filter(is_there).collect())
 }
 
 impl Ledger {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use queens_model::WorkerId;
 
-use crate::handlers::recounts::draw;
+use crate::handlers::recounts::{draw, judge};
 use crate::handlers::sessions::give_up_silent;
 use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
+use crate::schedule::confirmers::draw_confirmers;
 use crate::schedule::interval_notices::hurry_for_tails;
 use crate::schedule::overdue::take_back_overdue;
 use crate::schedule::recall::preempt;
@@ -21,8 +22,12 @@ impl Ledger {
         state.advance(now);
         let silent = give_up_silent(state);
         state.forget_old();
+        state.wake_rested();
+        state.update_usual_speeds();
         take_back_overdue(state);
         draw(state);
+        draw_confirmers(state);
+        judge(state);
         assign(state);
         preempt(state);
         hurry_for_tails(state);

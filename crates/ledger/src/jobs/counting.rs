@@ -8,12 +8,10 @@ use queens_model::{PartRange, Party, Progress, WorkerId};
 use queens_solver::{Count, Plan, Span};
 
 use crate::jobs::failed::{FailedSpans, Tried};
+use crate::jobs::part_draws::PartDraws;
 use crate::spans::SpanSet;
 use crate::store::{Coverage, CoverageChange};
 use crate::work::{n_subproblems_of, share_of_work, work_of};
-
-/// The most free spans that are searched for one in a part that the party has not counted before.
-const MOST_LOOKS: usize = 256;
 
 /// The counting state of a job that has a plan.
 ///
@@ -33,7 +31,9 @@ pub(crate) struct Counting {
     /// How often the sums have changed.
     n_changes: u64,
     /// The parts in which each party has a record, as far as known.
-    counted: BTreeMap<Party, Arc<BTreeSet<u32>>>,
+    counted: BTreeMap<Party, BTreeSet<u32>>,
+    /// The parties that count the parts, if these are drawn.
+    draws: Option<PartDraws>,
 }
 
 /// The overlap of a reported span with the recorded ones.
@@ -52,8 +52,18 @@ impl Counting {
         let (changed, progress, counted) = (BTreeMap::new(), Progress::default(), BTreeMap::new());
         let all = 0..u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
         let part_range = part_range.map_or(all, PartRange::range);
-        let mut counting =
-            Self { plan, part_range, coverage, changed, free, failed, progress, n_changes: 0, counted };
+        let mut counting = Self {
+            plan,
+            part_range,
+            coverage,
+            changed,
+            free,
+            failed,
+            progress,
+            n_changes: 0,
+            counted,
+            draws: None,
+        };
         let is_counted = |(number, _): &(u32, _)| counting.part_range.contains(number);
         for (number, planned) in (0..).zip(counting.plan.parts()).filter(is_counted) {
             let recorded = &counting.coverage[number as usize];
@@ -150,6 +160,7 @@ impl Counting {
         progress.estimated_work_recorded += share_of_work(work, before + span.n_subproblems(), all);
         self.free.take(span);
         self.failed.take(span);
+        self.place(span.part());
     }
 
     /// Replaces a record by another count of the same span.
@@ -171,43 +182,39 @@ impl Counting {
 
     /// Notes that this party has a record in a part.
     pub(crate) fn note_counted(&mut self, party: Party, part: u32) {
-        Arc::make_mut(self.counted.entry(party).or_default()).insert(part);
+        self.counted.entry(party).or_default().insert(part);
     }
 
-    /// Returns the parts in which this party has a record, as far as known.
-    pub(crate) fn counted_by(&self, party: Party) -> Option<&Arc<BTreeSet<u32>>> {
-        self.counted.get(&party)
+    /// Whether this party has a record in a part, as far as known.
+    pub(crate) fn has_counted(&self, party: Party, part: u32) -> bool {
+        self.counted.get(&party).is_some_and(|parts| parts.contains(&part))
     }
 
     /// Takes the free subproblems of `span`.
     pub(crate) fn take_free(&mut self, span: Span) -> Vec<Span> {
-        self.free.take(span)
+        let taken = self.free.take(span);
+        self.place(span.part());
+        taken
     }
 
-    /// Takes about this much free work: at least one subproblem, and at most `most_spans` spans. It takes from the
-    /// front, but skips `avoided` parts if other spans are not far behind.
-    pub(crate) fn take_work(
-        &mut self,
-        work: u128,
-        most_spans: usize,
-        avoided: Option<&BTreeSet<u32>>,
-    ) -> Vec<Span> {
-        let mut taken: Vec<Span> = Vec::new();
-        let mut left = work;
-        let is_liked = |span: &Span| avoided.is_some_and(|avoided| !avoided.contains(&span.part()));
-        // Without avoided parts, only the front is looked at.
-        let n_looks = avoided.map_or(0, |_| most_spans.saturating_add(MOST_LOOKS));
-        let mut liked = self.free.iter().take(n_looks).filter(is_liked).collect::<Vec<_>>().into_iter();
-        let has_liked = liked.len() > 0;
+    /// Takes about this much free work from the front: at least one subproblem, and at most `most_spans` spans.
+    pub(crate) fn take_work(&mut self, work: u128, most_spans: usize) -> Vec<Span> {
+        let (mut taken, mut left) = (Vec::new(), work);
         while taken.len() < most_spans
-            && let Some(free) = if has_liked { liked.next() } else { self.free.first() }
-        {
-            let fits = n_subproblems_of(&self.plan, free.part(), left).max(u64::from(taken.is_empty()));
-            let (Some(part), _) = free.split_at(free.from().saturating_add(fits)) else { break };
-            left = left.saturating_sub(work_of(&self.plan, part));
-            taken.extend(self.free.take(part));
-        }
+            && let Some(free) = self.free.first()
+            && self.take_some(free, &mut taken, &mut left)
+        {}
         taken
+    }
+
+    /// Takes some of a free span, as much as is left of this work; at least one subproblem if nothing is taken yet.
+    /// Returns whether there was any.
+    fn take_some(&mut self, free: Span, taken: &mut Vec<Span>, left: &mut u128) -> bool {
+        let fits = n_subproblems_of(&self.plan, free.part(), *left).max(u64::from(taken.is_empty()));
+        let (Some(some), _) = free.split_at(free.from().saturating_add(fits)) else { return false };
+        *left = left.saturating_sub(work_of(&self.plan, some));
+        taken.extend(self.free.take(some));
+        true
     }
 
     /// Takes a span that others have failed on and this worker has not, with the workers that have.
@@ -228,6 +235,7 @@ impl Counting {
         for part in unrecorded(&self.coverage[span.part() as usize], span) {
             self.free.insert(part);
         }
+        self.place(span.part());
     }
 
     /// Marks the unrecorded subproblems of `span` as failed by `tried`. Nobody else may hold any of it.
@@ -236,6 +244,7 @@ impl Counting {
             self.free.take(part);
             self.failed.insert(part, tried.clone());
         }
+        self.place(span.part());
     }
 
     /// Marks spans as failed, for workers other than `tried`. If the worker has failed on too many, that says nothing
@@ -266,8 +275,87 @@ impl Counting {
         failed.spans().for_each(|span| self.release(span));
     }
 
+    /// Whether it is complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.n_recorded == self.progress.n_subproblems
+    }
+}
+
+/// Parts that are drawn for parties.
+impl Counting {
+    /// Has a party drawn for each part from now on.
+    pub(crate) fn draw_parts(&mut self) {
+        self.draws = Some(PartDraws::default());
+        self.free
+            .iter()
+            .map(Span::part)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .for_each(|part| self.place(part));
+    }
+
+    /// Returns the parties that count the parts, if these are drawn.
+    pub(crate) fn draws(&self) -> Option<&PartDraws> {
+        self.draws.as_ref()
+    }
+
+    pub(crate) fn draws_mut(&mut self) -> Option<&mut PartDraws> {
+        self.draws.as_mut()
+    }
+
+    /// Returns the estimated work of a part.
+    pub(crate) fn part_work(&self, part: u32) -> u128 {
+        self.plan.part(part).map_or(0, |planned| planned.choice().work)
+    }
+
+    /// Gives parts to the parties that were drawn for them.
+    pub(crate) fn give_parts(&mut self, drawn: &[(u32, Party)]) {
+        for &(part, party) in drawn {
+            let work = self.part_work(part);
+            self.draws.iter_mut().for_each(|draws| draws.give(part, party, work));
+        }
+    }
+
+    /// Takes about this much free work from a party's queue: at least one subproblem, and at most `most_spans` spans.
+    pub(crate) fn take_drawn(&mut self, party: Party, work: u128, most_spans: usize) -> Vec<Span> {
+        let (mut taken, mut left) = (Vec::new(), work);
+        let Some(draws) = &mut self.draws else { return taken };
+        draws.queues_mut().note_asked(party);
+        let parts: Vec<u32> = draws.queues().queue(party).take(most_spans).collect();
+        for part in parts {
+            while taken.len() < most_spans
+                && let Some(free) = self.free.first_of(part)
+                && self.take_some(free, &mut taken, &mut left)
+            {}
+            self.place(part);
+            if self.free.first_of(part).is_some() {
+                break;
+            }
+        }
+        taken
+    }
+
+    /// Notes that a party did not count these parts. Returns whether any was its turn.
+    pub(crate) fn lapse_parts(&mut self, parts: impl IntoIterator<Item = u32>, party: Party) -> bool {
+        let parts = parts.into_iter().map(|part| (part, self.part_work(part))).collect::<BTreeSet<_>>();
+        let Some(draws) = &mut self.draws else { return false };
+        let n_lapsed = parts.iter().filter(|(part, work)| draws.lapse(*part, party, *work)).count();
+        parts.into_iter().for_each(|(part, _)| self.place(part));
+        n_lapsed > 0
+    }
+
+    /// Updates the queues for a part whose free subproblems have changed.
+    fn place(&mut self, part: u32) {
+        if self.draws.is_none() {
+            return;
+        }
+        let (work, is_free) = (self.part_work(part), self.free.first_of(part).is_some());
+        let Some(draws) = &mut self.draws else { return };
+        if is_free {
+            draws.free(part, work);
+        } else {
+            draws.take(part, work);
+        }
     }
 }
 

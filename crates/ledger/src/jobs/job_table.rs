@@ -19,12 +19,18 @@ pub(crate) struct Jobs {
     by_identity: BTreeMap<JobIdentity, JobId>,
     /// Active jobs, paused ones included, in the order of service.
     active: BTreeSet<Rank>,
-    /// Active jobs with free spans that workers may get, by method.
+    /// Active jobs with free spans that workers may get, by method; and those whose parts are not drawn, so that any
+    /// worker may get them.
     free: ByMethod<BTreeSet<Rank>>,
+    open_free: ByMethod<BTreeSet<Rank>>,
     /// Active jobs with failed spans that some worker may still try.
     to_retry: BTreeSet<Rank>,
-    /// Active jobs with records to recount that nobody counts at present.
-    to_recount: BTreeSet<Rank>,
+    /// Active jobs with records to recount, or parts, that wait for a worker of the party that was drawn.
+    to_serve: BTreeSet<Rank>,
+    /// Active jobs with records to recount, or parts, that no party is drawn for.
+    to_draw_for: BTreeSet<Rank>,
+    /// Active jobs with disputed records that the coordinator has to count.
+    to_judge: BTreeSet<Rank>,
     /// Active jobs that still search for records to recount.
     to_draw: BTreeSet<Rank>,
     /// Jobs with failed spans.
@@ -78,8 +84,17 @@ impl Jobs {
         let memberships = [
             (&mut self.active, is_active),
             (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
+            (self.open_free.of_mut(method), servable.is_some_and(|it| it.has_free() && it.draws().is_none())),
             (&mut self.to_retry, servable.is_some_and(|counting| !counting.failed().is_empty())),
-            (&mut self.to_recount, servable.is_some() && job.recounts().has_waiting()),
+            (
+                &mut self.to_serve,
+                servable.is_some_and(|it| has_drawn(it) || job.recounts().queues().has_drawn()),
+            ),
+            (
+                &mut self.to_draw_for,
+                servable.is_some_and(|it| has_undrawn(it) || job.recounts().queues().has_undrawn()),
+            ),
+            (&mut self.to_judge, servable.is_some() && job.recounts().first_to_judge().is_some()),
             (&mut self.to_draw, is_active && job.recounts().wanted().is_some()),
         ];
         let has_failed = job.counting().is_some_and(|counting| !counting.failed().is_empty());
@@ -116,6 +131,11 @@ impl Jobs {
         Some((self.active.first()?.priority.0, self.active.last()?.priority.0))
     }
 
+    /// Returns the first job of a method with free spans that any worker may get.
+    pub(crate) fn first_open_free(&self, method: Method) -> Option<Rank> {
+        self.open_free.of(method).first().copied()
+    }
+
     /// Returns the first job of a method with free spans that workers may get.
     pub(crate) fn first_free(&self, method: Method) -> Option<Rank> {
         self.free.of(method).first().copied()
@@ -126,9 +146,19 @@ impl Jobs {
         self.to_retry.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
-    /// Returns jobs with records to recount that nobody counts, in the order of service.
-    pub(crate) fn to_recount(&self) -> impl Iterator<Item = (Rank, &Job)> {
-        self.to_recount.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
+    /// Returns jobs with records to recount, or parts, that no party is drawn for, in the order of service.
+    pub(crate) fn to_draw_for(&self) -> impl Iterator<Item = &Job> {
+        self.to_draw_for.iter().filter_map(|rank| self.all.get(&rank.job))
+    }
+
+    /// Returns jobs with disputed records that the coordinator has to count, in the order of service.
+    pub(crate) fn to_judge(&self) -> impl Iterator<Item = &Job> {
+        self.to_judge.iter().filter_map(|rank| self.all.get(&rank.job))
+    }
+
+    /// Returns jobs with records to recount, or parts, that wait for a worker of a party, in the order of service.
+    pub(crate) fn to_serve(&self) -> impl Iterator<Item = (Rank, &Job)> {
+        self.to_serve.iter().filter_map(|rank| Some((*rank, self.all.get(&rank.job)?)))
     }
 
     /// Returns the first job that still searches for records to recount.
@@ -158,4 +188,12 @@ impl Jobs {
     pub(crate) fn with_failed(&self) -> impl Iterator<Item = JobId> {
         self.with_failed.iter().copied()
     }
+}
+
+fn has_drawn(counting: &Counting) -> bool {
+    counting.draws().is_some_and(|draws| draws.queues().has_drawn())
+}
+
+fn has_undrawn(counting: &Counting) -> bool {
+    counting.draws().is_some_and(|draws| draws.queues().has_undrawn())
 }

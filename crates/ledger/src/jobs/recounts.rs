@@ -1,23 +1,27 @@
 //! The recounts of one job's records, by parties that have not counted them yet.
 //!
+//! For each record, a [lottery](crate::workers::proofs::Lottery) draws the party that counts it, before it is known who
+//! is idle. The draw stands: only that party's workers get the record, until it lapses.
+//!
 //! Only some are kept here: the store is asked for more when few are left. They are hints like leases. The store has
 //! the truth about each record's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::time::Duration;
 
 use queens_model::{Name, Party};
-use queens_solver::{Count, Plan, Span};
+use queens_solver::{Plan, Span};
 
-use crate::jobs::agreement_of_counts::{agreed, consistent, may_count};
-use crate::store::draw::{MOST_SEEN, Recorded};
-use crate::store::{SecondCount, Source, Verdict};
-use crate::work::work_of;
+use crate::jobs::queues::Queues;
+use crate::jobs::record_counts::{counts, is_disputed, is_judged};
+use crate::store::SecondCount;
+use crate::store::draw::{Drawn, MOST_SEEN, Recorded};
+use crate::work::{share_of_work, work_of};
 
 /// With this many records at hand, no more are asked for.
 const ENOUGH: usize = MOST_SEEN;
 
-/// The most groups of records that are searched for those that suit a worker best.
+/// The most records in a queue that are searched for those that suit a worker best.
 const MOST_LOOKS: usize = 64;
 
 /// A span's part and first subproblem.
@@ -27,15 +31,18 @@ pub(crate) type Key = (u32, u64);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recounts {
     all: BTreeMap<Key, Recount>,
-    /// The records that nobody counts at present, by the parties that may not count them.
-    waiting: BTreeMap<BTreeSet<Party>, BTreeSet<Key>>,
+    /// The records that no worker has.
+    queues: Queues<Key>,
+    /// The disputed records that the coordinator has to count itself.
+    to_judge: BTreeSet<Key>,
     /// The records with different counts.
     cases: BTreeSet<Key>,
     /// The estimated work of all of them.
     work: u128,
     search: Search,
-    /// The number of records that this search has looked at.
+    /// The number of records that this search has looked at, and their estimated work by party.
     n_seen: u64,
+    seen_work: BTreeMap<Party, u128>,
     /// Parts whose records are all recounted.
     doubted: BTreeSet<u32>,
     /// Whether there are second counts, which may contradict their records.
@@ -54,15 +61,25 @@ enum Search {
     Ended,
 }
 
+/// Who counts a record next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Nobody is drawn yet, or nobody needs to be.
+    Nobody,
+    /// This party. No worker of it has the record.
+    Drawn(Party),
+    /// This party. One of its workers has the record.
+    Leased(Party),
+}
+
 /// A record to recount.
 #[derive(Clone, Debug)]
 pub(crate) struct Recount {
     recorded: Recorded,
-    /// The parties of workers that have failed to count it.
-    failed: BTreeSet<Party>,
-    is_leased: bool,
-    /// How often a lease of it ended without a count.
-    pub(crate) n_returned: u32,
+    /// The parties that were drawn, and gave it back, failed on it or were late.
+    lapsed: BTreeSet<Party>,
+    turn: Turn,
+    n_draws: u32,
 }
 
 impl Recount {
@@ -74,76 +91,34 @@ impl Recount {
         self.recorded.record.span
     }
 
-    /// Returns the number of different counts.
-    pub(crate) fn n_different(&self) -> usize {
-        n_different(&self.recorded)
+    pub(crate) fn key(&self) -> Key {
+        (self.span().part(), self.span().from())
     }
 
-    /// Returns the parties that may not count it, because they have done so or failed.
-    pub(crate) fn excluded_parties(&self) -> BTreeSet<Party> {
-        let counted = counts(&self.recorded).map(|(source, _)| source.party);
-        counted.chain(self.failed.iter().copied()).collect()
+    /// Returns the parties that may not count it, because they have done so.
+    pub(crate) fn counted_by(&self) -> BTreeSet<Party> {
+        counts(&self.recorded).map(|(source, _)| source.party).collect()
+    }
+
+    /// Returns the parties that were drawn, and gave it back, failed on it or were late.
+    pub(crate) fn lapsed(&self) -> &BTreeSet<Party> {
+        &self.lapsed
+    }
+
+    /// Returns how often a party was drawn for it.
+    pub(crate) fn n_draws(&self) -> u32 {
+        self.n_draws
     }
 
     /// Returns the names that have counted it.
     pub(crate) fn names(&self) -> BTreeSet<&Name> {
         counts(&self.recorded).map(|(source, _)| &source.name).collect()
     }
-}
 
-/// Returns all counts of a record's span with their sources. Some may come twice: a count that has replaced the record
-/// is a second count as well.
-fn counts(recorded: &Recorded) -> impl Iterator<Item = (&Source, Count)> {
-    let span = recorded.record.span;
-    // The record may have been longer when it was repeated, or may have grown since.
-    let again = recorded.again.iter().filter(move |again| again.span == span);
-    let lost = recorded.verdicts.iter().filter(move |verdict| verdict.span == span);
-    let again = again.map(|again| (&*again.source, again.count));
-    let lost = lost.map(|verdict| (&*verdict.lost_source, verdict.lost));
-    [(&*recorded.record.source, recorded.count())].into_iter().chain(again).chain(lost)
-}
-
-/// Returns the counts by party: names of one party neither confirm nor outvote each other.
-fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)> {
-    counts(recorded).map(|(source, count)| (source.party, count))
-}
-
-/// Returns the count on which two parties agree. If there is an arbiter, it is one of them.
-pub(crate) fn settled(
-    recorded: &Recorded,
-    suspects: &BTreeSet<Party>,
-    arbiter: Option<Party>,
-) -> Option<Count> {
-    agreed(counts_of_parties(recorded), suspects, arbiter)
-}
-
-/// Returns the parties that made this count and no other.
-fn agreeing(recorded: &Recorded, agreed: Count) -> BTreeSet<Party> {
-    consistent(counts_of_parties(recorded)).remove(&(agreed.solutions, agreed.work)).unwrap_or_default()
-}
-
-/// Returns one name of each party that made this count and no other.
-pub(crate) fn agreeing_names(recorded: &Recorded, agreed: Count) -> Vec<&Name> {
-    let parties = agreeing(recorded, agreed);
-    let agreeing = counts(recorded).filter(|(source, _)| parties.contains(&source.party));
-    let names: BTreeMap<Party, &Name> = agreeing.map(|(source, _)| (source.party, &source.name)).collect();
-    let mut names: Vec<&Name> = names.into_values().collect();
-    names.sort_unstable();
-    names
-}
-
-/// Whether two parties, suspect or not, agree on one of the counts.
-pub(crate) fn is_confirmed(recorded: &Recorded) -> bool {
-    consistent(counts_of_parties(recorded)).values().any(|parties| parties.len() > 1)
-}
-
-/// Whether there are different counts.
-pub(crate) fn is_disputed(recorded: &Recorded) -> bool {
-    n_different(recorded) > 1
-}
-
-fn n_different(recorded: &Recorded) -> usize {
-    counts(recorded).map(|(_, count)| (count.solutions, count.work)).collect::<BTreeSet<_>>().len()
+    /// Whether the coordinator has counted it.
+    pub(crate) fn is_judged(&self) -> bool {
+        is_judged(&self.recorded)
+    }
 }
 
 /// Queries.
@@ -186,9 +161,34 @@ impl Recounts {
         self.all.keys().copied().collect()
     }
 
-    /// Whether nobody counts some of the records at present.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Returns the records that no worker has.
+    pub(crate) fn queues(&self) -> &Queues<Key> {
+        &self.queues
+    }
+
+    pub(crate) fn queues_mut(&mut self) -> &mut Queues<Key> {
+        &mut self.queues
+    }
+
+    /// Returns the records that no party is drawn for.
+    pub(crate) fn undrawn(&self) -> impl Iterator<Item = &Recount> {
+        self.queues.undrawn().filter_map(|key| self.all.get(&key))
+    }
+
+    /// Returns the first disputed record that the coordinator has to count.
+    pub(crate) fn first_to_judge(&self) -> Option<Span> {
+        Some(self.all.get(self.to_judge.first()?)?.span())
+    }
+
+    /// Returns the parties that counted some of the records in a party's queue.
+    pub(crate) fn others(&self, party: Party) -> BTreeSet<Party> {
+        let keys = self.queues.queue(party).take(MOST_LOOKS);
+        keys.filter_map(|key| self.all.get(&key)).flat_map(Recount::counted_by).collect()
+    }
+
+    /// Returns the estimated work of the records of a party that the search has seen.
+    pub(crate) fn seen_work(&self, party: Party) -> u128 {
+        self.seen_work.get(&party).copied().unwrap_or_default()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -210,30 +210,6 @@ impl Recounts {
     pub(crate) fn n_cases(&self) -> usize {
         self.cases.len()
     }
-
-    /// Returns the groups of excluded parties of waiting records, with one record of each.
-    pub(crate) fn excluded_parties(&self) -> impl Iterator<Item = (&BTreeSet<Party>, Option<&Recount>)> {
-        self.waiting.iter().map(|(excluded_parties, keys)| {
-            (excluded_parties, keys.first().and_then(|key| self.all.get(key)))
-        })
-    }
-
-    /// Returns the parties that have counted the records that this party may count next.
-    pub(crate) fn others(&self, party: Party, arbiter: Option<Party>) -> BTreeSet<Party> {
-        self.groups_for(party, arbiter).flat_map(|(excluded_parties, _)| excluded_parties).copied().collect()
-    }
-
-    /// Returns the first groups of waiting records that this party may count.
-    fn groups_for(
-        &self,
-        party: Party,
-        arbiter: Option<Party>,
-    ) -> impl Iterator<Item = (&BTreeSet<Party>, &BTreeSet<Key>)> {
-        self.waiting
-            .iter()
-            .filter(move |(excluded_parties, _)| may_count(excluded_parties, party, arbiter))
-            .take(MOST_LOOKS)
-    }
 }
 
 /// Changes.
@@ -242,6 +218,7 @@ impl Recounts {
     pub(crate) fn search(&mut self) {
         self.search = Search::After(None);
         self.n_seen = 0;
+        self.seen_work.clear();
     }
 
     /// Recounts all records of a part. Returns whether that is new.
@@ -261,10 +238,17 @@ impl Recounts {
 
     /// Continues the search behind `next`, or ends it. An answer to an outdated draw has no effect, so it is drawn
     /// again.
-    pub(crate) fn searched(&mut self, after: Option<Key>, next: Option<Key>, n_seen: u64) {
-        if self.search == Search::After(after) {
-            self.n_seen += n_seen;
-            self.search = next.map_or(Search::Ended, |next| Search::After(Some(next)));
+    pub(crate) fn searched(&mut self, plan: &Plan, after: Option<Key>, drawn: &Drawn) {
+        if self.search != Search::After(after) {
+            return;
+        }
+        self.n_seen += drawn.n_seen;
+        self.search = drawn.next.map_or(Search::Ended, |next| Search::After(Some(next)));
+        for (&(party, part), &n_subproblems) in &drawn.seen {
+            let Some(planned) = plan.part(part) else { continue };
+            let choice = planned.choice();
+            let seen = self.seen_work.entry(party).or_default();
+            *seen = seen.saturating_add(share_of_work(choice.work, n_subproblems, choice.n_subproblems));
         }
     }
 
@@ -275,17 +259,16 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        if is_disputed(&recorded) {
-            self.cases.insert(key);
-        }
-        self.all.insert(key, Recount { recorded, failed: BTreeSet::new(), is_leased: false, n_returned: 0 });
-        self.wait(key);
+        let (lapsed, turn, n_draws) = (BTreeSet::new(), Turn::Nobody, 0);
+        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws });
+        self.place(key);
     }
 
     /// Removes a record that needs no recount.
     pub(crate) fn remove(&mut self, plan: &Plan, key: Key) -> Option<Recorded> {
-        self.unwait(key);
+        self.unqueue(plan, key);
         self.cases.remove(&key);
+        self.to_judge.remove(&key);
         let removed = self.all.remove(&key)?;
         self.work = self.work.saturating_sub(work_of(plan, removed.span()));
         Some(removed.recorded)
@@ -293,34 +276,43 @@ impl Recounts {
 
     /// Drops records that are undisputed and that nobody counts.
     pub(crate) fn forget_undisputed(&mut self, plan: &Plan) {
-        let is_idle = |(key, it): &(&Key, &Recount)| !it.is_leased && !self.cases.contains(key);
+        let is_idle =
+            |(key, it): &(&Key, &Recount)| !matches!(it.turn, Turn::Leased(_)) && !self.cases.contains(key);
         let idle: Vec<Key> = self.all.iter().filter(is_idle).map(|(key, _)| *key).collect();
         for key in idle {
             self.remove(plan, key);
         }
     }
 
-    /// Takes records that this party may count, for one lease: about this much work, at least one record. No two of
-    /// them touch, so that a report belongs to one record. Records that `dislike` rates lower are preferred.
+    /// Gives a record to the party that was drawn for it: it alone may count it until it lapses.
+    pub(crate) fn give(&mut self, plan: &Plan, key: Key, party: Party) {
+        let Some(recount) = self.all.get_mut(&key).filter(|it| it.turn == Turn::Nobody) else { return };
+        recount.n_draws = recount.n_draws.saturating_add(1);
+        recount.lapsed.remove(&party);
+        self.queue(plan, key, party);
+    }
+
+    /// Takes records from a party's queue for one lease: about this much work, at least one record. No two of them
+    /// touch, so that a report belongs to one record. Among the first, those that `dislike` rates lower are preferred.
     pub(crate) fn take(
         &mut self,
         plan: &Plan,
-        (party, arbiter): (Party, Option<Party>),
+        party: Party,
         work: u128,
         most_spans: usize,
-        dislike: impl Fn(&BTreeSet<Party>, &Recorded) -> u8,
+        dislike: impl Fn(&Recorded) -> u8,
     ) -> Vec<Span> {
-        let weighed = self.groups_for(party, arbiter).filter_map(|(excluded_parties, keys)| {
-            let first = self.all.get(keys.first()?)?;
-            Some((dislike(excluded_parties, &first.recorded), excluded_parties, keys))
-        });
-        let Some((.., keys)) = weighed.min_by_key(|(dislike, ..)| *dislike) else { return Vec::new() };
+        self.queues.note_asked(party);
+        let first = self.queues.queue(party).take(MOST_LOOKS).filter_map(|key| self.all.get(&key));
+        let Some(least) = first.map(|it| dislike(&it.recorded)).min() else { return Vec::new() };
         let (mut taken, mut left): (Vec<Span>, u128) = (Vec::new(), work);
-        for span in keys.iter().filter_map(|key| self.all.get(key)).map(Recount::span).take(2 * most_spans) {
+        let queue = self.queues.queue(party).filter_map(|key| self.all.get(&key));
+        for recount in queue.take(2 * most_spans) {
+            let span = recount.span();
             let its_work = work_of(plan, span);
             let touches =
                 taken.last().is_some_and(|last| last.part() == span.part() && last.to() == span.from());
-            if touches {
+            if touches || dislike(&recount.recorded) > least {
                 continue;
             }
             if !taken.is_empty() && (its_work > left || taken.len() >= most_spans) {
@@ -331,120 +323,91 @@ impl Recounts {
         }
         for span in &taken {
             let key = (span.part(), span.from());
-            self.unwait(key);
-            self.all.entry(key).and_modify(|recount| recount.is_leased = true);
+            self.unqueue(plan, key);
+            self.all.entry(key).and_modify(|recount| recount.turn = Turn::Leased(party));
         }
         taken
     }
 
-    /// Puts back a record that nobody counts any more.
-    pub(crate) fn put_back(&mut self, key: Key) {
-        self.unwait(key);
-        if let Some(recount) = self.all.get_mut(&key) {
-            (recount.is_leased, recount.n_returned) = (false, recount.n_returned.wrapping_add(1));
-            self.wait(key);
+    /// Puts a record whose lease ended without a count back into the queue of its party, which is not to blame.
+    pub(crate) fn put_back(&mut self, plan: &Plan, key: Key, due: Duration) {
+        if let Some(Turn::Leased(party)) = self.all.get(&key).map(|recount| recount.turn) {
+            self.queue(plan, key, party);
+            self.queues.set_due(party, due);
         }
     }
 
-    /// Notes that a worker of this party can't count a record.
-    pub(crate) fn fail(&mut self, key: Key, party: Party) {
-        self.unwait(key);
-        if let Some(recount) = self.all.get_mut(&key) {
-            recount.failed.insert(party);
-            recount.is_leased = false;
-            self.wait(key);
-        }
+    fn queue(&mut self, plan: &Plan, key: Key, party: Party) {
+        let Some(recount) = self.all.get_mut(&key) else { return };
+        recount.turn = Turn::Drawn(party);
+        self.queues.add(key, party, work_of(plan, recount.span()));
+        self.place(key);
     }
 
-    /// Lets the parties that have failed try again.
+    /// Notes that the party whose turn it was did not count a record. Others are drawn before it is drawn again. Returns
+    /// whether it was anybody's turn.
+    pub(crate) fn lapse(&mut self, plan: &Plan, key: Key) -> bool {
+        self.unqueue(plan, key);
+        let Some(recount) = self.all.get_mut(&key) else { return false };
+        let (Turn::Drawn(party) | Turn::Leased(party)) = recount.turn else { return false };
+        recount.lapsed.insert(party);
+        recount.turn = Turn::Nobody;
+        self.place(key);
+        true
+    }
+
+    /// Takes all records from a party's queue, as those that it did not count.
+    pub(crate) fn lapse_all(&mut self, plan: &Plan, party: Party) {
+        let keys: Vec<Key> = self.queues.queue(party).collect();
+        keys.into_iter().for_each(|key| _ = self.lapse(plan, key));
+    }
+
+    /// Lets the parties that have lapsed try again.
     pub(crate) fn retry_failed(&mut self) {
-        let failed: Vec<Key> =
-            self.all.iter().filter(|(_, it)| !it.failed.is_empty()).map(|(key, _)| *key).collect();
-        for key in failed {
-            let is_leased = self.all.get(&key).is_some_and(|recount| recount.is_leased);
-            self.unwait(key);
-            if let Some(recount) = self.all.get_mut(&key) {
-                recount.failed.clear();
-            }
-            if !is_leased {
-                self.wait(key);
-            }
-        }
+        self.all.values_mut().for_each(|recount| recount.lapsed.clear());
     }
 
     /// Adds a count of a record. Returns whether the record is newly disputed.
-    pub(crate) fn add(&mut self, key: Key, count: SecondCount) -> bool {
+    pub(crate) fn add(&mut self, plan: &Plan, key: Key, count: SecondCount) -> bool {
         let Some(recount) = self.all.get_mut(&key) else { return false };
-        let is_leased = recount.is_leased;
-        self.unwait(key);
-        let Some(recount) = self.all.get_mut(&key) else { return false };
-        recount.recorded.again.retain(|again| again.source.party != count.source.party);
+        let party = count.source.party;
+        recount.recorded.again.retain(|again| again.source.party != party);
         recount.recorded.again.push(count);
+        if matches!(recount.turn, Turn::Drawn(drawn) | Turn::Leased(drawn) if drawn == party) {
+            self.unqueue(plan, key);
+            self.all.entry(key).and_modify(|recount| recount.turn = Turn::Nobody);
+        }
+        let was_disputed = self.cases.contains(&key);
+        self.place(key);
+        !was_disputed && self.cases.contains(&key)
+    }
+
+    /// Updates the indexes for a record whose counts or turn have changed.
+    fn place(&mut self, key: Key) {
+        let Some(recount) = self.all.get(&key) else { return };
         let is_disputed = is_disputed(&recount.recorded);
-        if !is_leased {
-            self.wait(key);
+        let is_to_judge = is_disputed && !recount.is_judged();
+        let is_undrawn = recount.turn == Turn::Nobody && !is_to_judge;
+        for (set, is_member) in [(&mut self.cases, is_disputed), (&mut self.to_judge, is_to_judge)] {
+            if is_member {
+                set.insert(key)
+            } else {
+                set.remove(&key)
+            };
         }
-        is_disputed && self.cases.insert(key)
-    }
-
-    fn wait(&mut self, key: Key) {
-        if let Some(recount) = self.all.get(&key) {
-            self.waiting.entry(recount.excluded_parties()).or_default().insert(key);
-        }
-    }
-
-    fn unwait(&mut self, key: Key) {
-        let Some(recount) = self.all.get(&key).filter(|recount| !recount.is_leased) else { return };
-        let excluded_parties = recount.excluded_parties();
-        if let Some(keys) = self.waiting.get_mut(&excluded_parties) {
-            keys.remove(&key);
-            if keys.is_empty() {
-                self.waiting.remove(&excluded_parties);
-            }
+        if is_undrawn {
+            self.queues.add_undrawn(key);
+        } else {
+            self.queues.remove_undrawn(key);
         }
     }
-}
 
-/// Returns the second count that replaces a record that has lost, from a party that does not contradict itself.
-pub(crate) fn winner(recorded: &Recorded, agreed: Count) -> Option<&SecondCount> {
-    let (span, agreeing) = (recorded.record.span, agreeing(recorded, agreed));
-    let mut again = recorded.again.iter();
-    again.find(|it| it.span == span && it.count == agreed && agreeing.contains(&it.source.party))
-}
-
-/// Returns the verdicts that follow from the agreed count: one for each count that lost, unless it has lost before and
-/// not won since.
-pub(crate) fn verdicts(recorded: &Recorded, agreed: Count, at_ms: u64) -> Vec<Verdict> {
-    let span = recorded.record.span;
-    let is_right = recorded.count() == agreed && agreeing(recorded, agreed).contains(&recorded.party());
-    let winner = Some(&recorded.record.source).filter(|_| is_right);
-    let winner = winner.or_else(|| self::winner(recorded, agreed).map(|again| &again.source));
-    let Some(source) = winner else { return Vec::new() };
-    let again = recorded.again.iter().filter(|again| again.span == span);
-    let counted = [(&recorded.record.source, recorded.count())];
-    let counted = counted.into_iter().chain(again.map(|again| (&again.source, again.count)));
-    let mut known: Vec<(Party, Count)> = Vec::new();
-    for verdict in &recorded.verdicts {
-        known.retain(|(_, lost)| *lost != verdict.count);
-        known.push((verdict.lost_source.party, verdict.lost));
-    }
-    let mut lost = Vec::new();
-    for (by, count) in counted.filter(|(_, count)| *count != agreed) {
-        if !known.contains(&(by.party, count)) {
-            known.push((by.party, count));
-            lost.push((by, count));
+    /// Removes a record from the queue of its party, if it is in one.
+    fn unqueue(&mut self, plan: &Plan, key: Key) {
+        self.queues.remove_undrawn(key);
+        let Some(recount) = self.all.get(&key) else { return };
+        if let Turn::Drawn(party) = recount.turn {
+            self.queues.remove(key, party, work_of(plan, recount.span()));
         }
     }
-    let first = u32::try_from(recorded.verdicts.len()).unwrap_or(u32::MAX);
-    let numbered = (first..).zip(lost);
-    let verdict = |(number, (lost_source, lost)): (u32, (&_, Count))| Verdict {
-        span,
-        number,
-        at_ms,
-        count: agreed,
-        source: Arc::clone(source),
-        lost,
-        lost_source: Arc::clone(lost_source),
-    };
-    numbered.map(verdict).collect()
 }

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{JobId, LeaseId, WorkerId};
-use queens_solver::Span;
+use queens_model::{Delta, JobId, LeaseId, WorkerId};
 
-use crate::spans::SpanSet;
+use crate::leases::live_lease::{Reported, Unreported};
 use crate::store::Source;
 
 /// How long a worker may still report on a lease that has ended. If its connection is down for longer, its leases are
@@ -33,7 +32,7 @@ struct FormerLease {
     /// The worker's identity, independent of its number.
     source: Arc<Source>,
     job: JobId,
-    spans: SpanSet,
+    unreported: Unreported,
     ended: Duration,
 }
 
@@ -52,13 +51,13 @@ impl EndedLeases {
         id: LeaseId,
         (worker, source): (WorkerId, Arc<Source>),
         job: JobId,
-        spans: SpanSet,
+        unreported: Unreported,
     ) {
-        if spans.is_empty() {
+        if unreported.spans.is_empty() {
             return;
         }
-        self.n_spans += spans.len();
-        self.leases.insert(id, FormerLease { worker, source, job, spans, ended: now });
+        self.n_spans += unreported.spans.len();
+        self.leases.insert(id, FormerLease { worker, source, job, unreported, ended: now });
         self.ended.insert((now, id));
         while self.n_spans > MOST_SPANS
             && let Some(&(_, oldest)) = self.ended.first()
@@ -79,7 +78,7 @@ impl EndedLeases {
     fn forget(&mut self, id: LeaseId) -> Option<FormerLease> {
         let lease = self.leases.remove(&id)?;
         self.ended.remove(&(lease.ended, id));
-        self.n_spans -= lease.spans.len();
+        self.n_spans -= lease.unreported.spans.len();
         Some(lease)
     }
 
@@ -93,10 +92,10 @@ impl EndedLeases {
         self.leases.get(&id).map(|lease| (lease.worker, &*lease.source))
     }
 
-    /// Removes a lease of this job, and returns the spans that may be reported.
-    pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+    /// Removes a lease of this job, and returns what may be reported.
+    pub(crate) fn take(&mut self, id: LeaseId, job: JobId) -> Option<Unreported> {
         self.leases.get(&id).filter(|lease| lease.job == job)?;
-        self.forget(id).map(|lease| lease.spans)
+        self.forget(id).map(|lease| lease.unreported)
     }
 
     /// Forgets a lease that its worker has finished.
@@ -106,25 +105,32 @@ impl EndedLeases {
         }
     }
 
-    /// Removes a reported span. Returns `false`, and removes nothing, if not all of it may be reported.
+    /// Removes a reported span. Returns `None`, and removes nothing, if not all of it may be reported.
     pub(crate) fn report(
         &mut self,
-        id: LeaseId,
+        now: Duration,
         worker: (WorkerId, &Source),
         job: JobId,
-        span: Span,
-    ) -> bool {
-        let Some(lease) = self.leases.get_mut(&id) else { return false };
-        let is_its = lease.is_of(worker) && lease.job == job;
-        if !is_its || lease.spans.end_of(span.part(), span.from()).is_none_or(|end| end < span.to()) {
-            return false;
-        }
-        let before = lease.spans.len();
-        lease.spans.take(span);
-        self.n_spans = self.n_spans + lease.spans.len() - before;
-        if lease.spans.is_empty() {
+        delta: &Delta,
+    ) -> Option<Reported> {
+        let (id, span) = (delta.lease, delta.span);
+        let lease = self.leases.get_mut(&id).filter(|lease| lease.is_of(worker) && lease.job == job)?;
+        let Unreported { spans, allowance, again } = &mut lease.unreported;
+        spans.end_of(span.part(), span.from()).filter(|end| *end >= span.to())?;
+        let before = spans.len();
+        spans.take(span);
+        self.n_spans = self.n_spans + spans.len() - before;
+        let is_over = spans.is_empty();
+        let duration = allowance.take(now, delta.duration);
+        let reported = Reported {
+            given_back: Vec::new(),
+            duration,
+            is_again: again.is_some(),
+            whole: again.as_mut().and_then(|sums| sums.add(span, delta.count, duration)),
+        };
+        if is_over {
             self.forget(id);
         }
-        true
+        Some(reported)
     }
 }

@@ -6,16 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{JobId, LeaseId, WorkerId};
-use queens_solver::{Method, Span};
+use queens_model::{Delta, JobId, LeaseId, WorkerId};
+use queens_solver::Method;
 
 use crate::by_method::ByMethod;
 use crate::later::later;
 use crate::lease_load::LeasePace;
 use crate::leases::ended_leases::EndedLeases;
-use crate::leases::live_lease::{EndedLease, LiveLease};
+use crate::leases::live_lease::{EndedLease, LiveLease, Reported, Unreported};
 use crate::run::Tokens;
-use crate::spans::SpanSet;
 use crate::store::Source;
 
 /// A running lease is overdue at 10 seconds plus four times its expected duration, since it was last heard of or begun.
@@ -23,9 +22,10 @@ use crate::store::Source;
 const OVERDUE_SECONDS: f64 = 10.0;
 const OVERDUE_FACTOR: f64 = 4.0;
 
-/// A recount that was taken back may take twice as long the next time, and so on, this many times at most. A processor
-/// needs a hundred times as long for a card's record as a thread of the card, or more, and begins again with each lease.
-const MOST_DOUBLINGS: u32 = 8;
+/// Returns when work that is expected to take this long from `now` on is overdue.
+pub(crate) fn overdue(now: Duration, seconds: f64) -> Duration {
+    later(now, OVERDUE_SECONDS + OVERDUE_FACTOR * seconds)
+}
 
 /// All leases, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]
@@ -112,11 +112,12 @@ impl Leases {
     /// Updates the expected end and deadline of a lease from its speed; `None` if it waits.
     pub(crate) fn expect_end(&mut self, id: LeaseId, pace: Option<LeasePace>) {
         self.forget_keys(id);
-        let (Some(lease), Some(pace)) = (self.live.get(&id), pace) else { return };
+        let Some(lease) = self.live.get(&id) else { return };
         let load = lease.load();
+        let end = |pace: LeasePace| (load.method, later(load.heard, load.work as f64 / pace.speed));
         let keys = Keys {
-            end: load.can_be_cut.then(|| (load.method, later(load.heard, load.work as f64 / pace.speed))),
-            deadline: Some(deadline(lease, pace)),
+            end: pace.filter(|_| load.can_be_cut).map(end),
+            deadline: lease.due().or_else(|| Some(deadline(lease, pace?))),
         };
         if let Some((method, end)) = keys.end {
             self.ends.of_mut(method).insert((end, id));
@@ -154,10 +155,7 @@ impl Leases {
 /// Returns when a lease is overdue. A worker that claims to be slow gets no more time than others would need. A worker
 /// that reports a little now and then must still finish the whole lease in this time.
 fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
-    let patience = f64::from(1u32 << lease.n_returned().min(MOST_DOUBLINGS));
-    let after = |time, work: u128, speed: f64| {
-        later(time, patience * (OVERDUE_SECONDS + OVERDUE_FACTOR * (work as f64 / speed)))
-    };
+    let after = |time, work: u128, speed: f64| overdue(time, work as f64 / speed);
     let (begun, begun_work) = lease.begun();
     let since_heard =
         after(lease.last_contact(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
@@ -174,9 +172,9 @@ impl Leases {
         id: LeaseId,
         worker: (WorkerId, Arc<Source>),
         job: JobId,
-        spans: SpanSet,
+        unreported: Unreported,
     ) {
-        self.former.add(now, id, worker, job, spans);
+        self.former.add(now, id, worker, job, unreported);
     }
 
     /// Returns the number and identity of the worker that held an ended lease.
@@ -185,19 +183,19 @@ impl Leases {
     }
 
     /// Removes an ended lease of this job, and returns the spans that may still be reported.
-    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<SpanSet> {
+    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<Unreported> {
         self.former.take(id, job)
     }
 
-    /// Removes a reported span. Returns `false`, and removes nothing, if not all of it may be reported.
+    /// Removes a reported span. Returns `None`, and removes nothing, if not all of it may be reported.
     pub(crate) fn report_former(
         &mut self,
-        id: LeaseId,
+        now: Duration,
         worker: (WorkerId, &Source),
         job: JobId,
-        span: Span,
-    ) -> bool {
-        self.former.report(id, worker, job, span)
+        delta: &Delta,
+    ) -> Option<Reported> {
+        self.former.report(now, worker, job, delta)
     }
 
     /// Forgets an ended lease whose worker has reported all that it counted.

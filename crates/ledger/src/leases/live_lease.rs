@@ -32,8 +32,8 @@ pub(crate) struct LiveLease {
     tried: BTreeSet<WorkerId>,
     /// The sums of its records, if it is a recount.
     again: Option<Box<Sums>>,
-    /// How often leases of its records ended without a count.
-    n_returned: u32,
+    /// When its worker is late, if its party was drawn for it.
+    due: Option<Duration>,
     /// Whether its worker was told to return everything that it has not begun.
     recalled: bool,
     /// When it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
@@ -43,6 +43,8 @@ pub(crate) struct LiveLease {
     begun_work: u128,
     /// Whether something was reported on it.
     has_reported: bool,
+    /// How long counting it can have taken so far.
+    allowance: Allowance,
     /// Whether its tail could not be cut since it was last heard of.
     indivisible: bool,
 }
@@ -56,6 +58,62 @@ pub(crate) struct EndedLease {
     pub(crate) tried: BTreeSet<WorkerId>,
     /// Records that it was to recount and has not, by part and first subproblem.
     pub(crate) again: Vec<(u32, u64)>,
+    /// Whether its worker was told to return what it had not begun.
+    pub(crate) recalled: bool,
+}
+
+/// A reported span that a lease granted.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    /// The part of it that the lease still held.
+    pub(crate) given_back: Vec<Span>,
+    /// How long counting it took, as far as that is possible.
+    pub(crate) duration: Duration,
+    /// Whether the lease is a recount.
+    pub(crate) is_again: bool,
+    /// The count of a whole record, if it completes one.
+    pub(crate) whole: Option<WholeCount>,
+}
+
+/// How long counting a lease can have taken: one thread counts it, so no longer than since it was granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    since: Duration,
+    /// The durations that were reported.
+    used: Duration,
+}
+
+/// How much longer counting a lease may have taken than the time since it was granted.
+const LEEWAY: Duration = Duration::from_secs(1);
+
+impl Allowance {
+    pub(crate) fn since(since: Duration) -> Self {
+        Self { since, used: Duration::ZERO }
+    }
+
+    /// Returns a reported duration, or as much of it as is possible.
+    pub(crate) fn take(&mut self, now: Duration, duration: Duration) -> Duration {
+        let left = (now.saturating_sub(self.since) + LEEWAY).saturating_sub(self.used);
+        let taken = duration.min(left);
+        self.used += taken;
+        taken
+    }
+}
+
+/// What the worker of an ended lease may still report.
+#[derive(Clone, Debug)]
+pub(crate) struct Unreported {
+    pub(crate) spans: SpanSet,
+    pub(crate) allowance: Allowance,
+    /// The sums of its records, if it was a recount.
+    pub(crate) again: Option<Box<Sums>>,
+}
+
+impl Unreported {
+    /// Creates that of a lease that was no recount.
+    pub(crate) fn first(spans: SpanSet, allowance: Allowance) -> Self {
+        Self { spans, allowance, again: None }
+    }
 }
 
 /// The purpose of a lease, which its worker does not learn.
@@ -65,11 +123,13 @@ pub(crate) enum Purpose {
     First {
         /// Workers that have failed on them before.
         tried: BTreeSet<WorkerId>,
+        /// When its worker is late, if its party was drawn for them.
+        due: Option<Duration>,
     },
     /// Recounts records.
     Again {
-        /// How often a lease of one of them ended without a count, at most.
-        n_returned: u32,
+        /// When its worker is late.
+        due: Duration,
     },
 }
 
@@ -95,12 +155,13 @@ impl LiveLease {
             open: None,
             tried: BTreeSet::new(),
             again: None,
-            n_returned: 0,
+            due: None,
             recalled: false,
             heard: now,
             begun: now,
             begun_work: work,
             has_reported: false,
+            allowance: Allowance::since(now),
             indivisible: false,
         }
     }
@@ -108,11 +169,16 @@ impl LiveLease {
     /// Returns the lease with this purpose.
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         match purpose {
-            Purpose::First { tried } => Self { tried, ..self },
-            Purpose::Again { n_returned } => {
-                Self { again: Some(Box::new(Sums::of(&self.spans))), n_returned, ..self }
+            Purpose::First { tried, due } => Self { tried, due, ..self },
+            Purpose::Again { due } => {
+                Self { again: Some(Box::new(Sums::of(&self.spans))), due: Some(due), ..self }
             }
         }
+    }
+
+    /// Returns the lease as one that was granted earlier.
+    pub(crate) fn granted_earlier(self, allowance: Allowance) -> Self {
+        Self { allowance, ..self }
     }
 
     /// Returns the lease without the spans `cut`, which its worker may still report.
@@ -166,19 +232,14 @@ impl LiveLease {
         &self.tried
     }
 
-    /// Whether it is a recount.
-    pub(crate) fn counts_again(&self) -> bool {
-        self.again.is_some()
-    }
-
     /// Returns one of the records that it has to recount, by part and first subproblem.
     pub(crate) fn record_to_recount(&self) -> Option<(u32, u64)> {
         self.again.as_ref()?.missing().next()
     }
 
-    /// Returns how often leases of its records ended without a count.
-    pub(crate) fn n_returned(&self) -> u32 {
-        self.n_returned
+    /// Returns when its worker is late, if its party was drawn for it.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        self.due
     }
 
     pub(crate) fn is_recalled(&self) -> bool {
@@ -208,10 +269,10 @@ impl LiveLease {
         true
     }
 
-    /// Whether its tail may go to another worker. A recalled lease needs no cutting, few may try a failed span, and a
-    /// record is recounted as a whole.
+    /// Whether its tail may go to another worker. A recalled lease needs no cutting, few may try a failed span, and what
+    /// was drawn for a party is for that party alone.
     fn can_be_cut(&self) -> bool {
-        !self.recalled && self.tried.is_empty() && self.again.is_none() && !self.indivisible
+        !self.recalled && self.tried.is_empty() && self.due.is_none() && !self.indivisible
     }
 
     /// Notes that a thread begins it.
@@ -219,19 +280,18 @@ impl LiveLease {
         (self.heard, self.begun, self.begun_work) = (now, now, self.work);
     }
 
-    /// Removes a reported span of this estimated work. Returns the part that the lease held, without cut spans.
-    pub(crate) fn report(&mut self, now: Duration, span: Span, work: u128) -> Vec<Span> {
+    /// Removes a reported span of this estimated work.
+    pub(crate) fn report(&mut self, now: Duration, delta: &Delta, work: u128) -> Reported {
+        let span = delta.span;
         self.cut.take(span);
         self.work = self.work.saturating_sub(work);
         self.heard = now;
         self.has_reported = true;
         self.indivisible = false;
-        self.spans.take(span)
-    }
-
-    /// Adds a report to the sum of its record. Returns the sum if it is complete.
-    pub(crate) fn add_again(&mut self, delta: &Delta) -> Option<WholeCount> {
-        self.again.as_mut()?.add(delta.span, delta.count, delta.duration)
+        let given_back = self.spans.take(span);
+        let duration = self.allowance.take(now, delta.duration);
+        let whole = self.again.as_mut().and_then(|sums| sums.add(span, delta.count, duration));
+        Reported { given_back, duration, is_again: self.again.is_some(), whole }
     }
 
     /// Gives up the recount of the record that contains a span.
@@ -295,11 +355,11 @@ impl LiveLease {
         tail
     }
 
-    /// Ends it. Returns its remains, and the spans that its worker may still report.
-    pub(crate) fn end(self) -> (EndedLease, SpanSet) {
-        let Self { spans, mut cut, tried, again, .. } = self;
+    /// Ends it. Returns its remains, and what its worker may still report.
+    pub(crate) fn end(self) -> (EndedLease, Unreported) {
+        let Self { spans, mut cut, tried, again: sums, recalled, allowance, .. } = self;
         spans.iter().for_each(|span| cut.insert(span));
-        let again = again.iter().flat_map(|sums| sums.missing()).collect();
-        (EndedLease { spans, tried, again }, cut)
+        let again = sums.iter().flat_map(|sums| sums.missing()).collect();
+        (EndedLease { spans, tried, again, recalled }, Unreported { spans: cut, allowance, again: sums })
     }
 }

@@ -3,20 +3,21 @@
 //! Each worker holds one more lease per thread than it counts, so that no thread waits for an answer.
 
 use std::collections::BTreeSet;
-use std::hash::Hasher;
-use std::sync::Arc;
+use std::time::Duration;
 
 use queens_model::{JobId, Party, WorkerId};
-use queens_solver::{Kernel, Method, Pass, Span};
-use siphasher::sip::SipHasher24;
+use queens_solver::{Kernel, Method, Span};
+
+use crate::jobs::counting::Counting;
 
 use crate::jobs::job::{Job, Rank};
-use crate::jobs::recounts::Recount;
+use crate::leases::lease_table::overdue;
 use crate::leases::live_lease::Purpose;
 use crate::schedule::lease_size::work_for;
 use crate::schedule::recall::recall_less_urgent;
 use crate::state::State;
 use crate::store::draw::Recorded;
+use crate::work::work_of;
 use crate::workers::worker::Worker;
 
 /// The most spans in a lease, which keeps its message far below the limit of gRPC.
@@ -31,8 +32,8 @@ const MOST_JOBS: usize = 256;
 /// The most groups of workers that are searched for one that may try a failed span.
 const MOST_GROUPS: usize = 64;
 
-/// The most parties that are considered for a recount.
-const MOST_PARTIES: usize = 64;
+/// The most parties that are asked at a time whether they have capacity for records of a job. Then it is others' turn.
+const MOST_PARTIES: usize = 256;
 
 /// The most workers of a party that are checked for running on the same machine.
 const MOST_NEAR: usize = 8;
@@ -42,13 +43,15 @@ const MOST_NEAR: usize = 8;
 pub(crate) fn assign(state: &mut State) {
     for _ in 0..MOST_GRANTS {
         let first = next_to_assign(state);
+        let drawn = next_to_serve(state);
         let rank = |job: JobId| state.jobs().get(job).map(Job::rank);
-        let again =
-            next_to_recount(state).filter(|(_, again)| first.is_none_or(|(_, job)| rank(job) > Some(*again)));
-        match (again, first) {
+        let drawn = drawn.filter(|(_, drawn)| first.is_none_or(|(_, job)| rank(job) > Some(*drawn)));
+        match (drawn, first) {
             (Some((worker, Rank { job, .. })), _) => {
                 state.take_turn(worker);
-                recount(state, worker, job);
+                if !assign_drawn(state, worker, job) {
+                    recount(state, worker, job);
+                }
             }
             (None, Some((worker, job))) => {
                 state.take_turn(worker);
@@ -59,39 +62,59 @@ pub(crate) fn assign(state: &mut State) {
     }
 }
 
-/// Returns a worker with capacity and the first job with records that it may recount.
-fn next_to_recount(state: &State) -> Option<(WorkerId, Rank)> {
-    state.jobs().to_recount().take(MOST_JOBS).find_map(|(rank, job)| {
-        let recounters =
-            Some(state.workers().readiness(job.method()).recounters()).filter(|it| !it.is_empty())?;
-        let worker = job.recounts().excluded_parties().find_map(|(excluded_parties, first)| {
-            let arbiter = job.arbiter().filter(|arbiter| !excluded_parties.contains(arbiter));
-            let workers = match arbiter {
-                Some(arbiter) => recounters.get(&arbiter),
-                None => {
-                    let (seed, first) = (job.entry().terms.seed, first?);
-                    let others = recounters.iter().filter(|(party, _)| !excluded_parties.contains(*party));
-                    // Each free party has the same chance, in an order that nobody can predict. In the order of their
-                    // identifiers, one party would recount most. Each lease without a count changes the order.
-                    let asked =
-                        others.take(MOST_PARTIES).min_by_key(|(party, _)| chance(seed, first, **party));
-                    asked.map(|(_, workers)| workers)
-                }
-            };
-            workers.and_then(|workers| workers.first().copied())
-        });
+/// Returns a worker with capacity and the first job with parts or records that were drawn for its party.
+fn next_to_serve(state: &mut State) -> Option<(WorkerId, Rank)> {
+    let mut in_vain = Vec::new();
+    let found = state.jobs().to_serve().take(MOST_JOBS).find_map(|(rank, job)| {
+        let recounters = state.workers().readiness(job.method()).recounters();
+        if recounters.is_empty() {
+            return None;
+        }
+        let draws = job.counting().and_then(Counting::draws);
+        let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties()).take(MOST_PARTIES);
+        let of_records = job.recounts().queues().parties().take(MOST_PARTIES);
+        let mut last = None;
+        let asked = of_parts.chain(of_records).inspect(|party| last = Some(*party));
+        let worker = asked.filter_map(|party| recounters.get(&party)).find_map(|them| them.first().copied());
+        in_vain.extend(last.filter(|_| worker.is_none()).map(|last| (rank.job, last)));
         worker.map(|worker| (worker, rank))
-    })
+    });
+    for (job, last) in in_vain {
+        state.change_job(job, |job| {
+            let (recounts, counting) = job.recounting_mut()?;
+            recounts.queues_mut().note_asked(last);
+            counting.draws_mut()?.queues_mut().note_asked(last);
+            Some(())
+        });
+    }
+    found
 }
 
-/// Returns the random rank of a party for a recount: the lowest rank counts.
-fn chance(seed: u128, recount: &Recount, party: Party) -> u64 {
-    let (mut hasher, span) = (SipHasher24::new_with_key(&seed.to_le_bytes()), recount.span());
-    hasher.write(&recount.n_returned.to_le_bytes());
-    hasher.write(&span.part().to_le_bytes());
-    hasher.write(&span.from().to_le_bytes());
-    hasher.write(&party.to_bytes());
-    hasher.finish()
+/// Gives a worker a lease of parts that were drawn for its party. Returns whether there were any.
+fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
+    let Some(method) = state.method(job) else { return false };
+    let Some(worker) = state.workers().get(id) else { return false };
+    let Some(speed) = worker.estimated(method) else { return false };
+    let (party, power) = (worker.party(), state.workers().readiness(method).power());
+    let taken = state.change_job(job, |job| {
+        let counting = job.counting_mut()?;
+        let work = work_for(speed, power, counting.work_left());
+        let spans = counting.take_drawn(party, work, MOST_SPANS);
+        let work: u128 = spans.iter().map(|span| work_of(counting.plan(), *span)).sum();
+        (!spans.is_empty()).then_some((spans, work))
+    });
+    let Some((spans, work)) = taken.flatten() else { return false };
+    let due = Some(due(state, id, method, work));
+    grant(state, id, job, spans, Purpose::First { tried: BTreeSet::new(), due });
+    true
+}
+
+/// Returns when a worker that begins this work after its other leases is late with it, at its own speed.
+fn due(state: &State, id: WorkerId, method: Method, work: u128) -> Duration {
+    let Some(worker) = state.workers().get(id) else { return state.now() };
+    let readiness = state.workers().readiness(method);
+    let speed = worker.estimated(method).map(|speed| readiness.speed_of_due(speed)).unwrap_or_default();
+    overdue(state.now(), worker.seconds_of_leases() + work as f64 / speed.max(1.0))
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code
@@ -109,11 +132,7 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let machine = worker.machine();
     let (party, kernel) = (worker.party(), worker.source().kernel.clone());
     let power = state.workers().readiness(method).power();
-    let Some((others, arbiter)) =
-        state.jobs().get(job).map(|job| (job.recounts().others(party, job.arbiter()), job.arbiter()))
-    else {
-        return;
-    };
+    let others = state.jobs().get(job).map(|job| job.recounts().others(party)).unwrap_or_default();
     let is_near = |party: &Party| {
         let members = state.workers().of_party(*party).into_iter().flatten();
         members.take(MOST_NEAR).any(|&id| state.workers().get(id).map(Worker::machine) == Some(machine))
@@ -122,17 +141,17 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let taken = state.change_job(job, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         let work = work_for(speed, power, recounts.work());
-        let dislike = |excluded_parties: &BTreeSet<Party>, recorded: &Recorded| {
-            2 * u8::from(!excluded_parties.is_disjoint(&near))
+        let dislike = |recorded: &Recorded| {
+            2 * u8::from(near.contains(&recorded.party()))
                 + u8::from(is_same_code(method, recorded.record.source.kernel.as_str(), kernel.as_str()))
         };
-        let spans = recounts.take(counting.plan(), (party, arbiter), work, MOST_SPANS, dislike);
-        let taken = spans.iter().filter_map(|span| recounts.get((span.part(), span.from())));
-        let n_returned = taken.map(|recount| recount.n_returned).max()?;
-        Some((spans, n_returned))
+        let spans = recounts.take(counting.plan(), party, work, MOST_SPANS, dislike);
+        let work: u128 = spans.iter().map(|span| work_of(counting.plan(), *span)).sum();
+        (!spans.is_empty()).then_some((spans, work))
     });
-    if let Some((spans, n_returned)) = taken.flatten() {
-        grant(state, id, job, spans, Purpose::Again { n_returned });
+    if let Some((spans, work)) = taken.flatten() {
+        let due = due(state, id, method, work);
+        grant(state, id, job, spans, Purpose::Again { due });
     }
 }
 
@@ -140,7 +159,7 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
 ///
 /// It gets the first job that it can count, so that a job that nobody here can count blocks no other.
 fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
-    let first_free = |method: &Method| state.jobs().first_free(*method);
+    let first_free = |method: &Method| state.jobs().first_open_free(*method);
     let methods: Vec<Method> =
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
     let failed = || {
@@ -176,26 +195,17 @@ fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
     let Some(speed) = state.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
     let power = state.workers().readiness(method).power();
     let Some(party) = state.workers().get(worker).map(Worker::party) else { return };
-    let avoided = counted_in_first_pass(state, worker, job);
     let taken = state.change_job(job, |job| {
         let counting = job.counting_mut()?;
         if let Some((failed, tried)) = counting.take_failed(worker, party) {
             return Some((vec![failed], tried.into_keys().collect()));
         }
         let work = work_for(speed, power, counting.work_left());
-        Some((counting.take_work(work, MOST_SPANS, avoided.as_deref()), BTreeSet::new()))
+        Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
     });
     if let Some((spans, tried)) = taken.flatten() {
-        grant(state, worker, job, spans, Purpose::First { tried });
+        grant(state, worker, job, spans, Purpose::First { tried, due: None });
     }
-}
-
-/// Returns the parts that the worker's party has counted in the first pass, as far as known, so that it gets others.
-/// Returns `None` unless the job is a second pass on other images.
-fn counted_in_first_pass(state: &State, worker: WorkerId, id: JobId) -> Option<Arc<BTreeSet<u32>>> {
-    let job = state.jobs().get(id).filter(|job| state.jobs().pass(job) == Pass::Second)?;
-    let (first, party) = (state.counting(job.first_pass())?, state.workers().get(worker)?.party());
-    first.counted_by(party).cloned()
 }
 
 /// Grants a lease of spans that nobody holds. If the lease must wait, less urgent ones are recalled.

@@ -23,7 +23,7 @@ const MOST_LOOKS: usize = 256;
 /// Shares the rest of the leases of each method that has no free work.
 pub(crate) fn share_tails(state: &mut State) {
     for method in Method::ALL {
-        if state.jobs().first_free(method).is_none() {
+        if state.jobs().first_open_free(method).is_none() {
             share_tails_of(state, method);
         }
     }
@@ -52,7 +52,7 @@ fn share_tails_of(state: &mut State, method: Method) {
             (_, None) => return,
         };
         if let Some((job, tail)) = tail {
-            grant(state, idle, job, tail, Purpose::First { tried: BTreeSet::new() });
+            grant(state, idle, job, tail, Purpose::First { tried: BTreeSet::new(), due: None });
             n_shared += 1;
         }
     }

@@ -138,7 +138,7 @@ impl Store for MemoryStore {
         let mut drawn = Drawn::default();
         for (key, record) in seen {
             let recorded = job.recorded(record);
-            drawn.n_seen += 1;
+            drawn.see(record);
             drawn.next = Some(*key);
             if let Some(first) = first_pass.filter(|_| before.0 != Some(key.0)) {
                 before = (Some(key.0), first.parties(key.0));

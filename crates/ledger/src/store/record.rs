@@ -41,6 +41,12 @@ pub struct Source {
 }
 
 impl Source {
+    /// Returns the source of counts by the coordinator itself, with the version of its program and its kernel.
+    #[must_use]
+    pub fn coordinator(build: Name, kernel: Name) -> Self {
+        Self { name: Name::of_any("coordinator"), build, kernel, party: Party::COORDINATOR }
+    }
+
     /// Whether both have the same party and name, whatever their number, program and kernel.
     pub(crate) fn is_same_worker(&self, other: &Self) -> bool {
         self.party == other.party && self.name == other.name

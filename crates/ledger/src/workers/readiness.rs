@@ -13,6 +13,9 @@ use crate::later::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
+/// While no speed is known, a thread is expected to count this many work units a second.
+pub(crate) const UNKNOWN_SPEED: f64 = 1e7;
+
 /// The indexes of the workers that can count by one method, each updated when it changes.
 #[derive(Debug)]
 pub(crate) struct Readiness {
@@ -26,6 +29,10 @@ pub(crate) struct Readiness {
     /// Useful workers, and those of them that may hold more leases, by party.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
+    /// The measured speed of all threads of each party's useful workers, and their number, if there are any.
+    party_speeds: BTreeMap<Party, (u128, u64)>,
+    /// The median of the speeds of a thread of each party, as it was last computed.
+    usual_speed: Option<f64>,
     /// Useful workers with idle threads, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
     /// Workers with waiting leases of the method that may be cut, by the expected end of the last one.
@@ -41,9 +48,6 @@ pub(crate) struct Power {
     n_threads: u64,
     /// Estimated work units per second.
     speed: u128,
-    /// The number of proven threads with a measured speed, and their combined speed.
-    n_measured: u64,
-    measured_speed: u128,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,17 +55,14 @@ struct Keys {
     idle: Option<u64>,
     queue_end: Option<Duration>,
     power: Power,
+    /// The measured speed of all threads, and their number, if the worker may get leases and was measured.
+    measured: (u128, u64),
 }
 
 impl Power {
     /// Returns how long all workers together take for some work; `None` without workers.
     pub(crate) fn seconds(self, work: u128) -> Option<f64> {
         (self.speed > 0).then(|| work as f64 / self.speed as f64)
-    }
-
-    /// Returns the mean speed of proven threads; `None` if there is none.
-    pub(crate) fn usual_speed(self) -> Option<f64> {
-        (self.n_measured > 0).then(|| self.measured_speed as f64 / self.n_measured as f64)
     }
 
     /// Whether there are no workers.
@@ -85,6 +86,8 @@ impl Readiness {
             doubted: BTreeSet::new(),
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
+            party_speeds: BTreeMap::new(),
+            usual_speed: None,
             idle: BTreeSet::new(),
             queue_ends: BTreeSet::new(),
             keys: BTreeMap::new(),
@@ -117,6 +120,37 @@ impl Readiness {
         &self.recounters
     }
 
+    /// Returns the measured speed of all threads of a party's useful workers; `None` if none was measured.
+    pub(crate) fn measured_speed(&self, party: Party) -> Option<u128> {
+        self.party_speeds.get(&party).map(|(speed, _)| *speed)
+    }
+
+    /// Returns the usual speed of a thread: the median of the parties, so that one that invents counts does not make the
+    /// others look slow. `None` if nobody was measured when it was last computed.
+    pub(crate) fn usual_speed(&self) -> Option<f64> {
+        self.usual_speed
+    }
+
+    /// Returns the speed to expect of a thread that was not measured.
+    pub(crate) fn expected_speed(&self) -> f64 {
+        self.usual_speed.unwrap_or(UNKNOWN_SPEED)
+    }
+
+    /// Returns the speed by which a worker is late: its own, as far as that was measured. A claim is believed down to a
+    /// sixteenth of what is expected.
+    pub(crate) fn speed_of_due(&self, speed: MeasuredSpeed) -> f64 {
+        let expected = self.expected_speed();
+        speed.measured().unwrap_or_else(|| speed.work_per_second().clamp(expected / 16.0, expected.max(1.0)))
+    }
+
+    /// Computes the usual speed. Takes O(m log m) for m parties.
+    pub(crate) fn update_usual_speed(&mut self) {
+        let mut speeds: Vec<f64> =
+            self.party_speeds.values().map(|&(speed, n_threads)| speed as f64 / n_threads as f64).collect();
+        speeds.sort_by(f64::total_cmp);
+        self.usual_speed = speeds.get(speeds.len().saturating_sub(1) / 2).copied();
+    }
+
     /// Returns the fastest worker with an idle thread.
     pub(crate) fn first_idle(&self) -> Option<WorkerId> {
         self.idle.first().map(|&(_, worker)| worker)
@@ -142,11 +176,7 @@ impl Readiness {
             return self.remove(id, worker.party());
         };
         let power = match worker.is_connected() {
-            true => Power {
-                n_threads: worker.n_threads().into(),
-                speed: speed.into(),
-                ..measured_power(worker, self.method)
-            },
+            true => Power { n_threads: worker.n_threads().into(), speed: speed.into() },
             false => Power::default(),
         };
         let queue_end = worker
@@ -154,7 +184,7 @@ impl Readiness {
             .largest_tail(self.method)
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();
-        let has_capacity = is_of_use && !worker.is_full();
+        let has_capacity = is_of_use && !worker.is_full() && !worker.is_resting(now);
         let is_doubted = worker.is_doubted();
         // Tails go to the fastest first. A doubted worker may claim any speed, so it comes last.
         let idle = (has_capacity && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
@@ -173,14 +203,18 @@ impl Readiness {
                 set.remove(&id)
             };
         }
-        self.move_to(id, Keys { idle, queue_end, power });
+        let n_threads = u64::from(worker.n_threads());
+        let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured).filter(|_| is_of_use);
+        let measured = measured.map(|speed| (u128::from(whole(speed)) * u128::from(n_threads), n_threads));
+        let measured = measured.unwrap_or_default();
+        self.move_to(id, worker.party(), Keys { idle, queue_end, power, measured });
     }
 
     /// Removes a worker of this party.
     pub(crate) fn remove(&mut self, id: WorkerId, party: Party) {
         set_member(&mut self.useful_parties, id, party, false);
         set_member(&mut self.recounters, id, party, false);
-        self.move_to(id, Keys::default());
+        self.move_to(id, party, Keys::default());
         self.keys.remove(&id);
         for set in [&mut self.able, &mut self.useful, &mut self.has_capacity, &mut self.doubted] {
             set.remove(&id);
@@ -194,8 +228,17 @@ impl Readiness {
         }
     }
 
-    fn move_to(&mut self, id: WorkerId, keys: Keys) {
+    fn move_to(&mut self, id: WorkerId, party: Party, keys: Keys) {
         let before = self.keys.insert(id, keys).unwrap_or_default();
+        if before.measured != keys.measured {
+            let (speed, n_threads) = self.party_speeds.get(&party).copied().unwrap_or_default();
+            let speed = speed + keys.measured.0 - before.measured.0;
+            let n_threads = n_threads + keys.measured.1 - before.measured.1;
+            match n_threads {
+                0 => self.party_speeds.remove(&party),
+                _ => self.party_speeds.insert(party, (speed, n_threads)),
+            };
+        }
         if before.idle != keys.idle {
             before.idle.map(|speed| self.idle.remove(&(Reverse(speed), id)));
             self.idle.extend(keys.idle.map(|speed| (Reverse(speed), id)));
@@ -206,18 +249,7 @@ impl Readiness {
         }
         self.power.n_threads = self.power.n_threads + keys.power.n_threads - before.power.n_threads;
         self.power.speed = self.power.speed + keys.power.speed - before.power.speed;
-        self.power.n_measured = self.power.n_measured + keys.power.n_measured - before.power.n_measured;
-        self.power.measured_speed =
-            self.power.measured_speed + keys.power.measured_speed - before.power.measured_speed;
     }
-}
-
-/// Returns the measured speed of the proven threads of a worker that may get leases, without its own claims.
-fn measured_power(worker: &Worker, method: Method) -> Power {
-    let speed = worker.estimated(method).and_then(MeasuredSpeed::measured).map_or(0, whole);
-    let n_measured = if speed == 0 || !worker.is_of_use() { 0 } else { u64::from(worker.n_proven()) };
-    let measured_speed = u128::from(speed) * u128::from(n_measured);
-    Power { n_measured, measured_speed, ..Power::default() }
 }
 
 fn set_member(

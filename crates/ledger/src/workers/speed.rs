@@ -9,8 +9,11 @@ const MEASURED_SECONDS: f64 = 0.02;
 /// A measured speed below this share of the guess counts as this share.
 const LEAST_OF_GUESS: f64 = 1e-6;
 
-/// No thread counts more nodes a second.
-const FASTEST: f64 = 1e13;
+/// No thread is believed to count more work units a second: some twenty times the fastest graphics card of 2026.
+const FASTEST: f64 = 1e12;
+
+/// No claim of more work units a second is believed, which is ten times the fastest processor of 2026.
+const MOST_CLAIMED: f64 = 1e10;
 
 /// The recent speed of one thread of a worker: work units over time. The initial guess fades.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +35,11 @@ struct Counted {
 }
 
 impl MeasuredSpeed {
-    /// Creates a guess, which the first second of measurement outweighs. Later, `memory_seconds` of each thread count.
-    pub(crate) fn guess(work_per_second: f64, n_threads: u32, memory_seconds: f64) -> Self {
-        let usable = (1.0..=FASTEST).contains(&work_per_second);
-        let work_per_second = if usable { work_per_second } else { 1e7 };
+    /// Creates a guess from a claim, which the first second of measurement outweighs. A claim above the `usual` speed of
+    /// other threads, if that is known, is not believed. Later, `memory_seconds` of each thread count.
+    pub(crate) fn guess(claimed: f64, usual: Option<f64>, n_threads: u32, memory_seconds: f64) -> Self {
+        let claimed = if claimed >= 1.0 { claimed } else { 1e7 };
+        let work_per_second = claimed.min(usual.unwrap_or(MOST_CLAIMED).max(1.0));
         Self {
             guess: work_per_second,
             guess_seconds: GUESS_SECONDS,
@@ -78,14 +82,14 @@ impl MeasuredSpeed {
     /// of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
     fn mean(self) -> f64 {
         // Subproblems that hold nothing say nothing of the speed.
-        let measured = self.measured.per_second().max(self.guess * LEAST_OF_GUESS);
+        let measured = self.measured.per_second().clamp(self.guess * LEAST_OF_GUESS, FASTEST);
         let weight = self.guess_seconds / (self.guess_seconds + self.measured.seconds);
         (self.guess.powf(weight) * measured.powf(1.0 - weight)).max(1.0)
     }
 
     /// Returns the measured work units per second, if measured.
     pub(crate) fn measured(self) -> Option<f64> {
-        (!self.is_guess()).then(|| self.measured.per_second().max(1.0))
+        (!self.is_guess()).then(|| self.measured.per_second().clamp(1.0, FASTEST))
     }
 }
 
@@ -106,7 +110,7 @@ mod tests {
     /// Returns the speed after a guess, and this long at another speed.
     #[track_caller]
     fn check(guess: f64, measured: f64, seconds: f64, expected: f64) {
-        let mut speed = MeasuredSpeed::guess(guess, 1, 30.0);
+        let mut speed = MeasuredSpeed::guess(guess, None, 1, 30.0);
         speed.add(measured * seconds, Duration::from_secs_f64(seconds));
         let ratio = speed.work_per_second() / expected;
         assert!((0.99..1.01).contains(&ratio), "{} instead of {expected}", speed.work_per_second());
@@ -125,8 +129,20 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_only_bounds_from_above() {
+        let guess = |claimed, usual| MeasuredSpeed::guess(claimed, usual, 1, 30.0).work_per_second();
+        assert_eq!(guess(1e9, Some(1e8)), 1e8);
+        assert_eq!(guess(1e7, Some(1e8)), 1e7);
+        assert_eq!(guess(1e13, None), MOST_CLAIMED);
+        assert_eq!([f64::NAN, -1.0, 0.0].map(|claimed| guess(claimed, None)), [1e7; 3]);
+        let mut speed = MeasuredSpeed::guess(1e9, None, 1, 30.0);
+        speed.add(1e30, Duration::from_secs(10));
+        assert_eq!(speed.measured(), Some(FASTEST));
+    }
+
+    #[test]
     fn a_speed_stays_what_it_is_for_years() {
-        let mut speed = MeasuredSpeed::guess(1e9, 16, 30.0);
+        let mut speed = MeasuredSpeed::guess(1e9, None, 16, 30.0);
         for _ in 0..1_000_000 {
             speed.add(5e9 * 300.0, Duration::from_secs(300));
         }

@@ -19,6 +19,12 @@ const LEASES_PER_THREAD: usize = 2;
 const UNPROVEN_THREADS: u32 = 32;
 const THREADS_FOR_A_PROVEN_ONE: u32 = 4;
 
+/// A worker that gives leases back without a count may do so this many times in a row. Then it waits for this long before
+/// it gets others, and twice as long each time, up to a minute. So taking and giving back costs its time, not ours.
+const FREE_RETURNS: u32 = 8;
+const FIRST_REST: Duration = Duration::from_millis(250);
+const LONGEST_REST: Duration = Duration::from_secs(60);
+
 /// The averaging time, per thread, of the speed that sizes leases, and of the speed that is shown.
 const ESTIMATED_SECONDS: f64 = 30.0;
 const COUNTED_SECONDS: f64 = 300.0;
@@ -52,6 +58,9 @@ pub(crate) struct Worker {
     /// The machine identifier that it claims.
     machine: u64,
     failures: Failures,
+    /// How many leases in a row it gave back without a count, and until when it gets no others for that.
+    n_given_back: u32,
+    rests_until: Duration,
     /// The last measurements of its graphics card in this session.
     sensors: CardSensors,
 }
@@ -159,15 +168,15 @@ impl Worker {
         self.sensors
     }
 
-    /// Returns the number of proven threads.
-    pub(crate) fn n_proven(&self) -> u32 {
-        self.n_proven
-    }
-
     /// Whether it holds as many leases as it may.
     pub(crate) fn is_full(&self) -> bool {
         let believed = self.n_proven.saturating_mul(THREADS_FOR_A_PROVEN_ONE).max(UNPROVEN_THREADS);
         self.held.n_leases() >= LEASES_PER_THREAD * self.n_threads.min(believed) as usize
+    }
+
+    /// Whether it gets no leases for now, because it gave back too many.
+    pub(crate) fn is_resting(&self, now: Duration) -> bool {
+        now < self.rests_until
     }
 
     /// Whether each of its threads has a lease.
@@ -222,6 +231,11 @@ impl Worker {
         self.seconds_for(|method| self.held.waiting_work(method))
     }
 
+    /// Returns the seconds that all its threads together take for all its leases.
+    pub(crate) fn seconds_of_leases(&self) -> f64 {
+        self.running_seconds() + self.waiting_seconds()
+    }
+
     fn seconds_for(&self, work: impl Fn(Method) -> u128) -> f64 {
         let seconds = |method| Some(work(method) as f64 / self.whole_speed(method)?);
         Method::ALL.into_iter().filter_map(seconds).sum()
@@ -235,16 +249,25 @@ impl Worker {
 
 /// Changes.
 impl Worker {
-    /// Creates a worker from its hello, without leases. `known` is its previous state.
-    pub(crate) fn new(hello: &Hello, party: Party, known: Option<&Self>, now: Duration) -> Self {
+    /// Creates a worker from its hello, without leases. `known` is its previous state, `usual` the usual speed of a thread
+    /// by each method, if known.
+    pub(crate) fn new(
+        hello: &Hello,
+        party: Party,
+        known: Option<&Self>,
+        usual: &ByMethod<Option<f64>>,
+        now: Duration,
+    ) -> Self {
         let source = Source {
             name: hello.name.clone(),
             build: hello.build.clone(),
             kernel: hello.kernel.clone(),
             party,
         };
-        let skill = |speed: Speed| {
-            let guess = |memory_seconds| MeasuredSpeed::guess(speed.get(), hello.n_threads, memory_seconds);
+        let skill = |method, speed: Speed| {
+            let guess = |memory_seconds| {
+                MeasuredSpeed::guess(speed.get(), *usual.of(method), hello.n_threads, memory_seconds)
+            };
             Skill { estimated: guess(ESTIMATED_SECONDS), counted: guess(COUNTED_SECONDS) }
         };
         let measured = |method| known.and_then(|known| *known.skills.of(method));
@@ -254,7 +277,7 @@ impl Worker {
                 Method::Halves => (hello.halves.decomposition, hello.halves.speed),
             };
             let is_known = decomposition == method.decomposition();
-            is_known.then(|| measured(method).unwrap_or_else(|| skill(speed)))
+            is_known.then(|| measured(method).unwrap_or_else(|| skill(method, speed)))
         });
         Self {
             source: Arc::new(source),
@@ -273,6 +296,8 @@ impl Worker {
             blocked: false,
             machine: hello.machine,
             failures: Failures::default(),
+            n_given_back: known.map_or(0, |known| known.n_given_back),
+            rests_until: known.map_or(Duration::ZERO, |known| known.rests_until),
             sensors: CardSensors::default(),
         }
     }
@@ -306,10 +331,19 @@ impl Worker {
 
     /// Adds a measurement: one of its threads took `duration` for this work.
     pub(crate) fn note_counted(&mut self, method: Method, estimated: u128, counted: u64, duration: Duration) {
+        self.n_given_back = 0;
         if let Some(skill) = self.skills.of_mut(method) {
             skill.estimated.add(estimated as f64, duration);
             skill.counted.add(counted as f64, duration);
         }
+    }
+
+    /// Notes that it gave a lease back without a count. Returns until when it gets no others for that, if it does not.
+    pub(crate) fn note_given_back(&mut self, now: Duration) -> Option<Duration> {
+        self.n_given_back = self.n_given_back.saturating_add(1);
+        let n_doublings = self.n_given_back.checked_sub(FREE_RETURNS)?.min(8);
+        self.rests_until = now + (FIRST_REST * (1 << n_doublings)).min(LONGEST_REST);
+        Some(self.rests_until)
     }
 
     /// Counts a recorded span.

@@ -1,6 +1,7 @@
 //! All workers, with indexes by name, party, lease holder, turn and timeout.
 
 mod blocking;
+mod leases;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,9 +12,9 @@ use queens_model::{JobId, LeaseId, Name, Party, ReportInterval, WorkerId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
-use crate::lease_load::{LeasePace, Load};
+use crate::lease_load::LeasePace;
 use crate::report_interval_rule::Reporting;
-use crate::workers::readiness::Readiness;
+use crate::workers::readiness::{Readiness, UNKNOWN_SPEED};
 use crate::workers::worker::Worker;
 
 /// A worker that misses its report by this time is given up. A worker that reports once a second is given up after
@@ -28,9 +29,6 @@ const MOST_LAPSED: usize = 100_000;
 
 /// How many times slower than the others' mean a thread may be, and still be waited for at the end of a job.
 const SLOWER_THAN_USUAL: f64 = 4.0;
-
-/// While no speed is known, a thread is expected to count this many nodes a second.
-const UNKNOWN_SPEED: f64 = 1e7;
 
 /// All workers, with indexes that follow every change. Finding and changing one takes time logarithmic in their number.
 #[derive(Debug)]
@@ -53,6 +51,8 @@ pub(crate) struct Workers {
     readiness: ByMethod<Readiness>,
     /// When to check whether a worker has been silent for too long. A worker may have several entries.
     patience: BTreeSet<(Duration, WorkerId)>,
+    /// When workers that gave back too many leases get others again.
+    resting: BTreeSet<(Duration, WorkerId)>,
     /// The worker that was last given a lease.
     assigned: Option<WorkerId>,
     n_threads: u64,
@@ -111,6 +111,7 @@ impl Default for Workers {
             holdings: BTreeMap::new(),
             readiness: ByMethod::new(Readiness::new),
             patience: BTreeSet::new(),
+            resting: BTreeSet::new(),
             assigned: None,
             n_threads: 0,
             reporting: Reporting::default(),
@@ -208,7 +209,7 @@ impl Workers {
     pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
         let worker = self.all.get(&id).filter(|worker| worker.held_leases().is_running(lease))?;
         let speed = worker.estimated(method)?;
-        let usual = self.readiness.of(method).power().usual_speed();
+        let usual = self.readiness.of(method).usual_speed();
         let slowest = match usual {
             Some(usual) => Some(usual / SLOWER_THAN_USUAL),
             None => speed.is_guess().then_some(UNKNOWN_SPEED),
@@ -338,6 +339,27 @@ impl Workers {
         None
     }
 
+    /// Computes the usual speeds. Takes O(m log m) for m parties.
+    pub(crate) fn update_usual_speeds(&mut self) {
+        Method::ALL.into_iter().for_each(|method| self.readiness.of_mut(method).update_usual_speed());
+    }
+
+    /// Notes that a worker gave a lease back without a count.
+    pub(crate) fn note_given_back(&mut self, now: Duration, id: WorkerId) {
+        let rests_until = self.change(now, id, |worker| worker.note_given_back(now)).flatten();
+        self.resting.extend(rests_until.map(|until| (until, id)));
+    }
+
+    /// Lets workers get leases again that have waited long enough.
+    pub(crate) fn wake_rested(&mut self, now: Duration) {
+        while let Some(&(until, id)) = self.resting.first()
+            && until <= now
+        {
+            self.resting.pop_first();
+            self.change(now, id, |_| ());
+        }
+    }
+
     /// Notes that a worker is given a lease, so that the worker after it is next.
     pub(crate) fn assign(&mut self, id: WorkerId) {
         self.assigned = Some(id);
@@ -351,89 +373,6 @@ impl Workers {
     /// Ignores a worker's waiting leases of a method until something about it changes.
     pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
         self.readiness.of_mut(method).forget_queue_end(id);
-    }
-}
-
-/// Leases of workers. The caller passes the load of a lease before and after each change.
-impl Workers {
-    /// Adds a lease to a worker.
-    pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
-        self.change_held_leases(now, id, job, (0, load.work), |worker| {
-            let n_threads = worker.n_threads();
-            worker.held_leases_mut().add(n_threads, lease, job, load);
-        });
-    }
-
-    /// Replaces the load of a lease.
-    pub(crate) fn replace_lease(
-        &mut self,
-        now: Duration,
-        id: WorkerId,
-        lease: LeaseId,
-        job: JobId,
-        [before, after]: [Load; 2],
-    ) {
-        self.change_held_leases(now, id, job, (before.work, after.work), |worker| {
-            worker.held_leases_mut().replace(lease, job, before, after);
-        });
-    }
-
-    /// Begins a waiting lease on a thread of the worker.
-    pub(crate) fn begin_lease(
-        &mut self,
-        now: Duration,
-        id: WorkerId,
-        lease: LeaseId,
-        job: JobId,
-        [before, after]: [Load; 2],
-    ) {
-        self.change_held_leases(now, id, job, (before.work, after.work), |worker| {
-            worker.held_leases_mut().begin(lease, job, before, after);
-        });
-    }
-
-    /// Removes a lease from a worker. Returns the waiting lease to begin in its place.
-    pub(crate) fn remove_lease(
-        &mut self,
-        now: Duration,
-        id: WorkerId,
-        lease: LeaseId,
-        job: JobId,
-        load: Load,
-    ) -> Option<LeaseId> {
-        let was_running = self.change_held_leases(now, id, job, (load.work, 0), |worker| {
-            worker.held_leases_mut().remove(lease, job, load)
-        });
-        if was_running == Some(true) { self.all.get(&id)?.held_leases().first_waiting() } else { None }
-    }
-
-    /// Changes a worker's leases of a job. The work of the lease in question was `before` and is `after`.
-    fn change_held_leases<T>(
-        &mut self,
-        now: Duration,
-        id: WorkerId,
-        job: JobId,
-        (before, after): (u128, u128),
-        change: impl FnOnce(&mut Worker) -> T,
-    ) -> Option<T> {
-        let changed = self.change(now, id, change)?;
-        let share = self.all.get(&id)?.held_leases().share(job);
-        let holding = self.holdings.entry(job).or_default();
-        holding.work = holding.work + after - before;
-        let is_unrecalled = share.is_some_and(|share| !share.unrecalled().is_empty());
-        for (set, is_member) in
-            [(&mut holding.holders, share.is_some()), (&mut holding.unrecalled, is_unrecalled)]
-        {
-            if is_member {
-                set.insert(id)
-            } else {
-                set.remove(&id)
-            };
-        }
-        if holding.holders.is_empty() {
-            self.holdings.remove(&job);
-        }
-        Some(changed)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of recounts by other names, and of disputes.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use queens_ledger::store::{Store, Stored, Write};
 use queens_ledger::{Ledger, Run, SpanOutcome};
@@ -114,10 +115,9 @@ fn check_liar(lie: Count, lies_first: bool) {
             if name == "mallory" { lie } else { Count::default() };
         world.finish();
     }
-    let before = world.job(job);
-    assert_eq!(before.state, JobState::Verifying);
-    assert!(before.n_disputed > 0 && before.n_verified == 0, "{before:?}");
-    assert_eq!(world.store.verdicts(job).count(), 0, "one word against another");
+    assert!(world.job(job).n_disputed > 0, "{:?}", world.job(job));
+    assert!(world.store.verdicts(job).count() > 0, "the coordinator has counted it itself");
+    assert_eq!(world.job(job).state, if lies_first { JobState::Done } else { JobState::Verifying });
 
     world.connect(3, "carol");
     world.finish();
@@ -146,7 +146,7 @@ fn check_liar(lie: Count, lies_first: bool) {
 }
 
 #[test]
-fn a_liar_loses_against_two_who_agree_and_is_blocked() {
+fn a_liar_loses_against_the_coordinator_and_is_blocked() {
     for lie in [MORE, LONGER, Count { solutions: 1 << 40, work: 1 << 50 }] {
         check_liar(lie, true);
         check_liar(lie, false);
@@ -176,32 +176,31 @@ fn all_that_a_suspect_recorded_is_counted_again_in_all_jobs() {
 }
 
 #[test]
-fn a_span_on_which_no_two_names_agree_is_disputed_until_two_do() {
+fn a_span_is_disputed_while_the_coordinator_agrees_with_nobody() {
     let mut world = World::new();
     let job = world.submit_verified(6, 100);
     for (id, name) in [(1, "anna"), (2, "bert"), (3, "carol")] {
         let worker = world.connect(id, name);
-        world.workers.get_mut(&worker).expect("connected").lie = Count { solutions: id - 1, work: 0 };
+        world.workers.get_mut(&worker).expect("connected").lie = Count { solutions: id, work: 0 };
         world.finish();
     }
     let status = world.job(job);
     assert_eq!((status.state, status.n_verified), (JobState::Disputed, 0));
     let waits_for = status.waits_for.expect("for somebody");
     assert!(
-        waits_for.contains("all differ") && waits_for.contains("'anna' or 'bert' or 'carol'"),
+        waits_for.contains("agrees with none") && waits_for.contains("'anna' or 'bert' or 'carol'"),
         "{waits_for}"
     );
-    assert_eq!(world.job(job).progress.solutions, solutions(status.n), "what anna counted stands until then");
 
     let mut world = world.restart();
-    world.pass(std::time::Duration::from_secs(1));
+    world.pass(Duration::from_secs(1));
     assert_eq!(world.job(job).state, JobState::Disputed, "it is not forgotten");
     world.connect(4, "dora");
     world.finish();
     let status = world.job(job);
     assert_eq!((status.state, status.progress.solutions), (JobState::Done, solutions(status.n)));
     let blocked: Vec<String> = world.ledger.blocked().map(ToString::to_string).collect();
-    assert_eq!(blocked, ["bert", "carol"]);
+    assert_eq!(blocked, ["anna", "bert", "carol"]);
 }
 
 #[test]
@@ -241,7 +240,7 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
     let mallory = world.connect(1, "mallory");
     let mut late = world.begin(mallory).expect("something to count");
     world.ledger.disconnect(world.now, mallory);
-    world.pass(std::time::Duration::from_secs(10));
+    world.pass(Duration::from_secs(10));
     world.workers.remove(&mallory);
     world.connect(2, "anna");
     world.finish();
@@ -268,6 +267,7 @@ fn a_failing_worker_leaves_records_to_others() {
     world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
+    world.pass(Duration::from_secs(1));
     assert!(world.fail(bert).is_some());
     world.connect(3, "carol");
     world.finish();
@@ -282,7 +282,7 @@ fn records_are_counted_again_under_leases_that_look_like_any() {
     world.connect(1, "anna");
     world.finish();
     let bert = world.connect(2, "bert");
-    world.pass(std::time::Duration::from_millis(100));
+    world.pass(Duration::from_millis(100));
     let delta = world.begin(bert).expect("something to count");
     assert_eq!(world.report(bert, Some(delta)), [SpanOutcome::CountedAgain]);
     assert_eq!(world.job(job).progress.n_recorded, world.job(job).progress.n_subproblems);

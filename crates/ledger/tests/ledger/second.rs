@@ -1,11 +1,11 @@
 //! Tests of boards that are counted twice.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use queens_ledger::store::{Phase, Store, Stored};
 use queens_ledger::{JobRefusal, Ledger, NoSecondPass, Run, SubmissionRefusal, Verification};
-use queens_model::{JobId, JobState, JobStatus, PartRange, Share, Submission};
+use queens_model::{JobId, JobState, JobStatus, PartRange, Share, Submission, WorkerId};
 use queens_solver::{Count, Method};
 
 use super::world::{World, damage, priority, size, solutions};
@@ -119,8 +119,8 @@ fn a_second_pass_that_is_given_up_leaves_the_first_what_it_is() {
     assert_eq!(world.job(first).state, JobState::Verifying);
     let mut world = world.restart();
     assert_eq!(world.job(first).state, JobState::Verifying);
-    let worker = world.connect(2, "bert");
-    while world.step(worker) {}
+    world.connect(2, "bert");
+    world.finish();
     world.check_done(first);
     world.check_done(JobId(3));
 }
@@ -265,7 +265,7 @@ fn a_larger_share_of_a_job_that_is_done_is_counted_again() {
     );
 }
 
-/// While there is a choice, a worker gets parts in the second pass that others have counted in the first.
+/// While there is a choice, a party gets parts in the second pass that others have counted in the first.
 #[test]
 fn a_cross_is_counted_by_another_name_in_the_second_pass_if_that_is_possible() {
     let mut world = World::new();
@@ -307,4 +307,48 @@ fn what_one_name_counted_in_both_passes_is_counted_again_by_another() {
     assert_eq!([&first, &second].map(|job| job.progress.solutions), [solutions(size(7)); 2]);
     assert_eq!(world.ledger.blocked().collect::<Vec<_>>(), ["mallory"]);
     world.check_total(job);
+}
+
+/// A friend who gives back leases of the second pass is not offered the same parts again, nor more than were drawn for
+/// him: so he can't wait for a part that he wants.
+#[test]
+fn nobody_chooses_his_parts_of_a_second_pass() {
+    let mut world = World::new();
+    let first = world.submit_on(&twice(9, Method::Search, Method::Search)).expect("it is taken");
+    for (id, name) in [(1, "anna"), (2, "bert"), (3, "friend")] {
+        world.connect(id, name);
+    }
+    let (friend, others) = (WorkerId(3), [WorkerId(1), WorkerId(2)]);
+    while passes(&world)[0].state != JobState::Verifying {
+        others.into_iter().chain([friend]).for_each(|worker| _ = world.step(worker));
+    }
+    let second = world.identity(world.job(first).second.expect("there is one"));
+    let mut offered = BTreeMap::new();
+    for round in 0..2000 {
+        let given = world.workers[&friend].leases.values();
+        let given: Vec<_> = given.filter(|(lease, _)| lease.job == second).cloned().collect();
+        for (lease, _) in given {
+            let parts: BTreeSet<u32> = lease.spans.iter().map(|it| it.span.part()).collect();
+            parts.into_iter().for_each(|part| *offered.entry(part).or_insert(0) += 1);
+            world
+                .workers
+                .get_mut(&friend)
+                .expect("connected")
+                .leases
+                .get_mut(&lease.id)
+                .expect("held")
+                .1
+                .clear();
+        }
+        world.report(friend, None);
+        world.pass(Duration::from_millis(10));
+        if round % 20 == 0 {
+            others.into_iter().for_each(|worker| _ = world.step(worker));
+        }
+    }
+    let n_parts = usize::try_from(world.job(first).n_parts).expect("few");
+    assert!(!offered.is_empty() && offered.len() <= n_parts / 2, "{} of {n_parts}", offered.len());
+    assert!(offered.values().all(|n_times| *n_times == 1), "{offered:?}");
+    world.finish();
+    world.check_done(first);
 }

@@ -140,3 +140,19 @@ fn a_blocked_worker_does_not_count_for_the_time_left() {
     world.pass(Duration::from_millis(400));
     assert_eq!(world.job(job).time_left, None);
 }
+
+/// Core-hours are shown to people, so nobody earns those of a century in a second.
+#[test]
+fn a_record_takes_no_longer_than_since_its_lease_was_granted() {
+    let mut world = World::new();
+    let job = world.submit(8);
+    let worker = world.connect(1, "anna");
+    world.pass(Duration::from_secs(3));
+    for _ in 0..3 {
+        let delta = world.begin(worker).expect("something to count");
+        world.report_counted(worker, Delta { duration: Duration::from_secs(1_000_000), ..delta });
+    }
+    let told: Duration = world.store.records(job).map(|record| record.duration).sum();
+    // Each lease has a second of leeway.
+    assert!((3..=3 * (3 + 1)).contains(&told.as_secs()), "{told:?}");
+}

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store, Stored};
+use queens_ledger::store::{Record, Source, Store, Stored};
 use queens_ledger::{Ledger, Run, SpanOutcome, SubmissionRefusal, WantedPlan};
 use queens_model::{
     Delta, Failure, HalvesSkill, Held, Hello, JobId, JobIdentity, JobState, JobStatus, Lease, LeaseId, Name,
@@ -209,10 +210,19 @@ impl World {
                 let drawn = self.store.draw(draw).expect("memory");
                 self.ledger.drawn(draw, drawn);
             }
+            if let Some(judgement) = &effects.judgement {
+                let part = &judgement.plan.parts()[judgement.span.part() as usize];
+                let range = judgement.span.from()..judgement.span.to();
+                let count =
+                    part.subproblems().count(range, Kernel::Portable, &NEVER).expect("nobody stops it");
+                let source = Arc::new(Source::coordinator(named("0"), named("portable")));
+                self.ledger.judged(judgement, Some((count, Duration::from_secs(1), source)));
+            }
             for &WantedPlan { job, n, method, pass } in &effects.plans {
                 self.ledger.planned(self.now, job, plan(n, method, pass));
             }
-            if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
+            let is_answered = !effects.comparisons.is_empty() || !effects.draws.is_empty();
+            if !is_answered && effects.plans.is_empty() && effects.judgement.is_none() {
                 return;
             }
         }
@@ -333,10 +343,13 @@ impl World {
     /// Lets all workers count until none has anything to do.
     pub(crate) fn finish(&mut self) {
         let ids: Vec<WorkerId> = self.workers.keys().copied().collect();
-        while ids.iter().filter(|&&id| self.step(id)).count() > 0
-            || self.ledger.is_drawing()
-            || self.are_busy()
-        {}
+        // A tick draws parties, and only then their workers get leases.
+        let mut n_idle = 0;
+        while n_idle < 3 {
+            let n_counting = ids.iter().filter(|&&id| self.step(id)).count();
+            let is_busy = n_counting > 0 || self.ledger.is_drawing() || self.are_busy();
+            n_idle = if is_busy { 0 } else { n_idle + 1 };
+        }
     }
 
     fn are_busy(&self) -> bool {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::store::{Record, Store};
+use queens_ledger::store::{Record, Source, Store};
 use queens_ledger::{Ledger, Run};
 use queens_model::{
-    Arbiter, Delta, HalvesSkill, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report, Share,
-    Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Arbiter, Delta, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, LeaseId, Name, PartRange, Party,
+    Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -24,23 +24,25 @@ const N: u8 = 6;
 
 /// The simulated world.
 pub(crate) struct World {
-    random: Random,
-    ledger: Ledger,
-    store: MemoryStore,
+    pub(crate) random: Random,
+    pub(crate) ledger: Ledger,
+    pub(crate) store: MemoryStore,
     /// Another store, which gets the same writes and must give the same answers.
     pub(crate) mirror: Option<Box<dyn Store>>,
     pub(crate) plan: Arc<Plan>,
-    now: Duration,
+    pub(crate) now: Duration,
     jobs: Vec<JobId>,
     /// The first pass of each second pass.
     firsts: BTreeMap<JobId, JobId>,
-    members: BTreeMap<WorkerId, Member>,
+    pub(crate) members: BTreeMap<WorkerId, Member>,
     /// The nature of each party that ever joined.
     natures: BTreeMap<String, Nature>,
     n_members: u64,
     /// Whether the coordinator crashes now and then.
     pub(crate) crashes: bool,
     pub(crate) n_crashes: u64,
+    /// How many disputed spans the coordinator has counted itself.
+    pub(crate) n_judgements: u64,
     /// Whether liars tell the truth on spans that an honest worker has counted, where a lie would be noticed.
     pub(crate) are_wise: bool,
     /// The only party that recounts jobs submitted from now on.
@@ -49,21 +51,26 @@ pub(crate) struct World {
     pub(crate) n_further_names: usize,
 }
 
-struct Member {
-    name: String,
-    leases: BTreeMap<LeaseId, VecDeque<(JobId, Span)>>,
-    sequence: u64,
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) leases: BTreeMap<LeaseId, VecDeque<(JobId, Span)>>,
+    pub(crate) sequence: u64,
 }
 
 /// The coordinator has crashed in the middle of something.
 struct Crashed;
 
 impl World {
-    pub(crate) fn new(mut random: Random) -> Self {
+    pub(crate) fn new(random: Random) -> Self {
+        Self::with_last_part(random, None)
+    }
+
+    /// Creates a world whose last part may have this many subproblems.
+    pub(crate) fn with_last_part(mut random: Random, last: Option<u64>) -> Self {
         let n = BoardSize::new(N).expect("a board size");
         let n_parts = queens_solver::parts_in_counting_order(n, Method::Search).len();
-        let choice = |_| {
-            let n_subproblems = random.between(10, 60);
+        let choice = |part| {
+            let n_subproblems = last.filter(|_| part + 1 == n_parts).unwrap_or(random.between(10, 60));
             Choice { image: Symmetry::IDENTITY, n_subproblems, work: u128::from(n_subproblems) * 1000 }
         };
         let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
@@ -84,6 +91,7 @@ impl World {
             n_members: 0,
             crashes: false,
             n_crashes: 0,
+            n_judgements: 0,
             are_wise: false,
             arbiter: None,
             n_further_names: 0,
@@ -91,15 +99,20 @@ impl World {
     }
 
     pub(crate) fn submit(&mut self, share: u32) -> JobId {
-        self.submit_with(share, None)
+        self.submit_with(share, None, None)
     }
 
     /// Submits a board that is counted twice.
     pub(crate) fn submit_twice(&mut self, share: u32) -> JobId {
-        self.submit_with(share, Some(Method::Search))
+        self.submit_with(share, Some(Method::Search), None)
     }
 
-    fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
+    pub(crate) fn submit_with(
+        &mut self,
+        share: u32,
+        second_pass: Option<Method>,
+        part_range: Option<PartRange>,
+    ) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
         let arbiter =
             |name: &String| Arbiter { party: Party::of_name(&Name::of_any(name)), invitation: None };
@@ -108,6 +121,7 @@ impl World {
             recount: Some(recount),
             recount_by,
             second_pass,
+            part_range,
             ..Submission::new(self.plan.n(), Method::Search)
         };
         let seed = u128::from(self.random.next()) << 64;
@@ -138,6 +152,19 @@ impl World {
     fn join(&mut self, name: &str) -> WorkerId {
         self.n_members += 1;
         let worker = WorkerId(self.n_members);
+        self.say_hello(worker, name, 1, Speed::from(1000), Vec::new());
+        worker
+    }
+
+    /// Opens a session for a worker.
+    pub(crate) fn say_hello(
+        &mut self,
+        worker: WorkerId,
+        name: &str,
+        n_threads: u32,
+        speed: Speed,
+        held: Vec<Held>,
+    ) {
         let member = Member { name: name.to_owned(), leases: BTreeMap::new(), sequence: 0 };
         self.members.insert(worker, member);
         let hello = Hello {
@@ -145,16 +172,15 @@ impl World {
             name: name.parse().expect("a name"),
             build: Name::of_any("0"),
             kernel: Name::of_any("simulated"),
-            n_threads: 1,
-            speed: Speed::from(1000),
+            n_threads,
+            speed,
             decomposition: DECOMPOSITION_VERSION,
             halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
             machine: worker.0,
-            held: Vec::new(),
+            held,
         };
         let party = Party::of_name(&Name::of_any(party_of(name)));
         self.ledger.connect(self.now, hello, party).expect("in order");
-        worker
     }
 
     /// Lets a worker leave.
@@ -245,7 +271,7 @@ impl World {
     }
 
     /// Carries out the ledger's effects, and starts over if the coordinator crashes meanwhile.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         if let Err(Crashed) = self.carry_out() {
             self.crash();
             self.carry_out().unwrap_or_else(|Crashed| self.crash());
@@ -286,10 +312,18 @@ impl World {
                 }
                 self.ledger.drawn(draw, drawn);
             }
+            if let Some(judgement) = &effects.judgement {
+                let count = self.true_count(judgement.job, judgement.span);
+                let name = Name::of_any("simulated");
+                let source = Arc::new(Source::coordinator(name.clone(), name));
+                self.ledger.judged(judgement, Some((count, Duration::from_millis(1), source)));
+                self.n_judgements += 1;
+            }
             for wanted in &effects.plans {
                 self.ledger.planned(self.now, wanted.job, Arc::clone(&self.plan));
             }
-            if effects.comparisons.is_empty() && effects.draws.is_empty() && effects.plans.is_empty() {
+            let is_answered = !effects.comparisons.is_empty() || !effects.draws.is_empty();
+            if !is_answered && effects.plans.is_empty() && effects.judgement.is_none() {
                 return Ok(());
             }
         }
@@ -432,7 +466,7 @@ impl World {
         if self.firsts.contains_key(&job) { last - number } else { number }
     }
 
-    fn true_count(&self, job: JobId, span: Span) -> Count {
+    pub(crate) fn true_count(&self, job: JobId, span: Span) -> Count {
         let counts = (span.from()..span.to()).map(|number| self.truth(job, span.part(), number));
         counts.fold(Count::default(), |sum, count| sum.checked_add(count).expect("small numbers"))
     }

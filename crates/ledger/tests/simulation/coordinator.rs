@@ -1,12 +1,14 @@
 //! A coordinator: its core, driven as the event loop drives it, and checked at every step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use queens_ledger::store::Write;
 use queens_ledger::store::lineage::Lineage;
+use queens_ledger::store::{Source, Write};
 use queens_ledger::{
-    Batch, Core, Due, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal, WorkerRefusal,
+    Batch, Core, Due, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal,
+    WorkerRefusal,
 };
 use queens_model::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
@@ -71,6 +73,8 @@ pub(crate) struct Coordinator {
     lineage: Lineage,
     /// Whether a report since the last transaction was dropped.
     drops: bool,
+    /// How often it was asked to count a disputed span itself.
+    n_judgements: u64,
 }
 
 impl Coordinator {
@@ -95,6 +99,7 @@ impl Coordinator {
             epoch,
             lineage: around.disk.lineage(),
             drops: false,
+            n_judgements: 0,
         };
         coordinator.carry_out(Duration::ZERO, around);
         coordinator
@@ -293,7 +298,7 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, farewells, plans, comparisons, draws } = batch.written();
+            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = batch.written();
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
@@ -334,7 +339,10 @@ impl Coordinator {
             around.witness.keep_leases_of(&known);
             around.witness.check_leases();
             around.witness.check_comparisons(&comparisons);
-            if comparisons.is_empty() && draws.is_empty() {
+            if let Some(judgement) = &judgement {
+                self.judge(judgement, around);
+            }
+            if comparisons.is_empty() && draws.is_empty() && judgement.is_none() {
                 return;
             }
             if around.is_cut_off {
@@ -355,6 +363,17 @@ impl Coordinator {
                 }
             }
         }
+    }
+
+    /// Counts a disputed span, as the coordinator does on a thread of its own. That fails at first.
+    fn judge(&mut self, judgement: &Judgement, around: &Surroundings<'_>) {
+        self.n_judgements += 1;
+        let identity = self.core.ledger().identity(judgement.job).expect("submitted");
+        let count = puzzle(around.puzzles, identity).count(judgement.span);
+        let name = Name::of_any("simulated");
+        let source = Arc::new(Source::coordinator(name.clone(), name));
+        let counted = (count, Duration::from_millis(1), source);
+        self.core.judged(judgement, Some(counted).filter(|_| self.n_judgements.is_multiple_of(2)));
     }
 
     /// Makes writes durable. Without writes, it confirms the lead if an old leader could otherwise answer wrongly.

@@ -70,9 +70,10 @@ impl<'a> Reader<'a> {
         };
         let mut again = self.second_counts(first, last)?;
         let mut verdicts = self.verdicts(first, last)?;
-        let mut wanted = Vec::new();
+        let mut drawn = Drawn { next: (n_seen == MOST_SEEN).then_some(last), ..Drawn::default() };
         let nobody = BTreeSet::new();
         for record in records {
+            drawn.see(&record);
             let key = key(&record);
             let again = again.remove(&key).unwrap_or_default();
             let parties = match draw.first_pass {
@@ -81,11 +82,10 @@ impl<'a> Reader<'a> {
             };
             if !again.is_empty() || draw.wants(&record, parties) {
                 let verdicts = verdicts.remove(&key).unwrap_or_default();
-                wanted.push(Recorded { record, again, verdicts });
+                drawn.records.push(Recorded { record, again, verdicts });
             }
         }
-        let next = (n_seen == MOST_SEEN).then_some(last);
-        Ok(Drawn { records: wanted, n_seen: n_seen as u64, next })
+        Ok(drawn)
     }
 
     /// Returns the parties with records in one part of a first pass. The rows are verified elsewhere, where they

@@ -1,0 +1,140 @@
+//! Counts a span about which two parties disagree, on threads of the coordinator. So nobody is outvoted.
+//!
+//! One span at a time: each shows that a party is wrong, which is suspect from then on. So there are few. A span takes as
+//! long as its lease did, up to two minutes of a thread of the worker, which may be hours for what a graphics card counted.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use queens_ledger::Judgement;
+use queens_ledger::store::Source;
+use queens_model::Name;
+use queens_platform::VERSION;
+use queens_solver::{Count, KernelChoice, Span, parallel};
+use tokio::sync::mpsc;
+use tracing::{error, info};
+
+use crate::command::Command;
+
+/// The delay before a failed count is tried again.
+const RETRY: Duration = Duration::from_secs(10);
+
+/// The pieces of a span for each thread: the last ones end at about the same time.
+const PIECES: u64 = 16;
+
+/// Counts disputed spans.
+pub(crate) struct Judge {
+    commands: mpsc::WeakSender<Command>,
+    n_threads: NonZeroUsize,
+    stop: Arc<AtomicBool>,
+}
+
+/// A count by the coordinator, how long it took, and its source.
+pub(crate) type Judged = (Count, Duration, Arc<Source>);
+
+impl Judge {
+    pub(crate) fn new(commands: mpsc::WeakSender<Command>, n_threads: NonZeroUsize) -> Self {
+        Self { commands, n_threads, stop: Arc::default() }
+    }
+
+    /// Begins to count a span. [`Command::Judged`] comes when that has ended.
+    ///
+    /// # Errors
+    /// If there is no thread for it.
+    pub(crate) fn start(&self, judgement: Judgement) -> std::io::Result<()> {
+        let (commands, n_threads, stop) = (self.commands.clone(), self.n_threads, Arc::clone(&self.stop));
+        let count = move || {
+            let began = Instant::now();
+            info!(job = %judgement.job, span = %judgement.span, "two parties disagree about a span: the coordinator counts it");
+            let counted =
+                catch_unwind(AssertUnwindSafe(|| counted(&judgement, n_threads, &stop))).unwrap_or(None);
+            if counted.is_none() && !stop.load(Ordering::Relaxed) {
+                error!(job = %judgement.job, span = %judgement.span, "a disputed span could not be counted; it is tried again");
+                thread::sleep(RETRY);
+            }
+            let took = began.elapsed();
+            if let Some(commands) = commands.upgrade() {
+                // On an error, the coordinator has stopped; it counts the span again after its next start.
+                let counted = counted.map(|(count, source)| (count, took, source));
+                _ = commands.blocking_send(Command::Judged { judgement, counted });
+            }
+        };
+        thread::Builder::new().name("judge".into()).spawn(count).map(drop)
+    }
+
+    /// Stops counting.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Counts a span with several threads; `None` if that was stopped or failed.
+fn counted(
+    judgement: &Judgement,
+    n_threads: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Option<(Count, Arc<Source>)> {
+    let kernel = KernelChoice::AUTO.kernel();
+    let part = judgement.plan.part(judgement.span.part())?;
+    let pieces = pieces(judgement.span, n_threads);
+    let go_on = |_| !stop.load(Ordering::Relaxed);
+    let count = |i: usize| {
+        let piece = pieces.get(i)?;
+        part.subproblems().count(piece.from()..piece.to(), kernel, stop)
+    };
+    let counts = parallel(n_threads, pieces.len(), go_on, count).ok()?;
+    if counts.len() < pieces.len() {
+        return None;
+    }
+    let count = counts.into_iter().try_fold(Count::default(), |sum, count| sum.checked_add(count?))?;
+    let source = Source::coordinator(Name::of_any(VERSION), Name::of_any(kernel.name()));
+    Some((count, Arc::new(source)))
+}
+
+/// Cuts a span into pieces of about equal length.
+fn pieces(span: Span, n_threads: NonZeroUsize) -> Vec<Span> {
+    let n_pieces = u64::try_from(n_threads.get()).unwrap_or(u64::MAX).saturating_mul(PIECES);
+    let length = span.n_subproblems().div_ceil(n_pieces);
+    let (mut pieces, mut rest) = (Vec::new(), Some(span));
+    while let Some(span) = rest {
+        let (piece, after) = span.split_at(span.from().saturating_add(length));
+        pieces.extend(piece);
+        rest = after;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use queens_model::{JobId, Party};
+    use queens_solver::{BoardSize, Kernel, Method, Plan};
+
+    use super::*;
+
+    #[test]
+    fn a_span_is_counted_as_in_one_piece() {
+        let (n, never) = (BoardSize::new(9).expect("a board size"), AtomicBool::new(false));
+        for method in Method::ALL {
+            let plan = Arc::new(Plan::new(n, method, NonZeroUsize::MIN, &never).expect("nobody stops it"));
+            for (part, planned) in (0..).zip(plan.parts()) {
+                let all = planned.choice().n_subproblems;
+                let Ok(span) = Span::new(part, all / 3, all) else { continue };
+                let whole = planned.subproblems().count(all / 3..all, Kernel::Portable, &never);
+                for n_threads in [1, 3].map(|n| NonZeroUsize::new(n).expect("not zero")) {
+                    let judgement = Judgement { job: JobId(1), plan: Arc::clone(&plan), span };
+                    let found = counted(&judgement, n_threads, &never).expect("nobody stops it");
+                    assert_eq!(
+                        (Some(found.0), found.1.party),
+                        (whole, Party::COORDINATOR),
+                        "{method} {span}"
+                    );
+                    assert_eq!(counted(&judgement, n_threads, &AtomicBool::new(true)), None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Which party counts each part of a second pass.
+//!
+//! Two passes are compared by the solutions of each part. If a party could choose its parts, it could tell again what a
+//! friend told in the first pass. So a lottery draws the party of each part, and the draw stands until the party lapses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queens_model::Party;
+
+use crate::jobs::queues::Queues;
+
+/// The parts of a second pass with free subproblems, and the party that was drawn for each part.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartDraws {
+    turns: BTreeMap<u32, PartTurn>,
+    queues: Queues<u32>,
+}
+
+/// Who counts a part.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartTurn {
+    party: Option<Party>,
+    /// The parties that were drawn, and gave some of it back, failed on it or were late.
+    pub(crate) lapsed: BTreeSet<Party>,
+    /// How often a party was drawn for it.
+    pub(crate) n_draws: u32,
+}
+
+impl PartDraws {
+    pub(crate) fn queues(&self) -> &Queues<u32> {
+        &self.queues
+    }
+
+    pub(crate) fn queues_mut(&mut self) -> &mut Queues<u32> {
+        &mut self.queues
+    }
+
+    /// Returns who counts a part.
+    pub(crate) fn turn(&self, part: u32) -> Option<&PartTurn> {
+        self.turns.get(&part)
+    }
+
+    /// Notes that a part has free subproblems of this estimated work.
+    pub(crate) fn free(&mut self, part: u32, work: u128) {
+        match self.turns.get(&part).and_then(|turn| turn.party) {
+            Some(party) => self.queues.add(part, party, work),
+            None => self.queues.add_undrawn(part),
+        }
+    }
+
+    /// Notes that a part has no free subproblems. All of it had this estimated work.
+    pub(crate) fn take(&mut self, part: u32, work: u128) {
+        self.queues.remove_undrawn(part);
+        if let Some(party) = self.turns.get(&part).and_then(|turn| turn.party) {
+            self.queues.remove(part, party, work);
+        }
+    }
+
+    /// Gives a part with free subproblems to the party that was drawn for it.
+    pub(crate) fn give(&mut self, part: u32, party: Party, work: u128) {
+        let turn = self.turns.entry(part).or_default();
+        turn.n_draws = turn.n_draws.saturating_add(1);
+        turn.lapsed.remove(&party);
+        turn.party = Some(party);
+        self.queues.add(part, party, work);
+    }
+
+    /// Notes that the party whose turn it was did not count a part, which has free subproblems. Returns whether it was
+    /// this party's turn.
+    pub(crate) fn lapse(&mut self, part: u32, party: Party, work: u128) -> bool {
+        let Some(turn) = self.turns.get_mut(&part).filter(|turn| turn.party == Some(party)) else {
+            return false;
+        };
+        turn.party = None;
+        turn.lapsed.insert(party);
+        self.queues.remove(part, party, work);
+        self.queues.add_undrawn(part);
+        true
+    }
+}

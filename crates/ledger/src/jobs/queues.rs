@@ -1,0 +1,126 @@
+//! Queues of what was drawn for each party, and of what no party is drawn for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::time::Duration;
+
+use queens_model::Party;
+
+/// Queues that nobody looked at for longer than this were not served, so their parties are not late.
+const LOOKED_AT: Duration = Duration::from_secs(2);
+
+/// What waits to be drawn, and what waits for the party that was drawn: records to recount, or parts of a second pass.
+#[derive(Clone, Debug)]
+pub(crate) struct Queues<K> {
+    undrawn: BTreeSet<K>,
+    of: BTreeMap<Party, Queue<K>>,
+    /// The party that was asked last whether it has capacity.
+    asked: Option<Party>,
+    /// When the queues were last checked for late parties.
+    checked: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Queue<K> {
+    keys: BTreeSet<K>,
+    /// Their estimated work.
+    work: u128,
+    /// When the party is late with them.
+    due: Duration,
+}
+
+impl<K> Default for Queues<K> {
+    fn default() -> Self {
+        Self { undrawn: BTreeSet::new(), of: BTreeMap::new(), asked: None, checked: Duration::ZERO }
+    }
+}
+
+/// Queries.
+impl<K: Ord + Copy> Queues<K> {
+    /// Whether something waits for a party's worker.
+    pub(crate) fn has_drawn(&self) -> bool {
+        !self.of.is_empty()
+    }
+
+    /// Whether no party is drawn for something.
+    pub(crate) fn has_undrawn(&self) -> bool {
+        !self.undrawn.is_empty()
+    }
+
+    pub(crate) fn undrawn(&self) -> impl Iterator<Item = K> {
+        self.undrawn.iter().copied()
+    }
+
+    /// Returns what waits for a party's worker, in order.
+    pub(crate) fn queue(&self, party: Party) -> impl Iterator<Item = K> {
+        self.of.get(&party).into_iter().flat_map(|queue| queue.keys.iter().copied())
+    }
+
+    /// Returns the estimated work of a party's queue.
+    pub(crate) fn work(&self, party: Party) -> u128 {
+        self.of.get(&party).map_or(0, |queue| queue.work)
+    }
+
+    /// Returns the parties with queues, from the one after the party that was asked last.
+    pub(crate) fn parties(&self) -> impl Iterator<Item = Party> {
+        let from = self.asked.map_or(Bound::Unbounded, Bound::Excluded);
+        let to = self.asked.map_or(Bound::Excluded(Party::COORDINATOR), Bound::Included);
+        let after = self.of.range((from, Bound::Unbounded));
+        after.chain(self.of.range((Bound::Unbounded, to))).map(|(party, _)| *party)
+    }
+}
+
+/// Changes.
+impl<K: Ord + Copy> Queues<K> {
+    /// Adds something that no party is drawn for.
+    pub(crate) fn add_undrawn(&mut self, key: K) {
+        self.undrawn.insert(key);
+    }
+
+    pub(crate) fn remove_undrawn(&mut self, key: K) {
+        self.undrawn.remove(&key);
+    }
+
+    /// Adds something of this estimated work to a party's queue.
+    pub(crate) fn add(&mut self, key: K, party: Party, work: u128) {
+        self.undrawn.remove(&key);
+        let new = || Queue { keys: BTreeSet::new(), work: 0, due: Duration::ZERO };
+        let queue = self.of.entry(party).or_insert_with(new);
+        if queue.keys.insert(key) {
+            queue.work = queue.work.saturating_add(work);
+        }
+    }
+
+    /// Removes something of this estimated work from a party's queue, if it is in it.
+    pub(crate) fn remove(&mut self, key: K, party: Party, work: u128) {
+        let Some(queue) = self.of.get_mut(&party) else { return };
+        if queue.keys.remove(&key) {
+            queue.work = queue.work.saturating_sub(work);
+        }
+        if queue.keys.is_empty() {
+            self.of.remove(&party);
+        }
+    }
+
+    /// Sets when a party is late with its queue, unless that is earlier than before.
+    pub(crate) fn set_due(&mut self, party: Party, due: Duration) {
+        if let Some(queue) = self.of.get_mut(&party) {
+            queue.due = queue.due.max(due);
+        }
+    }
+
+    /// Notes that a party was asked whether it has capacity.
+    pub(crate) fn note_asked(&mut self, party: Party) {
+        self.asked = Some(party);
+    }
+
+    /// Returns the parties that are late with their queues. Time in which nobody looked does not count.
+    pub(crate) fn late(&mut self, now: Duration) -> Vec<Party> {
+        let unseen = now.saturating_sub(self.checked);
+        self.checked = now;
+        if unseen > LOOKED_AT {
+            self.of.values_mut().for_each(|queue| queue.due = queue.due.saturating_add(unseen));
+        }
+        self.of.iter().filter(|(_, queue)| queue.due < now).map(|(party, _)| *party).collect()
+    }
+}

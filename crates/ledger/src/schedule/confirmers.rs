@@ -1,0 +1,209 @@
+//! Draws who confirms each record, and who counts each part of a second pass; and replaces those who don't.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use queens_model::{JobId, Party};
+use queens_solver::Method;
+
+use crate::jobs::counting::Counting;
+use crate::jobs::job::Job;
+use crate::jobs::recounts::{Key, Recount};
+use crate::leases::lease_table::overdue;
+use crate::state::State;
+use crate::workers::proofs::{Candidate, Lottery, Ticket};
+use crate::workers::worker::Worker;
+
+/// The most jobs whose records parties are drawn for at a time. The next tick goes on with them.
+const MOST_JOBS: usize = 8;
+
+/// The most parts that parties are drawn for at a time.
+const MOST_PARTS: usize = 256;
+
+/// For how long a party that has proved something, and went away, is waited for before a party that has proved nothing
+/// confirms anything.
+const AWAY: Duration = Duration::from_secs(600);
+
+/// Draws a party for each record that has none, and takes records from parties that are late or have gone.
+///
+/// Takes O(m log m) for m parties and O(r log m) for r records of each of some jobs.
+pub(crate) fn draw_confirmers(state: &mut State) {
+    let jobs: Vec<JobId> = state.jobs().to_serve().take(MOST_JOBS).map(|(rank, _)| rank.job).collect();
+    jobs.into_iter().for_each(|job| take_from_the_late(state, job));
+    let jobs: Vec<JobId> = state.jobs().to_draw_for().take(MOST_JOBS).map(Job::id).collect();
+    jobs.into_iter().for_each(|job| draw_for(state, job));
+}
+
+/// Takes the queues of parties without a worker that may count, and of those that are late although nothing more urgent
+/// was to count.
+fn take_from_the_late(state: &mut State, id: JobId) {
+    let Some(job) = state.jobs().get(id) else { return };
+    let (method, rank, now) = (job.method(), job.rank(), state.now());
+    let is_served = state.jobs().first_free(method).is_none_or(|first| first > rank);
+    let draws = job.counting().and_then(Counting::draws);
+    let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties());
+    let waiting = job.recounts().queues().parties().chain(of_parts);
+    let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(state, *party, method)).collect();
+    if is_served {
+        let overdue = state.change_job(id, |job| {
+            let (recounts, counting) = job.recounting_mut()?;
+            let mut late = recounts.queues_mut().late(now);
+            late.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().late(now)));
+            Some(late)
+        });
+        late.extend(overdue.flatten().unwrap_or_default());
+    }
+    for party in late {
+        state.change_job(id, |job| {
+            let (recounts, counting) = job.recounting_mut()?;
+            recounts.lapse_all(counting.plan(), party);
+            let parts: Vec<u32> = counting.draws()?.queues().queue(party).collect();
+            Some(counting.lapse_parts(parts, party))
+        });
+        state.proofs_mut().note_lapse(party);
+    }
+}
+
+/// Whether a party has no worker that may count by this method, or that may come back in the next seconds.
+fn is_gone(state: &State, party: Party, method: Method) -> bool {
+    let may_count =
+        |worker: &Worker| worker.can_count(method) && (worker.is_of_use() || !worker.is_connected());
+    let mut workers = state.workers().of_party(party).into_iter().flatten();
+    !state.workers().readiness(method).useful_parties().contains_key(&party)
+        && !workers.any(|id| state.workers().get(*id).is_some_and(may_count))
+}
+
+/// Draws a party for each record of a job that has none, and for some of its parts.
+fn draw_for(state: &mut State, id: JobId) {
+    let Some(job) = state.jobs().get(id) else { return };
+    let context = DrawContext::of(state, job);
+    let (records, parts) = (context.confirmers(), context.counters());
+    let parties: BTreeSet<Party> =
+        records.iter().map(|(_, party)| *party).chain(parts.iter().map(|(_, party)| *party)).collect();
+    state.change_job(id, |job| {
+        let (recounts, counting) = job.recounting_mut()?;
+        records.into_iter().for_each(|(key, party)| recounts.give(counting.plan(), key, party));
+        counting.give_parts(&parts);
+        Some(())
+    });
+    for party in parties {
+        let Some(job) = state.jobs().get(id) else { return };
+        let draws = job.counting().and_then(Counting::draws);
+        let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
+        let due = overdue(state.now(), seconds_for(state, party, job.method(), work));
+        state.change_job(id, |job| {
+            let (recounts, counting) = job.recounting_mut()?;
+            recounts.queues_mut().set_due(party, due);
+            counting.draws_mut()?.queues_mut().set_due(party, due);
+            Some(())
+        });
+    }
+}
+
+/// Returns how long a party takes for its leases, which may be of other jobs, and then for this work.
+fn seconds_for(state: &State, party: Party, method: Method, work: u128) -> f64 {
+    let readiness = state.workers().readiness(method);
+    let (mut speed, mut seconds) = (0.0_f64, 0.0_f64);
+    let workers = state.workers().of_party(party).into_iter().flatten();
+    for worker in workers.filter_map(|id| state.workers().get(*id)).filter(|worker| worker.is_of_use()) {
+        let of_thread = worker.estimated(method).map_or(0.0, |speed| readiness.speed_of_due(speed));
+        speed += of_thread * f64::from(worker.n_threads());
+        seconds = seconds.max(worker.seconds_of_leases());
+    }
+    seconds + work as f64 / speed.max(1.0)
+}
+
+/// What the draws of one job depend on.
+struct DrawContext<'a> {
+    state: &'a State,
+    job: &'a Job,
+    lottery: Lottery,
+    /// Unsuspected parties that have proved something and went away not long ago.
+    away: Vec<Party>,
+}
+
+impl<'a> DrawContext<'a> {
+    fn of(state: &'a State, job: &'a Job) -> Self {
+        let there = state.workers().readiness(job.method()).useful_parties();
+        let is_suspect = |party: &Party| state.workers().suspects().contains(party);
+        let away = state.proofs().away(job.method(), state.now().saturating_sub(AWAY));
+        let away = away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
+        Self { state, job, lottery: lottery(state, job), away }
+    }
+
+    /// Draws a party for each record that has none.
+    fn confirmers(&self) -> Vec<(Key, Party)> {
+        let recounts = self.job.recounts().undrawn();
+        recounts.filter_map(|recount| Some((recount.key(), self.confirmer(recount)?))).collect()
+    }
+
+    /// Draws a party for each of the first parts that have none, if a party with capacity has no part.
+    fn counters(&self) -> Vec<(u32, Party)> {
+        let Some(draws) = self.job.counting().and_then(Counting::draws) else { return Vec::new() };
+        let mut with_capacity = self.state.workers().readiness(self.job.method()).recounters().keys();
+        if with_capacity.all(|party| draws.queues().work(*party) > 0) {
+            return Vec::new();
+        }
+        let undrawn = draws.queues().undrawn().take(MOST_PARTS);
+        undrawn.filter_map(|part| Some((part, self.counter(part)?))).collect()
+    }
+
+    /// Draws the party that confirms a record.
+    fn confirmer(&self, recount: &Recount) -> Option<Party> {
+        let counted = recount.counted_by();
+        if let Some(arbiter) = self.job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
+            let there = self.state.workers().readiness(self.job.method()).useful_parties();
+            return there.contains_key(&arbiter).then_some(arbiter);
+        }
+        let ticket =
+            Ticket { seed: self.job.entry().terms.seed, key: recount.key(), n_draws: recount.n_draws() };
+        self.draw(ticket, &|party| counted.contains(&party), &|party| recount.lapsed().contains(&party))
+    }
+
+    /// Draws the party that counts a part of a second pass: one that did not count it in the first, if there is one.
+    fn counter(&self, part: u32) -> Option<Party> {
+        let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
+        let first = self.state.counting(self.job.first_pass());
+        let ticket =
+            Ticket { seed: self.job.entry().terms.seed, key: (part, u64::MAX), n_draws: turn.n_draws };
+        let has_counted = |party| first.is_some_and(|first| first.has_counted(party, part));
+        let has_lapsed = |party| turn.lapsed.contains(&party);
+        let another = self.draw(ticket, &has_counted, &has_lapsed);
+        another.or_else(|| self.draw(ticket, &|_| false, &has_lapsed))
+    }
+
+    /// Draws a party that is not excluded, and rather one that has not lapsed.
+    fn draw(
+        &self,
+        ticket: Ticket,
+        is_excluded: &dyn Fn(Party) -> bool,
+        has_lapsed: &dyn Fn(Party) -> bool,
+    ) -> Option<Party> {
+        let is_worse = |party| is_excluded(party) || has_lapsed(party);
+        let waits = self.away.iter().any(|party| !is_excluded(*party));
+        let unproven = |is_excluded: &dyn Fn(Party) -> bool| {
+            if waits { None } else { self.lottery.draw_unproven(ticket, is_excluded) }
+        };
+        let fresh = self.lottery.draw(ticket, is_worse).or_else(|| unproven(&is_worse));
+        fresh.or_else(|| self.lottery.draw(ticket, is_excluded)).or_else(|| unproven(is_excluded))
+    }
+}
+
+/// Returns the lottery of a job. A party's weight is what it has proved in this run, or as far as the job's records were
+/// read; but no more than its workers of today could have counted while the job was.
+fn lottery(state: &State, job: &Job) -> Lottery {
+    let method = job.method();
+    let readiness = state.workers().readiness(method);
+    let seconds = job.active(state.now()).as_secs().max(1);
+    let candidate = |party: Party| {
+        let recorded = state.proofs().recorded(party, method).max(job.recounts().seen_work(party));
+        let most = readiness.measured_speed(party).map(|speed| speed.saturating_mul(seconds.into()));
+        Candidate {
+            party,
+            proven: most.map_or(recorded, |most| recorded.min(most)),
+            n_lapses: state.proofs().n_lapses(party),
+        }
+    };
+    let there = readiness.useful_parties().keys();
+    Lottery::new(&there.map(|party| candidate(*party)).collect::<Vec<_>>())
+}

@@ -1,0 +1,270 @@
+//! What each party has proved, and the lottery that decides by it who confirms a record.
+//!
+//! Nobody may choose what he confirms. So the party that recounts a record is drawn at random before it is known who is
+//! idle, with a weight that grows with its *proven* work: work that was recorded and not contradicted. Claims of speed
+//! or threads play no part.
+
+use std::collections::BTreeMap;
+use std::hash::Hasher;
+use std::time::Duration;
+
+use queens_model::Party;
+use queens_solver::Method;
+use siphasher::sip::SipHasher24;
+
+use crate::by_method::ByMethod;
+
+/// The most parties whose proofs are kept. Without invitations, each name is a party.
+const MOST_PARTIES: usize = 100_000;
+
+/// The weight of the party with the most proven work.
+const MOST_WEIGHT: u64 = 1 << 32;
+
+/// How often a drawn party that may not count a record is replaced by another draw, before the exact sum is made.
+const MOST_REDRAWS: u32 = 16;
+
+/// Work recorded and lapses, by party.
+#[derive(Debug, Default)]
+pub(crate) struct Proofs(BTreeMap<Party, Proof>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Proof {
+    /// The estimated work of its records in this run.
+    recorded: ByMethod<u128>,
+    /// The leases of recounts that it gave back, failed on or was late with, less those that it answered.
+    n_lapses: u32,
+    /// When its last worker left, if none is there.
+    left: Option<Duration>,
+}
+
+impl Proofs {
+    /// Adds work that a party has counted, recorded or repeated.
+    pub(crate) fn note_counted(&mut self, party: Party, method: Method, work: u128) {
+        if let Some(proof) = self.entry(party) {
+            let recorded = proof.recorded.of_mut(method);
+            *recorded = recorded.saturating_add(work);
+        }
+    }
+
+    /// Notes that a party gave a recount back, failed on it or was late.
+    pub(crate) fn note_lapse(&mut self, party: Party) {
+        if let Some(proof) = self.entry(party) {
+            proof.n_lapses = proof.n_lapses.saturating_add(1);
+        }
+    }
+
+    /// Notes that a party has recounted a record.
+    pub(crate) fn note_answer(&mut self, party: Party) {
+        if let Some(proof) = self.0.get_mut(&party) {
+            proof.n_lapses = proof.n_lapses.saturating_sub(1);
+        }
+    }
+
+    /// Notes whether workers of a party are there.
+    pub(crate) fn note_presence(&mut self, party: Party, left: Option<Duration>) {
+        if let Some(proof) = self.0.get_mut(&party) {
+            proof.left = left;
+        }
+    }
+
+    /// Drops what a party has proved, because it was contradicted.
+    pub(crate) fn forget(&mut self, party: Party) {
+        self.0.remove(&party);
+    }
+
+    /// Returns the recorded work of a party by a method.
+    pub(crate) fn recorded(&self, party: Party, method: Method) -> u128 {
+        self.0.get(&party).map_or(0, |proof| *proof.recorded.of(method))
+    }
+
+    /// Returns how many lapses of a party its answers have not made up for.
+    pub(crate) fn n_lapses(&self, party: Party) -> u32 {
+        self.0.get(&party).map_or(0, |proof| proof.n_lapses)
+    }
+
+    /// Returns the parties that have recorded work by a method and are away, since `since` at the earliest.
+    pub(crate) fn away(&self, method: Method, since: Duration) -> impl Iterator<Item = Party> {
+        let is_away = move |proof: &Proof| {
+            proof.left.is_some_and(|left| left >= since) && *proof.recorded.of(method) > 0
+        };
+        self.0.iter().filter(move |(_, proof)| is_away(proof)).map(|(party, _)| *party)
+    }
+
+    fn entry(&mut self, party: Party) -> Option<&mut Proof> {
+        if self.0.len() >= MOST_PARTIES && !self.0.contains_key(&party) {
+            return None;
+        }
+        Some(self.0.entry(party).or_default())
+    }
+}
+
+/// A party that may be drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) party: Party,
+    /// Its proven work.
+    pub(crate) proven: u128,
+    pub(crate) n_lapses: u32,
+}
+
+/// Draws parties at random by their weights. Building it takes O(m log m) for m candidates, a draw O(log m).
+///
+/// A party's weight is its proven work, but between a quarter of the median of all candidates and that median. Who invents
+/// counts can record any amount of work in no time, and leave little for others to prove. As long as at most half of the
+/// parties collude, the lower median is at most that of an honest party, so inventing work wins little. If the median is
+/// zero, as after a restart or where some have counted everything before others could begin, all weigh the same.
+///
+/// Each lapse lowers the weight: after k lapses it is a (k + 1)-th.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lottery {
+    /// The candidates with the sums of the weights up to theirs.
+    tickets: Vec<(Party, u64)>,
+    /// Candidates that have proved nothing while most have. They are drawn only if none of the others may count a record.
+    unproven: Vec<(Party, u64)>,
+}
+
+impl Lottery {
+    pub(crate) fn new(candidates: &[Candidate]) -> Self {
+        let mut proven: Vec<u128> = candidates.iter().map(|it| it.proven).collect();
+        proven.sort_unstable();
+        let median = proven.get(proven.len().saturating_sub(1) / 2).copied().unwrap_or_default();
+        let weight = |it: &Candidate| {
+            let work = it.proven.clamp(median / 4, median);
+            let share =
+                (work.saturating_mul(MOST_WEIGHT.into())).checked_div(median).unwrap_or(MOST_WEIGHT.into());
+            let most = u64::try_from(share).unwrap_or(MOST_WEIGHT).max(1);
+            (most / (u64::from(it.n_lapses) + 1)).max(1)
+        };
+        let is_proven = |it: &&Candidate| it.proven > 0 || median == 0;
+        Self {
+            tickets: summed(candidates.iter().filter(is_proven).map(|it| (it.party, weight(it)))),
+            unproven: summed(candidates.iter().filter(|it| !is_proven(it)).map(|it| (it.party, 1))),
+        }
+    }
+
+    /// Draws a party that has proved something; `None` if all of those are excluded.
+    pub(crate) fn draw(&self, ticket: Ticket, is_excluded: impl Fn(Party) -> bool) -> Option<Party> {
+        draw(&self.tickets, ticket, is_excluded)
+    }
+
+    /// Draws a party that has proved nothing, each with the same probability; `None` if all of those are excluded.
+    pub(crate) fn draw_unproven(&self, ticket: Ticket, is_excluded: impl Fn(Party) -> bool) -> Option<Party> {
+        draw(&self.unproven, ticket, is_excluded)
+    }
+}
+
+/// What a draw depends on, besides the weights: nobody can predict it without the seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket {
+    /// The secret seed of the job.
+    pub(crate) seed: u128,
+    /// The part and the first subproblem of what is drawn for.
+    pub(crate) key: (u32, u64),
+    /// How often a party was drawn for it before.
+    pub(crate) n_draws: u32,
+}
+
+impl Ticket {
+    fn hash(self, redraw: u32) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.seed.to_le_bytes());
+        // Whether a record is recounted at all is decided by a hash of other bytes.
+        hasher.write(b"who counts");
+        hasher.write(&self.key.0.to_le_bytes());
+        hasher.write(&self.key.1.to_le_bytes());
+        hasher.write(&self.n_draws.to_le_bytes());
+        hasher.write(&redraw.to_le_bytes());
+        hasher.finish()
+    }
+}
+
+fn summed(weights: impl Iterator<Item = (Party, u64)>) -> Vec<(Party, u64)> {
+    let mut sum = 0;
+    let summed = weights.filter(|(_, weight)| *weight > 0).map(|(party, weight)| {
+        // Fewer than 2^17 candidates of at most 2^32.
+        sum += weight;
+        (party, sum)
+    });
+    summed.collect()
+}
+
+fn draw(tickets: &[(Party, u64)], ticket: Ticket, is_excluded: impl Fn(Party) -> bool) -> Option<Party> {
+    let total = tickets.last()?.1;
+    for redraw in 0..MOST_REDRAWS {
+        let at = scaled(ticket.hash(redraw), total);
+        let (party, _) = tickets[tickets.partition_point(|(_, sum)| *sum <= at)];
+        if !is_excluded(party) {
+            return Some(party);
+        }
+    }
+    let mut before = 0;
+    let left = tickets.iter().map(|&(party, sum)| (party, sum - std::mem::replace(&mut before, sum)));
+    let left = summed(left.filter(|(party, _)| !is_excluded(*party)));
+    let at = scaled(ticket.hash(MOST_REDRAWS), left.last()?.1);
+    left.get(left.partition_point(|(_, sum)| *sum <= at)).map(|(party, _)| *party)
+}
+
+/// Returns a number below `total` for a random one of 64 bits.
+fn scaled(random: u64, total: u64) -> u64 {
+    u64::try_from((u128::from(random) * u128::from(total)) >> 64).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn party(number: usize) -> Party {
+        Party::from_bytes((number as u128 + 1).to_be_bytes())
+    }
+
+    /// Draws for many records, with proven work and lapses of each party, and compares the shares of the parties.
+    #[track_caller]
+    fn check(proven: &[(u128, u32)], excluded: &[usize], expected: &[f64]) {
+        let candidates: Vec<Candidate> = (0..)
+            .zip(proven)
+            .map(|(number, &(proven, n_lapses))| Candidate { party: party(number), proven, n_lapses })
+            .collect();
+        let lottery = Lottery::new(&candidates);
+        let mut n_drawn = vec![0_u32; proven.len()];
+        let n_records = 20_000;
+        for first in 0..n_records {
+            let ticket = Ticket { seed: 7, key: (3, first), n_draws: 0 };
+            let is_excluded = |party: Party| excluded.iter().any(|&number| self::party(number) == party);
+            let drawn =
+                lottery.draw(ticket, is_excluded).or_else(|| lottery.draw_unproven(ticket, is_excluded));
+            if let Some(drawn) = drawn {
+                n_drawn[(0..).find(|&number| party(number) == drawn).expect("a candidate")] += 1;
+            }
+        }
+        for ((n_drawn, expected), proven) in n_drawn.iter().zip(expected).zip(proven) {
+            let share = f64::from(*n_drawn) / n_records as f64;
+            assert!((share - expected).abs() < 0.02, "{share} instead of {expected} for {proven:?}");
+        }
+    }
+
+    #[test]
+    fn parties_are_drawn_by_what_they_proved_and_no_more_than_the_median() {
+        check(&[(5, 0), (5, 0), (5, 0), (5, 0)], &[0], &[0.0, 0.333, 0.333, 0.333]);
+        // Invented work wins nothing while at most half of the parties invent it.
+        check(&[(5, 0), (5, 0), (u128::MAX, 0), (u128::MAX, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
+        // The slower of three honest ones is drawn less often.
+        check(&[(1, 0), (4, 0), (4, 0)], &[1], &[0.2, 0.0, 0.8]);
+        check(&[(1, 0), (400, 0), (400, 0)], &[1], &[0.2, 0.0, 0.8]);
+        // Who has proved nothing is not drawn, unless most have proved nothing.
+        check(&[(1, 0), (0, 0), (1 << 90, 0)], &[2], &[1.0, 0.0, 0.0]);
+        check(&[(0, 0), (0, 0), (9, 0)], &[2], &[0.5, 0.5, 0.0]);
+        // Friends have counted everything before others could begin.
+        check(&[(0, 0), (0, 0), (9, 0), (9, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
+        check(&[(0, 0), (0, 0), (0, 0)], &[], &[0.333, 0.333, 0.333]);
+        // Three lapses leave a quarter.
+        check(&[(5, 0), (5, 3), (5, 0)], &[2], &[0.8, 0.2, 0.0]);
+        check(&[(5, 0)], &[0], &[0.0]);
+        check(&[], &[], &[]);
+    }
+
+    #[test]
+    fn a_party_that_is_almost_all_there_is_can_be_excluded() {
+        let mut proven = vec![(1_u128 << 60, 0); 3];
+        proven.extend([(1, 0)]);
+        check(&proven, &[0, 1, 2], &[0.0, 0.0, 0.0, 1.0]);
+    }
+}
