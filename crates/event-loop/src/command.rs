@@ -1,14 +1,19 @@
 //! The commands of the event loop.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use queens_ledger::store::Source;
 use queens_ledger::{
     JobChange, JobRefusal, Judgement, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
 };
 use queens_model::{Hello, JobId, Name, Party, Submission, ToCoordinator, ToWorker};
-use queens_solver::{BoardSize, Method, Pass, Plan};
+use queens_solver::{BoardSize, Count, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::judge::Judged;
+/// A count by the coordinator, how long it took, and its source.
+pub(crate) type Judged = (Count, Duration, Arc<Source>);
 
 #[derive(Debug)]
 pub(crate) enum Command {

@@ -33,9 +33,6 @@ pub(crate) struct Judge {
     stop: Arc<AtomicBool>,
 }
 
-/// A count by the coordinator, how long it took, and its source.
-pub(crate) type Judged = (Count, Duration, Arc<Source>);
-
 impl Judge {
     pub(crate) fn new(commands: mpsc::WeakSender<Command>, n_threads: NonZeroUsize) -> Self {
         Self { commands, n_threads, stop: Arc::default() }
