@@ -290,6 +290,23 @@ mod tests {
     }
 
     #[test]
+    fn places_come_back_and_a_closed_link_opens_again() {
+        let mut test = Test::new(2);
+        assert!(test.join("a", 0).is_ok() && test.join("b", 0).is_ok());
+        assert_eq!(test.join("c", 0), Err(JoinRefusal::Full(2)));
+        test.store.revoke(1).expect("revoked");
+        assert_eq!(test.join("c", 0).as_deref(), Ok("c"));
+        assert_eq!(test.join("d", 0), Err(JoinRefusal::Full(2)));
+        test.store.revoke_all(0).expect("revoked");
+        assert_eq!(test.join("d", 0), Err(JoinRefusal::Unknown));
+        let reopened = test.store.reopen_campaign(&CampaignKey::Number(1), 2 * HOUR_MS).expect("open");
+        assert!((reopened.closed, reopened.n_people) == (false, 0), "{reopened:?}");
+        assert_eq!(test.join("d", HOUR_MS).as_deref(), Ok("d"), "also after its first time");
+        let unknown = test.store.reopen_campaign(&CampaignKey::Number(2), HOUR_MS);
+        assert!(matches!(unknown, Err(InvitationStoreError::UnknownCampaign)), "{unknown:?}");
+    }
+
+    #[test]
     fn numbers_go_on_over_many_and_end() {
         let mut test = Test::new(1000);
         let wanted =

@@ -41,7 +41,21 @@ pub(crate) enum CampaignCommand {
         store: InvitationStoreArgs,
     },
 
-    /// List all campaigns, with the number of people who have joined each
+    /// Open a closed or expired campaign again, under its old link
+    Reopen {
+        /// Number of the campaign, from 'queens-coordinator campaign list', or the code in its link
+        #[arg(value_name = "CAMPAIGN", value_parser = key)]
+        campaign: CampaignKey,
+
+        /// How long people may join from now on, such as 90d, 12h or 30m
+        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90d")]
+        expires: Duration,
+
+        #[command(flatten)]
+        store: InvitationStoreArgs,
+    },
+
+    /// List all campaigns, with the number of people who have joined each, without those who are revoked
     List(InvitationStoreArgs),
 }
 
@@ -51,7 +65,7 @@ pub(crate) struct OpenArgs {
     #[arg(value_name = "JOB")]
     job: Option<JobId>,
 
-    /// How many people may join
+    /// How many people may join; who is revoked does not count
     #[arg(long, value_name = "K", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PEOPLE)))]
     most_people: u32,
@@ -81,6 +95,11 @@ pub(crate) fn campaign(command: &CampaignCommand) -> anyhow::Result<()> {
     match command {
         CampaignCommand::Open(args) => open(args),
         CampaignCommand::Close { campaign, all: _, store } => close(campaign.as_ref(), store),
+        CampaignCommand::Reopen { campaign, expires, store } => {
+            let now_ms = now_ms();
+            let expires_ms = now_ms.saturating_add(milliseconds(*expires));
+            print(&line_of(&store.open()?.reopen_campaign(campaign, expires_ms)?, now_ms))
+        }
         CampaignCommand::List(store) => list(store),
     }
 }
