@@ -120,7 +120,7 @@ impl InvitationStore {
             };
             let found = find(database, condition, value)?.ok_or(InvitationStoreError::UnknownCampaign)?;
             let number = Value::from(signed(found.number));
-            database.change(sql, &[&[number.clone()], values].concat())?;
+            database.change(sql, &[std::slice::from_ref(&number), values].concat())?;
             Ok(find(database, "number = ?1", number)?.unwrap_or(found))
         })
     }

@@ -79,7 +79,9 @@ pub(crate) enum JoinRefusal {
     NameTaken(Name),
     #[error("this coordinator has as many invitations as it can keep: ask its operator")]
     NoInvitationLeft,
-    #[error("{0} people have joined from your address within an hour, and no more may: try again later")]
+    #[error(
+        "{0} people have joined from your address or network within an hour, and no more may: try again later"
+    )]
     AddressLimit(u32),
     #[error("too many people are joining at the moment: try again in a minute")]
     RateLimit,

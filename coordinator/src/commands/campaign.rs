@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use queens_auth::JoinCode;
-use queens_model::{CoordinatorUrl, JobId};
+use queens_model::JobId;
 use queens_runtime::{print, say};
 
 use super::invite::{
@@ -83,10 +83,6 @@ pub(crate) struct OpenArgs {
     #[arg(long)]
     approve: bool,
 
-    /// URL of the pages for people [default: that of the coordinator's --http, if it encrypts]
-    #[arg(long, value_name = "URL")]
-    url: Option<CoordinatorUrl>,
-
     #[command(flatten)]
     store: InvitationStoreArgs,
 }
@@ -111,11 +107,9 @@ fn open(args: &OpenArgs) -> anyhow::Result<()> {
             "workers of strangers would not find the coordinator, which does not know its own URL: start it with --url"
         );
     }
-    let told = args.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-    let pages = told.or_else(|| places.iter().find_map(|place| place.pages.clone()));
-    let pages = pages.unwrap_or_else(|| {
-        say("HOST:PORT is where others reach the pages of the coordinator, which needs --http for them; --url names it here");
-        "https://HOST:PORT".to_owned()
+    let pages = places.iter().find_map(|place| place.pages.as_deref()).unwrap_or_else(|| {
+        say("HOST:PORT is where others reach the pages of the coordinator: start it with --http, and with --pages-url behind a proxy");
+        "https://HOST:PORT"
     });
     let code = JoinCode::random().context("failed to draw a join code")?;
     let now_ms = now_ms();
