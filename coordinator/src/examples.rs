@@ -31,6 +31,7 @@ queens-coordinator campaign open --approve  # people wait for your approval
 queens-coordinator approve 3 4  # numbers of 'invitations'
 queens-coordinator campaign close 1  # number 1 of 'campaign list'
 queens-coordinator campaign close --all  # nobody can join any more
+queens-coordinator campaign reopen 1  # under its old link
 queens-coordinator campaign list  # with the people who have joined
 queens-coordinator certs keys --host count.example.org  # by its name
 queens-coordinator certs keys --host localhost --host 192.0.2.7  # by several

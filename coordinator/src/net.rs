@@ -9,12 +9,14 @@
 
 mod connection;
 mod connection_table;
+mod forwarded;
 mod http_requests;
 mod listener;
 mod peer;
 mod tls;
 
 pub(crate) use self::connection_table::neighbourhood;
+pub(crate) use self::forwarded::Network;
 pub(crate) use self::http_requests::{NotYetAtWork, RequestGuard, TooLate, attend};
 pub(crate) use self::listener::{ConnectionLimits, Limits, Port};
 pub(crate) use self::peer::Peer;

@@ -46,8 +46,8 @@ pub(crate) struct Authenticator {
     sessions: Arc<LoginSessions>,
     pub(super) failure_delay: Arc<FailureDelay>,
     pub(super) join_throttle: Arc<JoinThrottle>,
-    /// The pin of this coordinator's key; `None` without TLS.
-    pub(super) pin: Option<Arc<str>>,
+    /// Where this coordinator is reached.
+    pub(super) place: Arc<PublishedAddress>,
     quotas: Arc<Quotas>,
     /// Shared by all workers where requests are not authenticated.
     budget: MessageBudget,
@@ -113,17 +113,17 @@ impl Authenticator {
 
     /// Admits requests with an invitation, within their quotas, and publishes this coordinator's address in the store.
     /// Must be called in a runtime; polls the store until `stop` is cancelled. An unreachable
-    /// server is no error: the store is read when the server is back.
+    /// server is no error: the store is read when the server is back. If the coordinator does not know its visitors,
+    /// joins are not limited by address: all have the address of a proxy.
     pub(crate) fn invitation_only(
         store: &StoreLocation,
         place: PublishedAddress,
         quota: QuotaLimits,
+        knows_visitors: bool,
         stop: CancellationToken,
     ) -> Result<Self, StartFailure> {
-        // Without TLS here, a proxy encrypts: all requests come from its address.
-        let pin: Option<Arc<str>> = place.pin.as_deref().map(Into::into);
-        let join_throttle = Arc::new(JoinThrottle::new(pin.is_some()));
-        let invitations = InvitationCache::start(InvitationStore::open(store)?, Some(place))?;
+        let join_throttle = Arc::new(JoinThrottle::new(knows_visitors));
+        let invitations = InvitationCache::start(InvitationStore::open(store)?, Some(place.clone()))?;
         let polling = invitations.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
             let mut poll = tokio::time::interval(POLL_INTERVAL);
@@ -134,7 +134,12 @@ impl Authenticator {
             }
         }));
         let authenticator = Self::new(true, Some(invitations));
-        Ok(Self { quotas: Arc::new(Quotas::new(quota)), join_throttle, pin, ..authenticator })
+        Ok(Self {
+            quotas: Arc::new(Quotas::new(quota)),
+            join_throttle,
+            place: Arc::new(place),
+            ..authenticator
+        })
     }
 
     fn new(is_invitation_only: bool, invitations: Option<InvitationCache>) -> Self {
@@ -146,7 +151,7 @@ impl Authenticator {
             sessions,
             failure_delay,
             join_throttle: Arc::new(JoinThrottle::new(false)),
-            pin: None,
+            place: Arc::default(),
             quotas,
             budget,
             refusals: Arc::default(),

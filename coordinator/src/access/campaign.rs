@@ -42,7 +42,7 @@ pub(crate) struct Campaign {
     pub(crate) hash: [u8; 32],
     pub(crate) terms: CampaignTerms,
     pub(crate) closed: bool,
-    /// How many people had joined when it was read.
+    /// How many people had joined when it was read, without those whose invitations are revoked.
     pub(crate) n_people: u32,
 }
 
@@ -93,15 +93,35 @@ impl InvitationStore {
 
     /// Closes a campaign; returns it. Its invitations stay.
     pub(crate) fn close_campaign(&mut self, key: &CampaignKey) -> Result<Campaign, InvitationStoreError> {
+        self.change_campaign(key, "UPDATE campaign SET closed = 1 WHERE number = ?1", &[])
+    }
+
+    /// Opens a campaign again until a time, with the code that it had; returns it.
+    pub(crate) fn reopen_campaign(
+        &mut self,
+        key: &CampaignKey,
+        expires_ms: u64,
+    ) -> Result<Campaign, InvitationStoreError> {
+        let sql = "UPDATE campaign SET closed = 0, expires_ms = ?2 WHERE number = ?1";
+        self.change_campaign(key, sql, &[signed(expires_ms).into()])
+    }
+
+    /// Changes a campaign, whose number is the first parameter of `sql`; returns it.
+    fn change_campaign(
+        &mut self,
+        key: &CampaignKey,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<Campaign, InvitationStoreError> {
         self.backend.transact(|database| {
             let (condition, value) = match key {
                 CampaignKey::Number(number) => ("number = ?1", signed(*number).into()),
                 CampaignKey::Code(code) => ("hash = ?1", code.hash().to_vec().into()),
             };
             let found = find(database, condition, value)?.ok_or(InvitationStoreError::UnknownCampaign)?;
-            let sql = "UPDATE campaign SET closed = 1 WHERE number = ?1";
-            database.change(sql, &[signed(found.number).into()])?;
-            Ok(found)
+            let number = Value::from(signed(found.number));
+            database.change(sql, &[std::slice::from_ref(&number), values].concat())?;
+            Ok(find(database, "number = ?1", number)?.unwrap_or(found))
         })
     }
 
@@ -140,7 +160,7 @@ fn all(database: &dyn Database) -> Result<Vec<Campaign>, Fault> {
 }
 
 const SELECT: &str = "SELECT number, hash, job, expires_ms, closed, most_people, n_names, approve,
-    (SELECT count(*) FROM invitation WHERE campaign = campaign.number) AS n_people FROM campaign";
+    (SELECT count(*) FROM invitation WHERE campaign = campaign.number AND revoked = 0) AS n_people FROM campaign";
 
 fn campaign(row: &Row<'_>) -> Result<Campaign, Fault> {
     let number = number(row, "number")?;

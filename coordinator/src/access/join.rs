@@ -79,7 +79,9 @@ pub(crate) enum JoinRefusal {
     NameTaken(Name),
     #[error("this coordinator has as many invitations as it can keep: ask its operator")]
     NoInvitationLeft,
-    #[error("{0} people have joined from your address within an hour, and no more may: try again later")]
+    #[error(
+        "{0} people have joined from your address or network within an hour, and no more may: try again later"
+    )]
     AddressLimit(u32),
     #[error("too many people are joining at the moment: try again in a minute")]
     RateLimit,
@@ -287,6 +289,23 @@ mod tests {
             (test.n_invitations(), test.store.audit_entries(None, true).expect("readable").len()),
             (2, 2)
         );
+    }
+
+    #[test]
+    fn places_come_back_and_a_closed_link_opens_again() {
+        let mut test = Test::new(2);
+        assert!(test.join("a", 0).is_ok() && test.join("b", 0).is_ok());
+        assert_eq!(test.join("c", 0), Err(JoinRefusal::Full(2)));
+        test.store.revoke(1).expect("revoked");
+        assert_eq!(test.join("c", 0).as_deref(), Ok("c"));
+        assert_eq!(test.join("d", 0), Err(JoinRefusal::Full(2)));
+        test.store.revoke_all(0).expect("revoked");
+        assert_eq!(test.join("d", 0), Err(JoinRefusal::Unknown));
+        let reopened = test.store.reopen_campaign(&CampaignKey::Number(1), 2 * HOUR_MS).expect("open");
+        assert!((reopened.closed, reopened.n_people) == (false, 0), "{reopened:?}");
+        assert_eq!(test.join("d", HOUR_MS).as_deref(), Ok("d"), "also after its first time");
+        let unknown = test.store.reopen_campaign(&CampaignKey::Number(2), HOUR_MS);
+        assert!(matches!(unknown, Err(InvitationStoreError::UnknownCampaign)), "{unknown:?}");
     }
 
     #[test]

@@ -15,7 +15,12 @@ use super::join::{Application, JoinRefusal, Joined, Location};
 impl Authenticator {
     /// Returns the pin of the key that this coordinator had at its start; `None` without TLS.
     pub(crate) fn pin(&self) -> Option<&str> {
-        self.pin.as_deref()
+        self.place.pin.as_deref()
+    }
+
+    /// Returns the URL of the pages for people.
+    pub(crate) fn pages(&self) -> &str {
+        self.place.pages.as_deref().unwrap_or("https://HOST:PORT")
     }
 
     /// Returns whether there were campaigns, and nobody can join any of them.

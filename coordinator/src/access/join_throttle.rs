@@ -1,5 +1,6 @@
-//! Limits how many people join campaigns: from one address within an hour, and in all within a minute.
+//! Limits how many people join campaigns: from one address or network within an hour, and in all within a minute.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -8,14 +9,18 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::join::JoinRefusal;
-use crate::net::neighbourhood;
+use crate::net::Network;
 
-/// The most people who may join from one IPv4 address, or one IPv6 network (/64), within an hour.
-const MOST_OF_ADDRESS: u32 = 5;
+/// The most people who may join within an hour, by the length of a network's prefix: from one address or link, and from
+/// what one visitor may own. DNS servers limit by /24 and /56, which a household gets, and Let's Encrypt by /48, which
+/// a site gets.
+const MOST_OF_IPV4: &[(u32, u32)] = &[(32, 5), (24, 20)];
+const MOST_OF_IPV6: &[(u32, u32)] = &[(64, 5), (56, 10), (48, 20)];
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The most people who may join within a minute. So at most 18,000 joins of an hour are in memory.
-const MOST_IN_MINUTE: usize = 300;
+/// The most people who may join within a minute: what 50 networks may in an hour, so that none keeps out the others. A
+/// thousand joins take a second. At most 60,000 joins of an hour are in memory.
+const MOST_IN_MINUTE: usize = 1000;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Recent joins.
@@ -31,7 +36,7 @@ pub(super) struct JoinThrottle {
 struct Recent {
     /// In the order of time.
     joins: VecDeque<(Instant, Option<IpAddr>)>,
-    by_address: HashMap<IpAddr, u32>,
+    by_network: HashMap<Network, u32>,
 }
 
 impl JoinThrottle {
@@ -42,33 +47,43 @@ impl JoinThrottle {
     /// Counts a join from an address. One too many is refused, and does not count.
     pub(super) fn begin(&self, peer: Option<IpAddr>) -> Result<(), JoinRefusal> {
         let now = Instant::now();
-        let address = peer.filter(|_| self.is_by_address).map(neighbourhood);
+        let address = self.address(peer);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.forget(now);
         let within = |(at, _): &(Instant, _)| now.duration_since(*at) >= MINUTE;
         if recent.joins.len() - recent.joins.partition_point(within) >= MOST_IN_MINUTE {
             return Err(JoinRefusal::RateLimit);
         }
-        if let Some(address) = address {
-            let n_of_address = recent.by_address.entry(address).or_default();
-            if *n_of_address >= MOST_OF_ADDRESS {
-                return Err(JoinRefusal::AddressLimit(*n_of_address));
-            }
-            *n_of_address += 1;
+        let is_full = |(network, most): &_| recent.by_network.get(network).is_some_and(|n| n >= most);
+        if let Some((_, most)) = networks(address).find(is_full) {
+            return Err(JoinRefusal::AddressLimit(most));
         }
+        networks(address).for_each(|(network, _)| *recent.by_network.entry(network).or_default() += 1);
         recent.joins.push_back((now, address));
         Ok(())
     }
 
     /// Takes back the latest join from an address, which has failed by no fault of the sender.
     pub(super) fn take_back(&self, peer: Option<IpAddr>) {
-        let address = peer.filter(|_| self.is_by_address).map(neighbourhood);
+        let address = self.address(peer);
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = recent.joins.iter().rposition(|(_, of)| *of == address) {
             recent.joins.remove(at);
             recent.forget_one(address);
         }
     }
+
+    fn address(&self, peer: Option<IpAddr>) -> Option<IpAddr> {
+        peer.filter(|_| self.is_by_address).map(|peer| peer.to_canonical())
+    }
+}
+
+/// Returns the networks of an address, and the most joins from each.
+fn networks(address: Option<IpAddr>) -> impl Iterator<Item = (Network, u32)> {
+    address.into_iter().flat_map(|address| {
+        let limits = if address.is_ipv4() { MOST_OF_IPV4 } else { MOST_OF_IPV6 };
+        limits.iter().map(move |&(length, most)| (Network::around(address, length), most))
+    })
 }
 
 impl Recent {
@@ -83,11 +98,12 @@ impl Recent {
     }
 
     fn forget_one(&mut self, address: Option<IpAddr>) {
-        let Some(address) = address else { return };
-        if let Some(n_of_address) = self.by_address.get_mut(&address) {
-            *n_of_address -= 1;
-            if *n_of_address == 0 {
-                self.by_address.remove(&address);
+        for (network, _) in networks(address) {
+            if let Entry::Occupied(mut n_joins) = self.by_network.entry(network) {
+                *n_joins.get_mut() -= 1;
+                if *n_joins.get() == 0 {
+                    n_joins.remove();
+                }
             }
         }
     }
@@ -108,16 +124,30 @@ mod tests {
         for peer in [one, other, one, other, one] {
             assert_eq!(throttle.begin(peer), Ok(()));
         }
-        assert_eq!(throttle.begin(other), Err(JoinRefusal::AddressLimit(MOST_OF_ADDRESS)), "one network");
+        assert_eq!(throttle.begin(other), Err(JoinRefusal::AddressLimit(5)), "one network");
         assert_eq!(throttle.begin(address("2001:db8:0:1::1")), Ok(()));
         throttle.take_back(other);
         assert_eq!(throttle.begin(one), Ok(()));
         tokio::time::advance(HOUR - Duration::from_secs(1)).await;
-        assert_eq!(throttle.begin(one), Err(JoinRefusal::AddressLimit(MOST_OF_ADDRESS)));
+        assert_eq!(throttle.begin(one), Err(JoinRefusal::AddressLimit(5)));
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(throttle.begin(one), Ok(()));
         let recent = throttle.recent.lock().expect("unbroken");
-        assert_eq!((recent.joins.len(), recent.by_address.len()), (1, 1), "nobody is kept for longer");
+        assert_eq!((recent.joins.len(), recent.by_network.len()), (1, 3), "nobody is kept for longer");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_network_keeps_out_only_itself() {
+        let throttle = JoinThrottle::new(true);
+        let joins = |addresses: &mut dyn Iterator<Item = String>| {
+            let joined = addresses.filter(|peer| throttle.begin(address(peer)).is_ok());
+            joined.count()
+        };
+        assert_eq!(joins(&mut (1..=253).map(|host| format!("192.0.2.{host}"))), 20);
+        assert_eq!(joins(&mut (0..=0xff).map(|link| format!("2001:db8:0:{link:x}::1"))), 10);
+        assert_eq!(joins(&mut (0..=0xffff).map(|link| format!("2001:db8:1:{link:x}::1"))), 20);
+        let others = ["192.0.3.1", "2001:db8:0:100::1", "2001:db8:2::1"].map(str::to_owned);
+        assert_eq!(joins(&mut others.into_iter()), 3);
     }
 
     #[tokio::test(start_paused = true)]
@@ -125,11 +155,11 @@ mod tests {
         let throttle = JoinThrottle::new(true);
         let mut n_joins = 0;
         for number in 0..100_000_u32 {
-            n_joins += usize::from(throttle.begin(Some(IpAddr::V4(number.into()))).is_ok());
+            n_joins += usize::from(throttle.begin(Some(IpAddr::V4((number << 8).into()))).is_ok());
         }
         assert_eq!(n_joins, MOST_IN_MINUTE);
         assert_eq!(throttle.begin(address("10.0.0.1")), Err(JoinRefusal::RateLimit));
-        assert_eq!(throttle.recent.lock().expect("unbroken").by_address.len(), MOST_IN_MINUTE);
+        assert_eq!(throttle.recent.lock().expect("unbroken").by_network.len(), 2 * MOST_IN_MINUTE);
         tokio::time::advance(MINUTE).await;
         assert_eq!(throttle.begin(address("10.0.0.1")), Ok(()));
     }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::access::{Authenticator, InvitationStore, PublishedAddress, QuotaLimits};
-use crate::net::Tls;
+use crate::net::{Network, Tls};
 
 /// How long to wait before publishing the address is retried.
 const NOTE_AGAIN: Duration = Duration::from_secs(5);
@@ -29,6 +29,20 @@ pub(crate) struct AuthArgs {
     /// 'invite' prints it, and the web pages accept its host name.
     #[arg(long, env = "QUEENS_URL", value_name = "URL")]
     pub(crate) url: Option<CoordinatorUrl>,
+
+    /// URL of the pages for people, through a proxy [default: with TLS, the host of --url and the port of --http]
+    ///
+    /// 'campaign open' prints it, and public pages link to it.
+    #[arg(long, env = "QUEENS_PAGES_URL", value_name = "URL", requires = "http")]
+    pub(crate) pages_url: Option<CoordinatorUrl>,
+
+    /// Address or network of a proxy that tells its visitors' addresses, such as 127.0.0.1 or 10.0.0.0/8; repeated or
+    /// separated by commas [default: none]
+    ///
+    /// Limits and the audit log then take the last address in Forwarded or X-Forwarded-For that is not a proxy's. Name
+    /// only proxies that set one of these headers: whoever connects from there can claim any address.
+    #[arg(long, env = "QUEENS_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<Network>,
 
     /// TLS certificate of the coordinator (PEM), with intermediate certificates; enables encryption and invitations
     ///
@@ -86,8 +100,8 @@ impl AuthArgs {
         )
     }
 
-    /// Returns the published address of a coordinator that listens here. The address of a proxy is known from `--url`
-    /// only, and that of its pages not at all.
+    /// Returns the published address of a coordinator that listens here. The addresses of a proxy are known from `--url`
+    /// and `--pages-url` only.
     pub(crate) fn place(
         &self,
         listening: SocketAddr,
@@ -96,7 +110,8 @@ impl AuthArgs {
     ) -> PublishedAddress {
         let told = self.url.as_ref().map(|url| url.as_str().to_owned());
         let url = told.or_else(|| tls.map(|_| format!("https://{}", reached_at(listening))));
-        let pages = pages.filter(|_| tls.is_some()).map(|address| self.pages_at("https", address));
+        let pages = pages.filter(|_| tls.is_some() || self.pages_url.is_some());
+        let pages = pages.map(|address| self.pages_at("https", address));
         PublishedAddress { url, pin: tls.map(|tls| tls.pin().to_string()), pages }
     }
 
@@ -114,9 +129,10 @@ impl AuthArgs {
     }
 
     fn pages_at(&self, scheme: &str, address: SocketAddr) -> String {
-        match &self.url {
-            Some(url) => format!("{scheme}://{}:{}", url.host(), address.port()),
-            None => format!("{scheme}://{}", reached_at(address)),
+        match (&self.pages_url, &self.url) {
+            (Some(pages), _) => pages.as_str().trim_end_matches('/').to_owned(),
+            (None, Some(url)) => format!("{scheme}://{}:{}", url.host(), address.port()),
+            (None, None) => format!("{scheme}://{}", reached_at(address)),
         }
     }
 
@@ -156,7 +172,9 @@ impl AuthArgs {
         if self.tls_cert.is_none() && !self.require_tokens {
             return Ok(Authenticator::open_to_all(Some(store)));
         }
-        Authenticator::invitation_only(store, place, quota, stop).context("failed to read the invitations")
+        let knows_visitors = self.tls_cert.is_some() || !self.trusted_proxy.is_empty();
+        Authenticator::invitation_only(store, place, quota, knows_visitors, stop)
+            .context("failed to read the invitations")
     }
 }
 

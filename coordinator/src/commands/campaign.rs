@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use queens_auth::JoinCode;
-use queens_model::{CoordinatorUrl, JobId};
+use queens_model::JobId;
 use queens_program::{print, say};
 
 use super::invite::{
@@ -41,7 +41,21 @@ pub(crate) enum CampaignCommand {
         store: InvitationStoreArgs,
     },
 
-    /// List all campaigns, with the number of people who have joined each
+    /// Open a closed or expired campaign again, under its old link
+    Reopen {
+        /// Number of the campaign, from 'queens-coordinator campaign list', or the code in its link
+        #[arg(value_name = "CAMPAIGN", value_parser = key)]
+        campaign: CampaignKey,
+
+        /// How long people may join from now on, such as 90d, 12h or 30m
+        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "90d")]
+        expires: Duration,
+
+        #[command(flatten)]
+        store: InvitationStoreArgs,
+    },
+
+    /// List all campaigns, with the number of people who have joined each, without those who are revoked
     List(InvitationStoreArgs),
 }
 
@@ -51,7 +65,7 @@ pub(crate) struct OpenArgs {
     #[arg(value_name = "JOB")]
     job: Option<JobId>,
 
-    /// How many people may join
+    /// How many people may join; who is revoked does not count
     #[arg(long, value_name = "K", default_value_t = 1000,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PEOPLE)))]
     most_people: u32,
@@ -69,10 +83,6 @@ pub(crate) struct OpenArgs {
     #[arg(long)]
     approve: bool,
 
-    /// URL of the pages for people [default: that of the coordinator's --http, if it encrypts]
-    #[arg(long, value_name = "URL")]
-    url: Option<CoordinatorUrl>,
-
     #[command(flatten)]
     store: InvitationStoreArgs,
 }
@@ -81,6 +91,11 @@ pub(crate) fn campaign(command: &CampaignCommand) -> anyhow::Result<()> {
     match command {
         CampaignCommand::Open(args) => open(args),
         CampaignCommand::Close { campaign, all: _, store } => close(campaign.as_ref(), store),
+        CampaignCommand::Reopen { campaign, expires, store } => {
+            let now_ms = now_ms();
+            let expires_ms = now_ms.saturating_add(milliseconds(*expires));
+            print(&line_of(&store.open()?.reopen_campaign(campaign, expires_ms)?, now_ms))
+        }
         CampaignCommand::List(store) => list(store),
     }
 }
@@ -92,11 +107,9 @@ fn open(args: &OpenArgs) -> anyhow::Result<()> {
             "workers of strangers would not find the coordinator, which does not know its own URL: start it with --url"
         );
     }
-    let told = args.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-    let pages = told.or_else(|| places.iter().find_map(|place| place.pages.clone()));
-    let pages = pages.unwrap_or_else(|| {
-        say("HOST:PORT is where others reach the pages of the coordinator, which needs --http for them; --url names it here");
-        "https://HOST:PORT".to_owned()
+    let pages = places.iter().find_map(|place| place.pages.as_deref()).unwrap_or_else(|| {
+        say("HOST:PORT is where others reach the pages of the coordinator: start it with --http, and with --pages-url behind a proxy");
+        "https://HOST:PORT"
     });
     let code = JoinCode::random().context("failed to draw a join code")?;
     let now_ms = now_ms();

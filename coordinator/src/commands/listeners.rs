@@ -15,7 +15,7 @@ use super::auth_setup::AuthArgs;
 use super::limit_args::LimitArgs;
 use crate::access::PublishedAddress;
 use crate::http::Site;
-use crate::net::{Limits, Port, Tls};
+use crate::net::{Limits, Network, Port, Tls};
 
 /// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;
@@ -26,6 +26,7 @@ pub(crate) struct Ports {
     workers: StdListener,
     site: Option<Site>,
     pub(crate) tls: Option<Arc<Tls>>,
+    proxies: Arc<[Network]>,
     limits: (Limits, Limits),
 }
 
@@ -39,10 +40,11 @@ impl Ports {
     ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(listen.as_str()).await;
         let listener = listener.with_context(|| format!("failed to listen on {listen}"))?;
-        let tls = auth.tls()?;
+        let (tls, proxies) = (auth.tls()?, Arc::<[Network]>::from(auth.trusted_proxy.as_slice()));
         let site = match pages {
             Some(address) => {
-                let site = Site::bind(address, auth.url.as_ref(), tls.clone()).await;
+                let urls = [auth.url.as_ref(), auth.pages_url.as_ref()];
+                let site = Site::bind(address, urls, tls.clone(), proxies.clone()).await;
                 Some(site.with_context(|| format!("failed to listen on {address}, which --http asks for"))?)
             }
             None => None,
@@ -66,7 +68,7 @@ impl Ports {
             );
         }
         let limits = Limits::share(n_files, site.is_some(), most);
-        Ok(Self { workers: listener.into_std()?, site, tls, limits })
+        Ok(Self { workers: listener.into_std()?, site, tls, proxies, limits })
     }
 
     /// Returns the address for workers and operators.
@@ -91,7 +93,7 @@ impl Ports {
     /// Returns the port for workers and operators, for a server in this runtime.
     pub(crate) fn for_workers(&self) -> io::Result<Port> {
         let listener = TcpListener::from_std(self.workers.try_clone()?)?;
-        Ok(Port::for_workers(listener, self.limits.0, self.tls.clone()))
+        Ok(Port::for_workers(listener, self.limits.0, self.tls.clone(), self.proxies.clone()))
     }
 
     /// Returns the web site and its connection limits, if it is enabled.

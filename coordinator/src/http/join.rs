@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use axum::extract::{ConnectInfo, Path, State};
-use axum::http::header::{CACHE_CONTROL, HOST, RETRY_AFTER};
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_model::{JobId, JobState, JobStatus, Name, PageUrl};
@@ -105,24 +104,18 @@ fn refused(refusal: &JoinRefusal) -> Response {
 }
 
 /// The page of a campaign. Wrong and closed codes get the same answer.
-pub(super) async fn page(
-    State(app): State<App>,
-    Path(code): Path<String>,
-    sender: Sender,
-    headers: HeaderMap,
-) -> Response {
+pub(super) async fn page(State(app): State<App>, Path(code): Path<String>, sender: Sender) -> Response {
     let Some(campaign) = app.authenticator.campaign(&code, address(&sender)).await else {
         let text = "This link is wrong, or its campaign has ended. Is a letter of it missing? Ask for a new link where \
                     you found this one. Those who have joined go on counting: they don't need the link any more.";
         return error_pages::page(StatusCode::NOT_FOUND, "Nobody can join here", text);
     };
-    let pin = app.authenticator.pin();
-    let link = format!("{}/join/{code}", origin(&headers, pin.is_some()));
-    let pin = pin.map(|pin| format!(" --pin {pin}")).unwrap_or_default();
+    let link = escaped(&format!("{}/join/{code}", app.authenticator.pages()));
+    let pin = app.authenticator.pin().map(|pin| format!(" --pin {pin}")).unwrap_or_default();
     let snapshot = app.handle.snapshot();
     let campaign = campaign.terms;
     let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), campaign.job);
-    // Nothing else in these texts needs escaping: they are ours, numbers, and a link of letters, digits and few signs.
+    // Nothing else in these texts needs escaping: they are ours, and numbers.
     let page = PAGE.replace("{facts}", &facts).replace("{why}", &why);
     let page = page
         .replace("{link}", &link)
@@ -157,18 +150,6 @@ fn programs(about: Option<&PageUrl>) -> String {
             format!("Get <code>queens-worker</code> from <a href=\"{url}\">{url}</a>.")
         },
     )
-}
-
-/// Returns the origin by which the visitor reached the page. Without TLS here, a proxy encrypts, unless the visitor is
-/// on this machine. A host that a shell would not take as it is, which no honest visitor sends, becomes `HOST`.
-pub(super) fn origin(headers: &HeaderMap, is_encrypted: bool) -> String {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
-    let host = if !host.is_empty() && host.chars().all(is_plain) { host } else { "HOST" };
-    let name = host.parse::<Authority>().map(|host| host.host().to_owned()).unwrap_or_default();
-    let is_here = name == "localhost" || name == "[::1]" || name.starts_with("127.");
-    let scheme = if is_here && !is_encrypted { "http" } else { "https" };
-    format!("{scheme}://{host}")
 }
 
 /// Describes what is counted: facts as HTML, and why, as text.
@@ -256,24 +237,6 @@ mod tests {
         let shown = "https://a.example/get?v=1&amp;os=linux";
         let expected = format!("Get <code>queens-worker</code> from <a href=\"{shown}\">{shown}</a>.");
         assert_eq!(programs(Some(&url)), expected);
-    }
-
-    #[test]
-    fn the_link_is_that_of_the_visitor_and_harmless() {
-        let check = |host: &str, is_encrypted, expected: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(HOST, HeaderValue::from_str(host).expect("a header"));
-            assert_eq!(origin(&headers, is_encrypted), expected);
-        };
-        check("queens.example.org:8080", true, "https://queens.example.org:8080");
-        check("queens.example.org", false, "https://queens.example.org");
-        check("localhost:8080", false, "http://localhost:8080");
-        check("127.0.0.1:8080", true, "https://127.0.0.1:8080");
-        check("[::1]:8080", false, "http://[::1]:8080");
-        for host in ["$(reboot)", "a'b", "a;b", "a&b", "<b>", "a b", "a@b", ""] {
-            check(host, true, "https://HOST");
-        }
-        assert_eq!(origin(&HeaderMap::new(), true), "https://HOST");
     }
 
     #[test]

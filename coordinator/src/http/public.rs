@@ -23,7 +23,6 @@ use self::html::{escaped, segment};
 use self::json::{MOST_LISTED, PersonDetails, PublicPeople, PublicSummary};
 use super::error_pages::{self, is_of_a_person};
 use super::handler_types::{Queried, Route};
-use super::join::origin;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoPublicPages, NoRecords};
@@ -119,13 +118,11 @@ pub(super) async fn list_people(
 }
 
 async fn person_page(State(app): State<App>, Path(name): Path<String>, headers: HeaderMap) -> Response {
-    // The page has the origin by which it was reached, so each origin has pages of its own.
-    let origin = origin(&headers, app.authenticator.pin().is_some());
-    let key = format!("{origin}/people/{}", segment(name.trim()));
-    serve(&app, &headers, &key, |people| {
+    serve(&app, &headers, &format!("/people/{}", segment(name.trim())), |people| {
         let one = people.named(name.trim())?;
-        let html = page::person(people, one, &curve(&app, people, one), &escaped(&origin));
-        Some(RenderedPage::new(HTML, html))
+        // Caches keep the page for others: it must not have the host that a visitor named.
+        let origin = escaped(app.authenticator.pages());
+        Some(RenderedPage::new(HTML, page::person(people, one, &curve(&app, people, one), &origin)))
     })
     .await
 }

@@ -27,7 +27,7 @@ use super::standby;
 use super::state::App;
 use super::summaries::SummaryStream;
 use crate::access::Authenticator;
-use crate::net::{ConnectionLimits, Limits, Peer, Port, Tls, TooLate, attend};
+use crate::net::{ConnectionLimits, Limits, Network, Peer, Port, Tls, TooLate, attend};
 
 /// Serves the pages to everybody on a free port of this machine, as long as the runtime exists. The connections share
 /// `n_files` open files with those of workers. Returns the address.
@@ -38,7 +38,7 @@ pub async fn serve_pages_to_all(handle: Handle, n_files: u64) -> io::Result<Sock
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?.into_std()?;
     let address = listener.local_addr()?;
     let hosts = Hosts::named([None, None]);
-    let site = Site { listener, hosts, tls: None };
+    let site = Site { listener, hosts, tls: None, proxies: Arc::default() };
     let limits = Limits::share(n_files, true, ConnectionLimits::default()).1;
     let everybody = Authenticator::open_to_all(None);
     tokio::spawn(site.serve(limits, handle, everybody, false, None, CancellationToken::new()));
@@ -51,18 +51,21 @@ pub(crate) struct Site {
     listener: std::net::TcpListener,
     hosts: Hosts,
     tls: Option<Arc<Tls>>,
+    proxies: Arc<[Network]>,
 }
 
 impl Site {
-    /// Binds an address and a port. Requests may also name the host of `elsewhere`, another URL that leads here.
+    /// Binds an address and a port. Requests may also name the hosts of `elsewhere`, other URLs that lead here.
     pub(crate) async fn bind(
         address: &ListenAddress,
-        elsewhere: Option<&CoordinatorUrl>,
+        elsewhere: [Option<&CoordinatorUrl>; 2],
         tls: Option<Arc<Tls>>,
+        proxies: Arc<[Network]>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address.as_str()).await?.into_std()?;
-        let hosts = Hosts::named([Some(address.host()), elsewhere.map(CoordinatorUrl::host)]);
-        Ok(Self { listener, hosts, tls })
+        let [one, other] = elsewhere.map(|url| url.map(CoordinatorUrl::host));
+        let hosts = Hosts::named([Some(address.host()), one, other]);
+        Ok(Self { listener, hosts, tls, proxies })
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -77,7 +80,9 @@ impl Site {
 
     /// Duplicates the listener, to serve again after this one has stopped.
     pub(crate) fn again(&self) -> io::Result<Self> {
-        Ok(Self { listener: self.listener.try_clone()?, hosts: self.hosts.clone(), tls: self.tls.clone() })
+        let Self { listener, hosts, tls, proxies } = self;
+        let (hosts, tls, proxies) = (hosts.clone(), tls.clone(), proxies.clone());
+        Ok(Self { listener: listener.try_clone()?, hosts, tls, proxies })
     }
 
     /// Serves requests that `authenticator` accepts, on a limited number of connections, until `stop` is cancelled.
@@ -117,7 +122,7 @@ impl Site {
             |reason| RequestRefusal::new(StatusCode::REQUEST_TIMEOUT, reason).into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
         let service = router.into_make_service_with_connect_info::<Peer>();
-        let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls);
+        let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls, self.proxies);
         axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }

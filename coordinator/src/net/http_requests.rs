@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
@@ -60,7 +60,10 @@ pub(crate) type TooLate = fn(String) -> Response;
 /// Passes a request to its handler with a timeout, and tracks it for its connection.
 pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
     // Connections of a simulated network are not tracked.
-    let peer = Peer::of(&request);
+    let peer = Peer::of(&request).map(|peer| peer.with_visitor(request.headers()));
+    if let Some(peer) = &peer {
+        request.extensions_mut().insert(ConnectInfo(peer.clone()));
+    }
     let visit = peer.map(RequestGuard::begin);
     if let Some(visit) = &visit {
         request.extensions_mut().insert(visit.clone());

@@ -20,6 +20,7 @@ use tokio_util::sync::{CancellationToken, PollSemaphore};
 
 use super::connection::Connection;
 use super::connection_table::{Admitted, ConnectionTable, Overdue, QueueLimits};
+use super::forwarded::Network;
 use super::peer::{ConnectionSlot, Peer, Shared};
 use super::tls::{AppProtocol, Tls};
 
@@ -116,13 +117,23 @@ pub(crate) struct Port {
 
 impl Port {
     /// Serves workers and operators on `listener`. Must be called in a runtime.
-    pub(crate) fn for_workers(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
-        Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, AppProtocol::Grpc)))
+    pub(crate) fn for_workers(
+        listener: TcpListener,
+        limits: Limits,
+        tls: Option<Arc<Tls>>,
+        proxies: Arc<[Network]>,
+    ) -> Self {
+        Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, AppProtocol::Grpc)), proxies)
     }
 
     /// Serves pages on `listener`. Must be called in a runtime.
-    pub(crate) fn for_pages(listener: TcpListener, limits: Limits, tls: Option<Arc<Tls>>) -> Self {
-        Self::new("pages", listener, limits, tls.map(|tls| (tls, AppProtocol::Pages)))
+    pub(crate) fn for_pages(
+        listener: TcpListener,
+        limits: Limits,
+        tls: Option<Arc<Tls>>,
+        proxies: Arc<[Network]>,
+    ) -> Self {
+        Self::new("pages", listener, limits, tls.map(|tls| (tls, AppProtocol::Pages)), proxies)
     }
 
     fn new(
@@ -130,6 +141,7 @@ impl Port {
         listener: TcpListener,
         limits: Limits,
         tls: Option<(Arc<Tls>, AppProtocol)>,
+        proxies: Arc<[Network]>,
     ) -> Self {
         let shaking = QueueLimits { in_all: limits.n_shaking, of_address: limits.n_shaking.div_ceil(4) };
         let waiting = QueueLimits { in_all: usize::MAX, of_address: limits.n_waiting };
@@ -139,7 +151,7 @@ impl Port {
             listener,
             tls,
             shaking: JoinSet::new(),
-            shared: Arc::new(Shared::new(name, shaking, waiting)),
+            shared: Arc::new(Shared::new(name, proxies, shaking, waiting)),
             places: PollSemaphore::new(Arc::new(Semaphore::new(limits.n_connections))),
             arrived: None,
             pause: None,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderMap;
 use queens_auth::Pin;
 use queens_platform::LogThrottle;
 use tokio::sync::OwnedSemaphorePermit;
@@ -12,21 +13,29 @@ use tokio::time::Instant;
 use tracing::warn;
 
 use super::connection_table::{ConnectionTable, QueueLimits};
+use super::forwarded::{Network, forwarded_for};
 
 /// Shared state of a port and its connections.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// For the log.
     name: &'static str,
+    /// Proxies that tell the addresses of their visitors.
+    proxies: Arc<[Network]>,
     table: Mutex<ConnectionTable>,
     refusals: LogThrottle,
     closings: LogThrottle,
 }
 
 impl Shared {
-    pub(super) fn new(name: &'static str, shaking: QueueLimits, waiting: QueueLimits) -> Self {
+    pub(super) fn new(
+        name: &'static str,
+        proxies: Arc<[Network]>,
+        shaking: QueueLimits,
+        waiting: QueueLimits,
+    ) -> Self {
         let table = Mutex::new(ConnectionTable::new(shaking, waiting));
-        Self { name, table, refusals: LogThrottle::default(), closings: LogThrottle::default() }
+        Self { name, proxies, table, refusals: LogThrottle::default(), closings: LogThrottle::default() }
     }
 
     pub(super) fn table<T>(&self, change: impl FnOnce(&mut ConnectionTable) -> T) -> T {
@@ -71,6 +80,14 @@ impl Peer {
     /// Returns the peer that sent a request; `None` in a simulated network.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         request.extensions().get::<ConnectInfo<Self>>().map(|ConnectInfo(peer)| peer.clone())
+    }
+
+    /// Returns the peer of a request: with the address of the visitor for whom a trusted proxy sends it.
+    pub(super) fn with_visitor(self, headers: &HeaderMap) -> Self {
+        let proxies = &self.shared.proxies;
+        let is_proxy = proxies.iter().any(|network| network.contains(self.peer));
+        let visitor = is_proxy.then(|| forwarded_for(proxies, headers)).flatten();
+        Self { peer: visitor.unwrap_or(self.peer), ..self }
     }
 
     pub(crate) fn address(&self) -> IpAddr {

@@ -194,6 +194,9 @@ fn what_may_be_given_several_times_is_a_list() {
         let checked = check("worker", &right, &[], &[]);
         assert!(checked.status.success(), "{right}: {checked:?}");
     }
+    let proxies = "trusted-proxy = [\"127.0.0.1\", \"10.0.0.0/8\"]\n";
+    assert!(check("coordinator", proxies, &[], &[]).status.success());
+    check_refused("coordinator", "trusted-proxy = \"10.0.0.0/33\"\n", "expected an address or a network");
     check_refused("worker", "coordinator = [\"http://a:1\", \"b\"]\n", "expected a URL such as");
     check_refused("worker", "coordinator = \"http://a:1,\"\n", "expected a URL such as");
     check_refused(

@@ -236,7 +236,7 @@ fn refusals_say_why_and_create_nothing() {
     }
     let sixth = site.post(here, &code, anna);
     assert_eq!(sixth.header("retry-after"), Some("3600"), "{sixth:?}");
-    check(sixth, 429, "5 people have joined from your address");
+    check(sixth, 429, "5 people have joined from your address or network");
     assert_eq!(site.post(there, &code, anna).status, 201);
     check(site.post(yonder, &code, anna), 409, "6 people have joined this campaign");
     assert_eq!(site.n_invitations(), 6);
@@ -268,6 +268,13 @@ fn refusals_say_why_and_create_nothing() {
     assert!(!site.scratch.path().join("a/.config/queens/worker.toml").exists());
     let untrusted = run(site.worker("a", &["join", &site.link]));
     assert!(untrusted.complaint(1).contains("it is not known to be the coordinator"), "{untrusted:?}");
+
+    // The place of one who is revoked is free, under the link that everybody has.
+    site.guarded.manage(["revoke", "1"]);
+    let reopened = site.guarded.manage(["campaign", "reopen", &code, "--expires", "12h"]).stdout;
+    assert_eq!(reopened, "1  open for 12 h  5 of 6 people  10 names each\n");
+    assert_eq!(site.post(yonder, &code, anna).status, 201);
+    check(site.post(yonder, &code, anna), 409, "6 people have joined this campaign");
 }
 
 /// A link of a standby leads to the leader, and all coordinators of a database know the campaign.
@@ -330,7 +337,8 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
     let about = "https://queens.example.org/get?os=any&v=1";
-    let args = ["--url", "https://queens.example.org:443", "--about-url", about];
+    let pages = "https://queens.example.org:8443";
+    let args = ["--url", "https://queens.example.org:443", "--pages-url", pages, "--about-url", about];
     let behind = Behind::start(&data_dir, &args);
     let site = format!("http://{}", behind.coordinator().http());
     let operator = behind.token("operator");
@@ -340,9 +348,9 @@ fn the_page_fits_narrow_and_dark_screens_and_keeps_nobody_out() {
     let body = r#"{"n":22,"method":"halves"}"#;
     let submitted = http::request(&behind.coordinator().http(), "POST", "/api/v1/jobs", &header, body);
     assert_eq!(submitted.status, 201, "{submitted:?}");
-    let opened = behind.manage(["campaign", "open", "1", "--url", &site]).stdout;
+    let opened = behind.manage(["campaign", "open", "1"]).stdout;
     let link = opened.lines().next().expect("a link").to_owned();
-    let path = link.strip_prefix(&site).expect("a path").to_owned();
+    let path = link.strip_prefix(pages).expect("a path").to_owned();
     let browser = Browser::open(&site);
     let rules = fs::read_to_string(axe());
     for (name, path, status) in

@@ -27,6 +27,9 @@ const NAMES: [&str; 6] = [
 /// The texts that nobody may see: names of workers.
 const SECRETS: [&str; 2] = ["rack-secret-7", "operators-box"];
 
+/// Where people find the pages.
+const PAGES: &str = "https://queens.example.org:8443";
+
 /// A coordinator with public pages and a campaign.
 struct Site {
     behind: Behind,
@@ -38,11 +41,11 @@ struct Site {
 
 impl Site {
     fn start(data_dir: &Path, store: &[&str], args: &[&str]) -> Self {
-        let url = ["--url", "https://queens.example.org:443"];
-        let behind = Behind::start(data_dir, &[&url, store, args].concat());
+        let urls = ["--url", "https://queens.example.org:443", "--pages-url", PAGES];
+        let behind = Behind::start(data_dir, &[&urls, store, args].concat());
         let store = store.iter().map(|&arg| arg.to_owned()).collect();
         let mut site = Self { behind, store, operator: String::new(), code: String::new() };
-        let opened = site.manage(&[&["campaign", "open"], &url[..]].concat());
+        let opened = site.manage(&["campaign", "open"]);
         site.code =
             opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link").to_owned();
         site.operator = site.token("operator");
@@ -237,6 +240,9 @@ fn check_names(site: &Site) {
         assert_eq!(badge.header("cross-origin-resource-policy"), Some("cross-origin"));
         assert_eq!(page.header("cross-origin-resource-policy"), Some("same-origin"));
         assert_eq!(page.header("cache-control"), Some("public, max-age=60"));
+        // A cache may show it to all: it has the published host, not that of the request.
+        let embed = format!("{PAGES}{link}/badge.svg");
+        assert!(page.body.contains(&embed) && !page.body.contains(&site.http()), "{embed}: {page:?}");
         let known = page.header("etag").expect("a tag").to_owned();
         let again = http::request(&site.http(), "GET", link, &[("If-None-Match", &*known)], "");
         // Another ranking may differ by a moment.

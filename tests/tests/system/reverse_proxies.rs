@@ -3,16 +3,22 @@
 mod smuggling;
 
 use std::fs;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
+use queens_auth::{Pin, Trust};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::certs;
 use queens_tests::process::{Running, clean, is_installed, queens, run, wait_until};
 use queens_tests::service::Service;
-use queens_tests::{Port, TempDir, binary, http, skipped};
+use queens_tests::{Port, TempDir, binary, http, https, skipped};
 
 const PAGE: &str = include_str!("../../../docs/operations/invite.md");
+
+/// The concurrent requests of one visitor.
+const MOST_REQUESTS: usize = 16;
 
 /// The ports of a proxy, and the directory of its keys.
 struct Site {
@@ -54,15 +60,21 @@ impl Site {
 fn coordinator(site: &Site) -> Coordinator {
     let data_dir = site.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--http", "127.0.0.1:0", "--require-tokens"]);
+    command.args(["--http", "127.0.0.1:0", "--require-tokens", "--trusted-proxy", "127.0.0.1"]);
+    command.args(["--max-requests", &MOST_REQUESTS.to_string()]);
     command.args(["--url", &format!("https://queens.example.org:{}", site.grpc.number())]);
+    command.args(["--pages-url", &format!("https://queens.example.org:{}", site.pages.number())]);
     Coordinator::start_command(command, &data_dir)
 }
 
+fn manage(site: &Site, args: &[&str]) -> String {
+    let mut command = clean(Command::new(binary("queens-coordinator")));
+    command.args(args).arg("--data-dir").arg(site.path().join("data"));
+    run(command).stdout
+}
+
 fn invite(site: &Site, role: &str) -> String {
-    let mut invite = clean(Command::new(binary("queens-coordinator")));
-    invite.args(["invite", "--role", role, "--data-dir"]).arg(site.path().join("data"));
-    let line = run(invite).stdout;
+    let line = manage(site, &["invite", "--role", role]);
     assert!(line.contains("https://queens.example.org:"), "{line}");
     let token = line.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
     token.expect("a token").to_owned()
@@ -106,6 +118,50 @@ fn counts_through(site: &Site, mut proxy: Command, operator: &str, worker: &str)
     curl.args(["--header", &format!("Origin: https://{host}"), &format!("https://{host}/api/v1/jobs")]);
     let answer = run(curl).stdout;
     assert!(answer.contains(" 201 ") || answer.contains(" 200 "), "{answer}");
+    check_visitors(site, show(queens(["audit"]), operator));
+}
+
+/// Visitors of the proxy have limits of their own, and none can pretend to be another.
+fn check_visitors(site: &Site, audit: Command) {
+    let pin = Pin::of_file(&site.path().join("keys/server.pem")).expect("a pin");
+    let trust = Trust::pinned(&[pin]).expect("few");
+    let ask = |visitor: u8, method, path: &str, forged: &[(&str, &str)]| {
+        let headers = [&[("Content-Type", "application/json")], forged].concat();
+        let body = if method == "POST" { "{\"name\":\"anna\"}" } else { "" };
+        let from = IpAddr::from([127, 0, 0, visitor]);
+        https::request(from, &site.pages.address(), &trust, (method, path), &headers, body).status
+    };
+    let opened = manage(site, &["campaign", "open"]);
+    let link = opened.lines().next().expect("a link");
+    let code = link.rsplit('/').next().expect("a code");
+    assert!(link.starts_with(&format!("https://queens.example.org:{}/", site.pages.number())), "{link}");
+    let path = format!("/api/v1/join/{code}");
+    let forged = [("X-Forwarded-For", "127.0.0.9"), ("Forwarded", "for=127.0.0.9")];
+    for _ in 0..5 {
+        assert_eq!(ask(2, "POST", &path, &[]), 201);
+    }
+    for headers in [&[], &forged[..1], &forged[1..], &forged] {
+        assert_eq!(ask(2, "POST", &path, headers), 429, "{headers:?}");
+    }
+    assert_eq!(ask(3, "POST", &path, &forged), 201);
+    let mut grpc = Command::new("curl");
+    grpc.args(["--silent", "--insecure", "--http2", "--interface", "127.0.0.4", "--data", "", "--header"]);
+    grpc.args(["Content-Type: application/grpc", "--header", "Authorization: Bearer nonsense"]);
+    grpc.arg(format!("https://{}/queens.v1.Jobs/ListJobs", site.grpc.address()));
+    run(grpc);
+    let audit = run(audit).stdout;
+    let is_there = |visitor: u8| audit.contains(&format!("127.0.0.{visitor}"));
+    assert_eq!([2, 3, 4, 9].map(is_there), [true, true, true, false], "{audit}");
+
+    // One tries wrong codes, whose answers are delayed, until the limit is reached. Others do not notice.
+    let page = format!("/join/{code}");
+    thread::scope(|scope| {
+        for _ in 0..2 * MOST_REQUESTS {
+            scope.spawn(|| (0..8).for_each(|_| _ = ask(2, "GET", "/join/wrong", &[])));
+        }
+        wait_until("the limit", || (ask(2, "GET", &page, &[]) == 429).then_some(()));
+        assert_eq!(ask(3, "GET", &page, &forged), 200);
+    });
 }
 
 /// Returns nginx with servers of this configuration, and the machine's own surrounding settings.

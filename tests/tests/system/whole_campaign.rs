@@ -221,8 +221,7 @@ fn a_campaign_survives_what_happens_to_it() {
     rehearsal.operator = token.expect("a token").to_owned();
 
     // Ten people join, and start three workers each.
-    let opened =
-        rehearsal.on_store("campaign open --most-people 10 --names-each 3 --url https://example.org:443");
+    let opened = rehearsal.on_store("campaign open --most-people 10 --names-each 3");
     let code = opened.stdout.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link");
     let tokens: BTreeMap<&str, String> =
         PEOPLE.into_iter().map(|name| (name, rehearsal.join(code, name))).collect();

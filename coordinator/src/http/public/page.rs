@@ -122,7 +122,7 @@ pub(super) fn people(people: &People, offset: usize) -> String {
     fill(PEOPLE, &values)
 }
 
-/// Renders the page of a person, which the visitor reaches at `origin`.
+/// Renders the page of a person, which everybody reaches at `origin`.
 pub(super) fn person(people: &People, one: &RankedPerson, curve: &Curve, origin: &str) -> String {
     let (name, totals) = (escaped(one.person.name.as_str()), &one.totals);
     let path = format!("/people/{}", segment(one.person.name.as_str()));

@@ -71,7 +71,7 @@ fn measured(load: Load, read: bool) -> (f64, usize, usize) {
         let job = http::request(&address, "GET", "/api/v1/jobs/1", &headers, "").json();
         (job["state"] == "queued").then_some(())
     });
-    let opened = behind.manage(["campaign", "open", "--url", "https://queens.example.org:443"]).stdout;
+    let opened = behind.manage(["campaign", "open"]).stdout;
     let code = opened.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link");
     let path = format!("/api/v1/join/{code}");
     let join = |address: &str, path: &str, name: &str| {
