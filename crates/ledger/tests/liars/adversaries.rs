@@ -8,7 +8,7 @@ use super::siege::Siege;
 use super::{from_environment, say};
 
 /// Histories of each play, number of parties, and share of recounts.
-const HISTORIES: u64 = 24;
+const HISTORIES: u64 = 16;
 
 const RANDOM_HISTORIES: u64 = 100;
 
@@ -83,9 +83,40 @@ const MENDED: &[NamedPlay] = &[
         ..PLAIN
     },
     NamedPlay {
-        name: "all lie, each friend repeats one lie",
+        name: "two names each",
+        liar: Play { n_workers: 2, ..Play::LIAR },
+        friend: Play { n_workers: 2, ..Play::WORKER },
+        ..PLAIN
+    },
+    // Two of three or more colluders can confirm a lie after the liar is noticed, so that some of the lies remain.
+    NamedPlay {
+        name: "many lies, each friend repeats one",
         liar: Play { most_lies: 12, lie_percent: 60, ..Play::LIAR },
         friend: Play { backing: Backing::One, ..Play::WORKER },
+        ..PLAIN
+    },
+];
+
+/// Plays that still beat the formula.
+const UNMENDED: &[NamedPlay] = &[
+    // Friends who record everything before the honest workers connect mostly confirm the lie too.
+    NamedPlay {
+        name: "friends come first",
+        liar: Play {
+            claim: 10_000_000_000_000,
+            first: Action::FirstSpan,
+            lie_percent: 100,
+            is_first: true,
+            ..Play::LIAR
+        },
+        friend: Play { claim: 10_000_000_000_000, first: FAKE, again: FAKE, is_first: true, ..Play::WORKER },
+        ..PLAIN
+    },
+    // With two colluders of six and everything recounted, 40 % of 50 lies passed, not 20 %.
+    NamedPlay {
+        name: "all claim to be fast in the first job",
+        liar: Play { claim: 10_000_000_000_000, first: FAKE, n_threads: 1000, ..Play::LIAR },
+        friend: Play { claim: 10_000_000_000_000, first: FAKE, again: FAKE, n_threads: 1000, ..Play::WORKER },
         ..PLAIN
     },
 ];
@@ -145,7 +176,7 @@ fn seeds(n: u64) -> std::ops::Range<u64> {
 fn no_known_play_beats_the_formula() {
     say("| play | k of m | share | histories | computed | simulated |");
     say("|---|---|---|---|---|---|");
-    for play in MENDED {
+    for (number, play) in MENDED.iter().chain(UNMENDED).enumerate() {
         for (k, m) in [(2, 4), (2, 6), (5, 10)] {
             for share in [50_000, 300_000, 1_000_000] {
                 let sums = sums_of(play, k, m, share);
@@ -158,7 +189,9 @@ fn no_known_play_beats_the_formula() {
                     sums.computed / n,
                     sums.unnoticed / n
                 ));
-                sums.check(play.name);
+                if number < MENDED.len() {
+                    sums.check(play.name);
+                }
             }
         }
     }

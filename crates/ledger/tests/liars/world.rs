@@ -8,8 +8,8 @@ use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::store::{Record, Source, Store};
 use queens_ledger::{Ledger, Run};
 use queens_model::{
-    Arbiter, Delta, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, LeaseId, Name, PartRange, Party,
-    Report, Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
+    Arbiter, Delta, HalvesSkill, Held, Hello, JobId, JobState, JobStatus, LeaseId, Name, Party, Report,
+    Share, Speed, Submission, ToWorker, WorkerId, WorkerState,
 };
 use queens_solver::{BoardSize, Choice, Count, DECOMPOSITION_VERSION, Method, Plan, Span, Symmetry};
 
@@ -41,10 +41,6 @@ pub(crate) struct World {
     /// Whether the coordinator crashes now and then.
     pub(crate) crashes: bool,
     pub(crate) n_crashes: u64,
-    /// How many disputed spans the coordinator has counted itself.
-    pub(crate) n_judgements: u64,
-    /// Whether liars tell the truth on spans that an honest worker has counted, where a lie would be noticed.
-    pub(crate) are_wise: bool,
     /// The only party that recounts jobs submitted from now on.
     pub(crate) arbiter: Option<String>,
     /// The number of names that liars have besides their first.
@@ -61,16 +57,11 @@ pub(crate) struct Member {
 struct Crashed;
 
 impl World {
-    pub(crate) fn new(random: Random) -> Self {
-        Self::with_last_part(random, None)
-    }
-
-    /// Creates a world whose last part may have this many subproblems.
-    pub(crate) fn with_last_part(mut random: Random, last: Option<u64>) -> Self {
+    pub(crate) fn new(mut random: Random) -> Self {
         let n = BoardSize::new(N).expect("a board size");
         let n_parts = queens_solver::parts_in_counting_order(n, Method::Search).len();
-        let choice = |part| {
-            let n_subproblems = last.filter(|_| part + 1 == n_parts).unwrap_or(random.between(10, 60));
+        let choice = |_| {
+            let n_subproblems = random.between(10, 60);
             Choice { image: Symmetry::IDENTITY, n_subproblems, work: u128::from(n_subproblems) * 1000 }
         };
         let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
@@ -91,28 +82,21 @@ impl World {
             n_members: 0,
             crashes: false,
             n_crashes: 0,
-            n_judgements: 0,
-            are_wise: false,
             arbiter: None,
             n_further_names: 0,
         }
     }
 
     pub(crate) fn submit(&mut self, share: u32) -> JobId {
-        self.submit_with(share, None, None)
+        self.submit_with(share, None)
     }
 
     /// Submits a board that is counted twice.
     pub(crate) fn submit_twice(&mut self, share: u32) -> JobId {
-        self.submit_with(share, Some(Method::Search), None)
+        self.submit_with(share, Some(Method::Search))
     }
 
-    pub(crate) fn submit_with(
-        &mut self,
-        share: u32,
-        second_pass: Option<Method>,
-        part_range: Option<PartRange>,
-    ) -> JobId {
+    fn submit_with(&mut self, share: u32, second_pass: Option<Method>) -> JobId {
         let recount = Share::of_ppm(share).expect("a share");
         let arbiter =
             |name: &String| Arbiter { party: Party::of_name(&Name::of_any(name)), invitation: None };
@@ -121,7 +105,6 @@ impl World {
             recount: Some(recount),
             recount_by,
             second_pass,
-            part_range,
             ..Submission::new(self.plan.n(), Method::Search)
         };
         let seed = u128::from(self.random.next()) << 64;
@@ -141,12 +124,6 @@ impl World {
         let id = self.join(name);
         self.settle();
         id
-    }
-
-    /// Adds another worker of a known name.
-    pub(crate) fn recruit_twin(&mut self, name: &str) {
-        self.join(name);
-        self.settle();
     }
 
     fn join(&mut self, name: &str) -> WorkerId {
@@ -250,16 +227,6 @@ impl World {
 
     /// Returns a worker's reported count of a span. Its lies concern the same subproblems in both passes.
     fn told(&mut self, nature: Nature, job: JobId, span: Span) -> Count {
-        let is_honests = |record: &Record| {
-            let is_in = record.span.part() == span.part()
-                && record.span.from() <= span.from()
-                && span.to() <= record.span.to();
-            is_in && self.natures[party_of(record.source.name.as_str())] == Nature::Honest
-        };
-        let nature = match self.are_wise && self.store.records(job).any(is_honests) {
-            true => Nature::Honest,
-            false => nature,
-        };
         let mut told = Count::default();
         for number in span.from()..span.to() {
             let truth = self.truth(job, span.part(), number);
@@ -317,7 +284,6 @@ impl World {
                 let name = Name::of_any("simulated");
                 let source = Arc::new(Source::coordinator(name.clone(), name));
                 self.ledger.judged(judgement, Some((count, Duration::from_millis(1), source)));
-                self.n_judgements += 1;
             }
             for wanted in &effects.plans {
                 self.ledger.planned(self.now, wanted.job, Arc::clone(&self.plan));
@@ -349,27 +315,8 @@ impl World {
 
     /// Plays on until all jobs are done.
     pub(crate) fn finish(&mut self) {
-        for n_steps in 0..MOST_STEPS {
-            if self.has_colluders() && n_steps % 1000 == 999 {
-                // They may have had all others blocked. As nobody knows who is right, an operator lets all try again.
-                for name in self.blocked() {
-                    let name = name.parse().expect("a name");
-                    self.ledger.unblock(self.now, &name).expect("is blocked");
-                }
-            }
-            if self.jobs.iter().all(|&job| self.job(job).state == JobState::Done) {
-                return;
-            }
-            self.step();
-        }
-        panic!("no end in sight: {:?}", self.ledger.jobs());
-    }
-
-    /// Plays on until all jobs are done, or something is in dispute.
-    pub(crate) fn finish_or_stay(&mut self) {
         for _ in 0..MOST_STEPS {
-            if self.jobs.iter().all(|&job| self.job(job).state == JobState::Done || self.n_disputed(job) > 0)
-            {
+            if self.jobs.iter().all(|&job| self.job(job).state == JobState::Done) {
                 return;
             }
             self.step();
@@ -403,11 +350,6 @@ impl World {
         });
         let lies: Vec<(u64, u32)> = lies.collect();
         lies.iter().collect::<BTreeSet<_>>().len() < lies.len()
-    }
-
-    /// Returns the number of a job's records that two parties have counted differently.
-    pub(crate) fn n_disputed(&self, job: JobId) -> u64 {
-        self.job(job).n_disputed
     }
 
     pub(crate) fn n_verdicts(&self) -> usize {
