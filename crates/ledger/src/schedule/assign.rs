@@ -113,8 +113,8 @@ fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
 fn due(state: &State, id: WorkerId, method: Method, work: u128) -> Duration {
     let Some(worker) = state.workers().get(id) else { return state.now() };
     let readiness = state.workers().readiness(method);
-    let speed = worker.estimated(method).map(|speed| readiness.speed_of_due(speed)).unwrap_or_default();
-    overdue(state.now(), worker.seconds_of_leases() + work as f64 / speed.max(1.0))
+    let seconds = worker.estimated(method).map(|speed| readiness.seconds_of_due(speed, work as f64));
+    overdue(state.now(), worker.seconds_of_leases() + seconds.unwrap_or_default())
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code

@@ -103,14 +103,15 @@ fn draw_for(state: &mut State, id: JobId) {
 /// Returns how long a party takes for its leases, which may be of other jobs, and then for this work.
 fn seconds_for(state: &State, party: Party, method: Method, work: u128) -> f64 {
     let readiness = state.workers().readiness(method);
-    let (mut speed, mut seconds) = (0.0_f64, 0.0_f64);
+    let (mut share, mut before) = (0.0_f64, 0.0_f64);
     let workers = state.workers().of_party(party).into_iter().flatten();
     for worker in workers.filter_map(|id| state.workers().get(*id)).filter(|worker| worker.is_of_use()) {
-        let of_thread = worker.estimated(method).map_or(0.0, |speed| readiness.speed_of_due(speed));
-        speed += of_thread * f64::from(worker.n_threads());
-        seconds = seconds.max(worker.seconds_of_leases());
+        let Some(speed) = worker.estimated(method) else { continue };
+        // What part of the work its threads count in a second.
+        share += f64::from(worker.n_threads()) / readiness.seconds_of_due(speed, work as f64).max(1e-9);
+        before = before.max(worker.seconds_of_leases());
     }
-    seconds + work as f64 / speed.max(1.0)
+    before + 1.0 / share.max(1e-9)
 }
 
 /// What the draws of one job depend on.

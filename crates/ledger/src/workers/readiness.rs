@@ -16,6 +16,9 @@ use crate::workers::worker::Worker;
 /// While no speed is known, a thread is expected to count this many work units a second.
 pub(crate) const UNKNOWN_SPEED: f64 = 1e7;
 
+/// A worker whose speed was never measured is believed to take this long for its work, if it claims to be so slow.
+const LONGEST_CLAIMED_SECONDS: f64 = 600.0;
+
 /// The indexes of the workers that can count by one method, each updated when it changes.
 #[derive(Debug)]
 pub(crate) struct Readiness {
@@ -136,11 +139,14 @@ impl Readiness {
         self.usual_speed.unwrap_or(UNKNOWN_SPEED)
     }
 
-    /// Returns the speed by which a worker is late: its own, as far as that was measured. A claim is believed down to a
-    /// sixteenth of what is expected.
-    pub(crate) fn speed_of_due(&self, speed: MeasuredSpeed) -> f64 {
-        let expected = self.expected_speed();
-        speed.measured().unwrap_or_else(|| speed.work_per_second().clamp(expected / 16.0, expected.max(1.0)))
+    /// Returns how long a thread of this speed is expected to take for some work before it is late: by its own speed, as
+    /// far as that was measured. Before, its claim is believed, as others may have invented what they counted; but only for
+    /// some minutes.
+    pub(crate) fn seconds_of_due(&self, speed: MeasuredSpeed, work: f64) -> f64 {
+        match speed.measured() {
+            Some(measured) => work / measured,
+            None => (work / speed.work_per_second().min(self.expected_speed())).min(LONGEST_CLAIMED_SECONDS),
+        }
     }
 
     /// Computes the usual speed. Takes O(m log m) for m parties.
