@@ -342,8 +342,8 @@ impl Core {
         self.ledger.drawn(draw, drawn);
     }
 
-    /// Handles the coordinator's own count of a disputed span, and how long it took; `None` if it failed, and is to be
-    /// tried again.
+    /// Handles the coordinator's own count of a disputed span, its duration and its source. After `None`, the next tick
+    /// asks for it again.
     pub fn judged(&mut self, judgement: &Judgement, counted: Option<(Count, Duration, Arc<Source>)>) {
         self.ledger.judged(judgement, counted);
     }

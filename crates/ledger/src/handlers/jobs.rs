@@ -138,8 +138,7 @@ impl Ledger {
         assign(state);
     }
 
-    /// Handles the coordinator's own count of a disputed span, by `source`; `None` if it failed, and is to be tried
-    /// again.
+    /// Handles the coordinator's own count of a disputed span. After `None`, the next tick asks for it again.
     pub fn judged(&mut self, judgement: &Judgement, counted: Option<(Count, Duration, Arc<Source>)>) {
         let state = &mut self.state;
         recounts::judged(state, judgement, counted);

@@ -104,7 +104,7 @@ pub(crate) fn judge(state: &mut State) {
     }
 }
 
-/// Handles the coordinator's own count of a disputed span; `None` if it could not be made, and is to be tried again.
+/// Handles the coordinator's own count of a disputed span. After `None`, the next tick asks for it again.
 pub(crate) fn judged(
     state: &mut State,
     judgement: &Judgement,

@@ -275,7 +275,6 @@ impl Counting {
         failed.spans().for_each(|span| self.release(span));
     }
 
-    /// Whether it is complete.
     pub(crate) fn is_complete(&self) -> bool {
         self.progress.n_recorded == self.progress.n_subproblems
     }

@@ -1,4 +1,4 @@
-//! Queues of what was drawn for each party, and of what no party is drawn for.
+//! Queues of records and parts: one for each party that was drawn, and those that wait for a draw.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

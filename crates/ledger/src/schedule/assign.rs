@@ -9,7 +9,6 @@ use queens_model::{JobId, Party, WorkerId};
 use queens_solver::{Kernel, Method, Span};
 
 use crate::jobs::counting::Counting;
-
 use crate::jobs::job::{Job, Rank};
 use crate::leases::lease_table::overdue;
 use crate::leases::live_lease::Purpose;

@@ -39,7 +39,7 @@ pub(crate) fn draw_confirmers(state: &mut State) {
 fn take_from_the_late(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), state.now());
-    let is_served = state.jobs().first_free(method).is_none_or(|first| first > rank);
+    let is_served = state.jobs().first_free(method).is_none_or(|first| first >= rank);
     let draws = job.counting().and_then(Counting::draws);
     let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties());
     let waiting = job.recounts().queues().parties().chain(of_parts);
