@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use queens_event_loop::Snapshot;
-use queens_model::{Event, EventKind, JobId, Name, WorkerId};
+use queens_model::{Event, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
@@ -67,7 +67,7 @@ pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
 mod tests {
     use std::time::Duration;
 
-    use queens_model::{CardSensors, MethodSpeeds, WorkerState, WorkerStatus};
+    use queens_model::{CardSensors, EventKind, MethodSpeeds, WorkerState, WorkerStatus};
     use queens_solver::Method;
 
     use super::*;
