@@ -255,7 +255,7 @@ mod tests {
             let mut like = past.events.iter().filter(|event| event.kind.is_by_workers() == by_workers);
             like.next().map(|event| event.number)
         };
-        assert_eq!((first(true), first(false)), (Some(254), Some(100)));
+        assert_eq!((first(true), first(false)), (Some(251), Some(100)));
         assert_eq!(past.days, change.days);
         open(&dir).store(&Change { kept, first_day: 150, ..Change::default() }).expect("is stored");
         assert_eq!(open(&dir).load().days, change.days[149..]);
