@@ -63,7 +63,7 @@ pub(crate) struct Args {
     pub(crate) cpu: Duty,
 
     /// Name of this worker [default: the machine's name]
-    #[arg(long, env = "QUEENS_NAME", value_name = "NAME")]
+    #[arg(long, env = "QUEENS_NAME", value_name = "NAME", value_parser = Name::new)]
     pub(crate) name: Option<Name>,
 
     /// Address and port to serve /metrics and /healthz on, such as 127.0.0.1:8081 [default: none]
@@ -108,9 +108,9 @@ fn duty(text: &str) -> Result<Duty, String> {
     percent.ok_or_else(|| "expected a percentage from 1 to 100".to_owned())
 }
 
-/// Returns the machine's name, as far as it is a valid worker name.
+/// Returns the machine's name, if it is a valid worker name.
 pub(crate) fn machine_name() -> Name {
-    Name::of_any(host_name().as_deref().unwrap_or("worker"))
+    host_name().and_then(|name| Name::new(&name).ok()).unwrap_or_else(|| Name::of_any("worker"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(crate) struct JoinArgs {
     link: Uri,
 
     /// Your name, which others see [default: volunteer, with a number]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Name::new)]
     name: Option<Name>,
 
     /// Replace the configuration of a coordinator that you joined before

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use queens_auth::{Invitation, Pin, Role, Token, TokenHash, random_party};
 use queens_model::{Name, Party};
+use queens_platform::LogThrottle;
 use queens_store::postgres::StoreLocation;
 use queens_store::sql::database::{Database, first, for_each};
 use queens_store::sql::fault::Fault;
@@ -22,6 +23,7 @@ use super::worker_names::{bind, take_over};
 #[derive(Debug)]
 pub struct InvitationStore {
     pub(super) backend: InvitationBackend,
+    pub(super) failed_joins: LogThrottle,
 }
 
 /// The properties of a new invitation.
@@ -60,12 +62,16 @@ impl InvitationStore {
     /// Opens the store of a directory; creates both if needed, readable by the owner only. On a server, the store is
     /// opened, and created if needed, at its first use.
     pub fn open(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
-        Ok(Self { backend: InvitationBackend::open(location)? })
+        Ok(Self::of(InvitationBackend::open(location)?))
     }
 
     /// Opens an existing store. On a server, a missing store is found out at the first use.
     pub(crate) fn open_existing(location: &StoreLocation) -> Result<Self, InvitationStoreError> {
-        Ok(Self { backend: InvitationBackend::open_existing(location)? })
+        Ok(Self::of(InvitationBackend::open_existing(location)?))
+    }
+
+    fn of(backend: InvitationBackend) -> Self {
+        Self { backend, failed_joins: LogThrottle::default() }
     }
 
     /// Creates an invitation with a token. The token can't be retrieved later.

@@ -98,7 +98,9 @@ impl InvitationStore {
         done.unwrap_or_else(|error| match error {
             InvitationStoreError::Full => Err(JoinRefusal::NoInvitationLeft),
             error => {
-                warn!(%error, "nobody can join");
+                if let Some(left_out) = self.failed_joins.allows() {
+                    warn!(%error, left_out, "nobody can join");
+                }
                 Err(JoinRefusal::Unavailable)
             }
         })

@@ -62,7 +62,7 @@ pub(crate) struct InviteArgs {
     role: Role,
 
     /// Name of the invited user; a worker must use it as its name, and nobody else can
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = Name::new)]
     name: Option<Name>,
 
     /// Create the invitation store before the first start of a coordinator

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use queens_event_loop::Snapshot;
-use queens_model::{Event, EventKind, JobId, Name, WorkerId};
+use queens_model::{Event, JobId, Name, WorkerId};
 use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
-/// Maximal events about workers in an answer, and maximal other events.
+/// Maximal events by workers in an answer, and maximal other events.
 const MOST_EVENTS: usize = 250;
 
 /// Returns a page of all jobs, in the order of submission.
@@ -49,11 +49,11 @@ pub(super) fn workers(snapshot: &Snapshot, page: WorkersPage) -> pb::ListWorkers
     pb::ListWorkersResponse { workers, blocked, next_page: next_page.to_string() }
 }
 
-/// Returns the newest events about workers and the newest others, which is enough for clients that poll.
+/// Returns the newest events by workers and the newest others, which is enough for clients that poll.
 pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
-    let (mut n_of_workers, mut n_others) = (0, 0);
+    let (mut n_by_workers, mut n_others) = (0, 0);
     let is_new = |event: &&Arc<Event>| {
-        let n = if event.kind == EventKind::Worker { &mut n_of_workers } else { &mut n_others };
+        let n = if event.kind.is_by_workers() { &mut n_by_workers } else { &mut n_others };
         *n += 1;
         *n <= MOST_EVENTS
     };
@@ -67,7 +67,7 @@ pub(super) fn events(snapshot: &Snapshot) -> pb::ListEventsResponse {
 mod tests {
     use std::time::Duration;
 
-    use queens_model::{CardSensors, MethodSpeeds, WorkerState, WorkerStatus};
+    use queens_model::{CardSensors, EventKind, MethodSpeeds, WorkerState, WorkerStatus};
     use queens_solver::Method;
 
     use super::*;

@@ -69,7 +69,7 @@ pub(super) async fn join(
 ) -> Result<Response, Response> {
     let Json(Object(Application { name })) =
         body.map_err(|error| RequestRefusal::from(error).into_response())?;
-    let name: Name = name.parse().map_err(|error| {
+    let name = Name::new(&name).map_err(|error| {
         RequestRefusal::bad_request(format!("this can't be a name: {error}")).into_response()
     })?;
     let joined = app.authenticator.join(&code, &name, address(&sender)).await;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use queens_model::{Event, EventKind, JobId};
 use queens_store::unix_ms;
 
-/// The maximum number and size of kept events about jobs, and the same about workers. They are separate, because
-/// workers that come and go must not displace events about jobs.
+use crate::event_budget::EventBudgets;
+
+/// The maximum number and size of kept events by workers, and the same of others. They are separate, so that workers
+/// can't displace disputes, verdicts, operators' actions and errors of the store.
 const MOST_EVENTS: usize = 1000;
 const MOST_BYTES: usize = 100_000;
 
@@ -16,10 +18,12 @@ const MOST_BYTES: usize = 100_000;
 pub(crate) struct EventLog {
     /// The number of the last event.
     last: u64,
-    about_jobs: Newest,
-    about_workers: Newest,
+    by_workers: Newest,
+    others: Newest,
     published: Arc<[Arc<Event>]>,
     changed: bool,
+    /// The events that workers may still cause.
+    pub(crate) budgets: EventBudgets,
 }
 
 impl EventLog {
@@ -38,16 +42,14 @@ impl EventLog {
     fn keep(&mut self, event: Arc<Event>) {
         self.last = event.number;
         self.changed = true;
-        let about_workers = event.kind == EventKind::Worker;
-        let events = if about_workers { &mut self.about_workers } else { &mut self.about_jobs };
+        let events = if event.kind.is_by_workers() { &mut self.by_workers } else { &mut self.others };
         events.push(event);
     }
 
     /// Returns the recent events, the oldest first.
     pub(crate) fn events(&mut self) -> Arc<[Arc<Event>]> {
         if std::mem::take(&mut self.changed) {
-            let mut all: Vec<_> =
-                self.about_jobs.events.iter().chain(&self.about_workers.events).cloned().collect();
+            let mut all: Vec<_> = self.others.events.iter().chain(&self.by_workers.events).cloned().collect();
             all.sort_by_key(|event| event.number);
             self.published = all.into();
         }
@@ -78,18 +80,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_workers_do_not_push_out_what_became_of_a_job() {
+    fn workers_do_not_displace_other_events() {
         let mut event_log = EventLog::default();
-        event_log.add(EventKind::Job, Some(JobId(1)), "submitted".to_owned());
+        for kind in [EventKind::Job, EventKind::Failure, EventKind::Store] {
+            event_log.add(kind, Some(JobId(1)), kind.name().to_owned());
+        }
         for i in 0..10_000 {
-            event_log.add(EventKind::Worker, None, format!("worker {i} joined"));
+            let kind = if i % 2 == 0 { EventKind::Worker } else { EventKind::Lease };
+            event_log.add(kind, None, format!("event {i}"));
         }
         event_log.add(EventKind::Job, Some(JobId(1)), "done".to_owned());
         let events = event_log.events();
-        assert_eq!(events.len(), MOST_EVENTS + 2);
-        assert_eq!((events[0].text.as_str(), events[0].number), ("submitted", 1));
-        assert_eq!(events[1].text, "worker 9000 joined");
-        assert_eq!(events.last().map(|event| event.text.as_str()), Some("done"));
+        let texts: Vec<&str> = events.iter().map(|event| event.text.as_str()).collect();
+        assert_eq!(texts.len(), MOST_EVENTS + 4);
+        assert_eq!(texts[..4], ["job", "failure", "store", "event 9000"]);
+        assert_eq!(texts.last(), Some(&"done"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod lookups;
 mod messages;
+mod writes;
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -13,8 +14,8 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_ledger::store::{StoreError, Write};
-use queens_ledger::{Batch, Core, Due, Durable, LedgerEvent, Session};
+use queens_ledger::store::StoreError;
+use queens_ledger::{Core, Due, Durable, LedgerEvent, Session};
 use queens_model::{EventKind, JobState, ToWorker, WorkerId};
 use queens_platform::LogThrottle;
 use queens_store::{Archive, seed, unix_ms};
@@ -22,7 +23,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug_span, error, info, warn};
+use tracing::{error, warn};
 
 use crate::command::Command;
 use crate::event_log::EventLog;
@@ -42,10 +43,6 @@ const BATCH: usize = 1024;
 
 /// The time for which a step keeps taking commands from the queue.
 const STEP: Duration = Duration::from_millis(50);
-
-/// The delay before a failed write is retried, and the interval at which the same reason is logged again.
-const RETRY: Duration = Duration::from_secs(1);
-const COMPLAIN: Duration = Duration::from_secs(60);
 
 /// An answer that waits until its content is durable.
 type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
@@ -70,6 +67,8 @@ pub(crate) struct EventLoop {
     started: Instant,
     loop_monitor: LoopMonitor,
     slow_steps: LogThrottle,
+    failed_reads: LogThrottle,
+    unread: LogThrottle,
     publisher: Publisher,
     event_log: EventLog,
     stop: CancellationToken,
@@ -120,6 +119,8 @@ impl EventLoop {
             started: Instant::now(),
             loop_monitor,
             slow_steps: LogThrottle::default(),
+            failed_reads: LogThrottle::default(),
+            unread: LogThrottle::default(),
             publisher,
             event_log,
             stop,
@@ -327,72 +328,15 @@ impl EventLoop {
         for session in self.core.take_closed() {
             self.to_workers.remove(&session);
         }
-        for note in self.core.take_notes() {
-            match &note {
+        let notes = self.core.take_notes();
+        for note in &notes {
+            match note {
                 LedgerEvent::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
                 LedgerEvent::Planned { job, .. } => self.traces.planned(*job),
                 _ => {}
             }
-            event_text::log_event(&note, &mut self.event_log);
         }
-    }
-
-    /// Writes until it succeeds, and returns the work that waits for it; `None` if the coordinator stops before.
-    /// Meanwhile no report is acknowledged, workers wait, and their work is not lost. Errors are permanent.
-    async fn write(&mut self, batch: Batch) -> Result<Option<Due>, StoreError> {
-        let mut error = match self.commit(batch.writes()) {
-            Ok(()) => return Ok(Some(batch.written())),
-            Err(error) if error.may_heal() => error,
-            Err(damage) => return Err(damage),
-        };
-        let failed = self.time();
-        let mut complained: Option<(Instant, String)> = None;
-        self.event_log.add(EventKind::Store, None, error.to_string());
-        loop {
-            // A new reason is logged at once, because it may be the one that helps.
-            let reason = error.to_string();
-            if complained.as_ref().is_none_or(|(at, told)| at.elapsed() >= COMPLAIN || *told != reason) {
-                complained = Some((Instant::now(), reason));
-                error!(%error, "nothing is acknowledged until the store can be written again");
-            }
-            self.say_store_error(Some(&error));
-            self.loop_monitor.end();
-            tokio::select! {
-                () = self.stop.cancelled() => return Ok(None),
-                () = tokio::time::sleep(RETRY) => {}
-            }
-            self.loop_monitor.begin();
-            match self.commit(batch.writes()) {
-                Ok(()) => break,
-                Err(again) if again.may_heal() => error = again,
-                Err(damage) => return Err(damage),
-            }
-        }
-        let written = self.time();
-        self.core.stood_still(written);
-        self.event_log.add(EventKind::Store, None, "the store can be written again".to_owned());
-        self.say_store_error(None);
-        info!(seconds = (written - failed).as_secs(), "the store can be written again");
-        Ok(Some(batch.written()))
-    }
-
-    fn say_store_error(&mut self, error: Option<&StoreError>) {
-        let (error, events) = (error.map(ToString::to_string), self.event_log.events());
-        self.publisher.amend(|snapshot| (snapshot.store_error, snapshot.events) = (error, events));
-    }
-
-    fn commit(&mut self, writes: &[Write]) -> Result<(), StoreError> {
-        if !writes.is_empty() {
-            let began = Instant::now();
-            let _span = debug_span!("commit", writes = writes.len()).entered();
-            self.store.commit(writes)?;
-            self.counters.committed_in(began.elapsed());
-        } else if self.drops || !self.answers.is_empty() {
-            // A deposed leader does not know the grants and decisions of its successor.
-            self.store.confirm()?;
-        }
-        self.drops = false;
-        Ok(())
+        event_text::log_events(&notes, &mut self.event_log);
     }
 
     /// Never waits: a worker that does not read its messages loses its session.
@@ -405,7 +349,9 @@ impl EventLoop {
             // The session ends. Its handler reports the reason, if there is one.
             Err(TrySendError::Closed(_)) => _ = self.core.hang_up(session),
             Err(TrySendError::Full(_)) => {
-                warn!(%worker, "worker does not read the messages sent to it");
+                if let Some(left_out) = self.unread.allows() {
+                    warn!(%worker, left_out, "worker does not read the messages sent to it");
+                }
                 self.core.disconnect(session);
             }
         }

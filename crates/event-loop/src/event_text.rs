@@ -4,13 +4,25 @@ use std::time::Duration;
 
 use queens_ledger::store::{SecondCount, Verdict};
 use queens_ledger::{Finding, JobChange, LedgerEvent, Loss, Verification, WorkerChange};
-use queens_model::{EventKind, Failure, JobId, JobState, JobStatus, Name, Submission, WorkerId};
+use queens_model::{EventKind, Failure, JobId, JobState, JobStatus, Submission};
 use tracing::{debug, error, info, warn};
 
+use crate::event_budget::LeftOut;
 use crate::event_log::EventLog;
 
-/// Reports a note of the core.
-pub(crate) fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
+/// Reports notes of the core, except those of which workers cause too many.
+pub(crate) fn log_events(notes: &[LedgerEvent], event_log: &mut EventLog) {
+    for note in notes {
+        if event_log.budgets.allow(note) {
+            log_event(note, event_log);
+        }
+    }
+    for left_out in event_log.budgets.end_periods() {
+        say_left_out(&left_out, event_log);
+    }
+}
+
+fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
     match note {
         LedgerEvent::Submitted { job, asked: Submission { n, method, priority, part_range, .. } } => {
             let part = part_range.map(|parts| format!(", parts {parts},")).unwrap_or_default();
@@ -59,41 +71,48 @@ pub(crate) fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
                 WorkerChange::Unblock => "unblocked",
             };
             info!(%name, workers = n_workers, "workers {what}");
-            event_log.add(EventKind::Worker, None, format!("all named {name} were {what}"));
+            event_log.add(EventKind::Job, None, format!("all workers named {name} were {what}"));
         }
-        LedgerEvent::Joined { worker, name, kernel } => {
-            info!(%worker, %name, %kernel, "worker connected");
-            event_log.add(EventKind::Worker, None, format!("{name} joined"));
+        LedgerEvent::Joined { worker, source } => {
+            info!(%worker, name = %source.name, kernel = %source.kernel, "worker connected");
+            event_log.add(EventKind::Worker, None, format!("{} joined", source.name));
         }
-        LedgerEvent::Left { worker, name } => {
+        LedgerEvent::Left { worker, source } => {
             info!(%worker, "worker left");
-            event_log.add(EventKind::Worker, None, format!("{} left", called(*worker, name.as_ref())));
+            event_log.add(EventKind::Worker, None, format!("{} left", source.name));
         }
-        LedgerEvent::ConnectionLost { worker, name } => {
+        LedgerEvent::ConnectionLost { worker, source } => {
             warn!(%worker, "connection to worker lost");
-            let text = format!("{} lost its connection", called(*worker, name.as_ref()));
-            event_log.add(EventKind::Worker, None, text);
+            event_log.add(EventKind::Worker, None, format!("{} lost its connection", source.name));
         }
-        LedgerEvent::Silent { worker } => {
-            warn!(%worker, "nothing was heard of the worker, its leases are free");
-        }
+        // The loss that follows reports it.
+        LedgerEvent::Silent { .. } => {}
         LedgerEvent::Lost(loss) => lost(loss, event_log),
-        LedgerEvent::Failed { worker, name, job, failure } => {
+        LedgerEvent::Failed { worker, source, job, failure } => {
             let Failure { span, reason, .. } = failure;
             warn!(%worker, %job, %span, reason, "worker failed to count");
-            let text = format!("{} failed on {span}: {reason}", called(*worker, name.as_ref()));
-            event_log.add(EventKind::Failure, Some(*job), text);
+            let text = format!("{} failed on {span}: {reason}", source.name);
+            event_log.add(EventKind::Lease, Some(*job), text);
         }
-        LedgerEvent::Noticed { worker, name, text } => {
+        LedgerEvent::Noticed { worker, source, text } => {
             warn!(%worker, text, "a worker has a notice");
-            let text = format!("{}: {text}", called(*worker, name.as_ref()));
-            event_log.add(EventKind::Failure, None, text);
+            event_log.add(EventKind::Worker, None, format!("{}: {text}", source.name));
         }
         LedgerEvent::Found(finding) => found(finding, event_log),
         LedgerEvent::StoodStill(late) => {
             info!(seconds = late.as_secs_f64(), "this process was suspended; no worker is given up for that");
         }
     }
+}
+
+/// Reports how many events were left out.
+fn say_left_out(left_out: &LeftOut, event_log: &mut EventLog) {
+    let LeftOut { n_events, most_of } = left_out;
+    warn!(n_events, %most_of, "workers caused too many events: the others were left out");
+    let text = format!(
+        "workers caused {n_events} more events, which were left out; most were of {most_of} or its party"
+    );
+    event_log.add(EventKind::Worker, None, text);
 }
 
 /// Reports a damaged job. At a start, the program that starts the coordinator logs it.
@@ -159,11 +178,14 @@ pub(crate) fn was_slow(took: Duration, left_out: u64, event_log: &mut EventLog) 
 
 /// Reports that a worker has lost its leases by a timeout.
 fn lost(loss: &Loss, event_log: &mut EventLog) {
-    let Loss { name, is_there, n_leases } = loss;
+    let Loss { source, is_there, n_leases } = loss;
+    let name = &source.name;
     let why = if *is_there { "exceeded the deadline of its leases" } else { "no longer responds" };
+    let leases = n_leases.values().sum::<usize>();
     if *is_there {
-        warn!(%name, leases = n_leases.values().sum::<usize>(), "worker exceeded the deadline of its leases: they are free");
+        warn!(%name, leases, "worker exceeded the deadline of its leases: they are free");
     } else {
+        warn!(%name, leases, "nothing was heard of the worker, its leases are free");
         event_log.add(EventKind::Worker, None, format!("{name} was given up: it {why}"));
     }
     for (&job, n_leases) in n_leases {
@@ -177,7 +199,35 @@ fn about(job: JobId, text: String, event_log: &mut EventLog) {
     event_log.add(EventKind::Job, Some(job), text);
 }
 
-/// Returns the name of a worker for messages.
-fn called(worker: WorkerId, name: Option<&Name>) -> String {
-    name.map_or_else(|| format!("worker {worker}"), Name::to_string)
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use queens_ledger::store::Source;
+    use queens_model::{Name, Party, WorkerId};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_of_notices_is_cut_and_displaces_nothing() {
+        let mut event_log = EventLog::default();
+        damaged(JobId(1), "its parts overlap", &mut event_log);
+        let name = Name::of_any("mallory");
+        let (party, build, kernel) = (Party::of_name(&name), name.clone(), name.clone());
+        let source = Arc::new(Source { name, build, kernel, party });
+        let notice = LedgerEvent::Noticed { worker: WorkerId(1), source, text: "x".repeat(480) };
+        for _ in 0..450 {
+            log_events(&vec![notice.clone(); 100], &mut event_log);
+        }
+        let n_events = event_log.events().len();
+        assert_eq!(n_events, 101);
+        tokio::time::advance(Duration::from_mins(10)).await;
+        log_events(&[], &mut event_log);
+        let events = event_log.events();
+        assert_eq!(events[0].text, "is damaged and set aside: its parts overlap");
+        assert_eq!(
+            events[n_events].text,
+            "workers caused 44900 more events, which were left out; most were of mallory or its party"
+        );
+    }
 }

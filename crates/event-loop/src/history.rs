@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use queens_model::{Event, EventKind, JobId, JobStatus};
+use queens_model::{Event, JobId, JobStatus};
 use queens_store::{Archive, unix_ms};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -178,8 +178,8 @@ impl Historian {
             self.last_event = events.last().map_or(0, |event| event.number);
             return;
         };
-        let first = |about_workers| {
-            let mut like = events.iter().filter(|event| (event.kind == EventKind::Worker) == about_workers);
+        let first = |by_workers| {
+            let mut like = events.iter().filter(|event| event.kind.is_by_workers() == by_workers);
             like.next().map_or(u64::MAX, |event| event.number)
         };
         let is_new = |event: &&Arc<Event>| event.number > self.last_event;

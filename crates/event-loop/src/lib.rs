@@ -6,6 +6,7 @@
 mod audit_action;
 mod command;
 mod coordinator;
+mod event_budget;
 mod event_log;
 mod event_loop;
 mod event_text;

@@ -227,9 +227,9 @@ impl Core {
     /// # Errors
     /// If the worker can't be used here.
     pub fn connect(&mut self, hello: Hello, party: Party) -> Result<Session, WorkerRefusal> {
-        let (worker, name, kernel) = (hello.worker, hello.name.clone(), hello.kernel.clone());
+        let worker = hello.worker;
         self.ledger.connect(self.now(), hello, party)?;
-        self.notes.push(LedgerEvent::Joined { worker, name, kernel });
+        self.note_of(worker, |source| LedgerEvent::Joined { worker, source });
         Ok(self.sessions.open(worker))
     }
 
@@ -259,8 +259,8 @@ impl Core {
         let failed =
             self.ledger.fail(self.now(), worker, failure).inspect_err(|_| self.disconnect(session))?;
         if let Some(job) = failed {
-            let name = self.ledger.worker_name(worker).cloned();
-            self.notes.push(LedgerEvent::Failed { worker, name, job, failure: failure.clone() });
+            let failure = failure.clone();
+            self.note_of(worker, |source| LedgerEvent::Failed { worker, source, job, failure });
         }
         Ok(())
     }
@@ -272,11 +272,7 @@ impl Core {
     pub fn notice(&mut self, session: Session, text: String) -> Result<(), WorkerRefusal> {
         self.is_open(session)?;
         let worker = session.worker();
-        self.notes.push(LedgerEvent::Noticed {
-            worker,
-            name: self.ledger.worker_name(worker).cloned(),
-            text,
-        });
+        self.note_of(worker, |source| LedgerEvent::Noticed { worker, source, text });
         Ok(())
     }
 
@@ -294,7 +290,7 @@ impl Core {
     pub fn goodbye(&mut self, session: Session) {
         if self.sessions.leave(session) {
             let worker = session.worker();
-            self.notes.push(LedgerEvent::Left { worker, name: self.ledger.worker_name(worker).cloned() });
+            self.note_of(worker, |source| LedgerEvent::Left { worker, source });
             self.ledger.goodbye(self.now(), worker);
         }
     }
@@ -303,8 +299,7 @@ impl Core {
     pub fn disconnect(&mut self, session: Session) {
         if self.hang_up(session) {
             let worker = session.worker();
-            self.notes
-                .push(LedgerEvent::ConnectionLost { worker, name: self.ledger.worker_name(worker).cloned() });
+            self.note_of(worker, |source| LedgerEvent::ConnectionLost { worker, source });
         }
     }
 
@@ -315,6 +310,11 @@ impl Core {
             self.ledger.disconnect(self.now(), session.worker());
         }
         is_open
+    }
+
+    /// Notes an event of a worker, which is known while it has a session.
+    fn note_of(&mut self, worker: WorkerId, note: impl FnOnce(Arc<Source>) -> LedgerEvent) {
+        self.notes.extend(self.ledger.source(worker).cloned().map(note));
     }
 
     fn is_open(&self, session: Session) -> Result<(), WorkerRefusal> {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use queens_model::{JobId, Name, ToWorker, WorkerId};
+use queens_model::{JobId, ToWorker, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, Span};
 
 use crate::store::draw::{Draw, Recorded};
-use crate::store::{SecondCount, Verdict, Write};
+use crate::store::{SecondCount, Source, Verdict, Write};
 
 /// The ledger's requests, in this order: first writes become durable, then messages are sent and plans are made.
 #[derive(Debug, Default)]
@@ -81,8 +81,8 @@ pub struct Judgement {
 /// Leases that a worker has lost without anybody's decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The worker's name.
-    pub name: Name,
+    /// The worker.
+    pub source: Arc<Source>,
     /// Whether the worker is still connected: it was heard, but did not report on its leases.
     pub is_there: bool,
     /// The number of lost leases of each job; empty if a worker that was given up held none.

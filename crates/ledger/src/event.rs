@@ -1,5 +1,6 @@
 //! User-visible events. Other crates turn them into text.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::{Failure, JobId, Name, Submission, WorkerId};
@@ -7,6 +8,7 @@ use queens_solver::Method;
 
 use crate::effects::{Finding, Loss};
 use crate::handlers::operators::{JobChange, WorkerChange};
+use crate::store::Source;
 
 /// A user-visible event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,26 +56,24 @@ pub enum LedgerEvent {
     },
     /// A worker has opened a session.
     Joined {
-        /// The worker.
+        /// Its number.
         worker: WorkerId,
-        /// Its name.
-        name: Name,
-        /// The kernel that it counts with.
-        kernel: Name,
+        /// The worker.
+        source: Arc<Source>,
     },
     /// A worker has left.
     Left {
-        /// The worker.
+        /// Its number.
         worker: WorkerId,
-        /// Its name, if still known.
-        name: Option<Name>,
+        /// The worker.
+        source: Arc<Source>,
     },
     /// A worker's session has ended, and the worker may come back.
     ConnectionLost {
-        /// The worker.
+        /// Its number.
         worker: WorkerId,
-        /// Its name, if still known.
-        name: Option<Name>,
+        /// The worker.
+        source: Arc<Source>,
     },
     /// A silent worker was given up.
     Silent {
@@ -84,10 +84,10 @@ pub enum LedgerEvent {
     Lost(Loss),
     /// A worker could not count a span.
     Failed {
-        /// The worker.
+        /// Its number.
         worker: WorkerId,
-        /// Its name, if still known.
-        name: Option<Name>,
+        /// The worker.
+        source: Arc<Source>,
         /// The job.
         job: JobId,
         /// The worker's message.
@@ -95,10 +95,10 @@ pub enum LedgerEvent {
     },
     /// A worker has told the operators something.
     Noticed {
-        /// The worker.
+        /// Its number.
         worker: WorkerId,
-        /// Its name, if still known.
-        name: Option<Name>,
+        /// The worker.
+        source: Arc<Source>,
         /// Its words.
         text: String,
     },

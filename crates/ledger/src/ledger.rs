@@ -20,6 +20,7 @@ use crate::pace::Paces;
 use crate::report_interval_rule::Reporting;
 use crate::state::State;
 use crate::status::{self, PartStatus};
+use crate::store::Source;
 use crate::workers::worker::Worker;
 
 /// The state of all jobs, workers and leases of one coordinator. Each module of `handlers` has the methods that change
@@ -112,10 +113,9 @@ impl Ledger {
         self.state.workers().iter().map(status).collect()
     }
 
-    /// Returns the name of a worker that is connected or may come back.
-    #[must_use]
-    pub fn worker_name(&self, worker: WorkerId) -> Option<&Name> {
-        self.state.workers().get(worker).map(Worker::name)
+    /// Returns who a worker is that is connected or may come back.
+    pub(crate) fn source(&self, worker: WorkerId) -> Option<&Arc<Source>> {
+        self.state.workers().get(worker).map(Worker::source)
     }
 
     /// Whether there are workers. Without any, nothing happens by itself, so that no ticks are needed.

@@ -308,8 +308,8 @@ impl State {
     pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
         let Some(worker) = self.workers.get(id) else { return };
         let n_leases = worker.held_leases().shares().map(|(job, share)| (job, share.n_leases())).collect();
-        let (name, holds) = (worker.name().clone(), worker.held_leases().n_leases() > 0);
-        self.changes.lose(Loss { name, is_there, n_leases });
+        let (source, holds) = (worker.source().clone(), worker.held_leases().n_leases() > 0);
+        self.changes.lose(Loss { source, is_there, n_leases });
         holds.then(|| self.workers.note_lapse(self.now, id));
     }
 

@@ -30,15 +30,15 @@ fn kind() -> utoipa::openapi::Object {
 /// The subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
-    /// A job has begun or ended, or an operator has changed it.
+    /// A job has begun or ended, or an operator has changed a job or workers.
     Job,
-    /// A worker has lost a lease; another worker will count it.
+    /// A worker could not count a span, or has lost a lease; another worker will count it.
     Lease,
-    /// A worker could not count a span.
+    /// Counts or stored data contradict each other: a dispute, a verdict, or a damaged job.
     Failure,
     /// The coordinator itself: it has started, was slow, or lost or regained its store.
     Store,
-    /// A worker has joined or left, or an operator has changed its state.
+    /// A worker has joined or left, or says something.
     Worker,
 }
 
@@ -52,6 +52,12 @@ impl Serialize for EventKind {
 impl EventKind {
     /// All kinds.
     pub const ALL: [Self; 5] = [Self::Job, Self::Lease, Self::Failure, Self::Store, Self::Worker];
+
+    /// Whether workers cause such events, as many as they like.
+    #[must_use]
+    pub const fn is_by_workers(self) -> bool {
+        matches!(self, Self::Lease | Self::Worker)
+    }
 
     /// Returns the name that people and programs see.
     #[must_use]

@@ -37,7 +37,7 @@ pub use output::{is_screen, was_stdout_closed};
 pub use power::{
     POWER_SUPPLIES, is_on_battery, lower_process_priority, lower_thread_priority, time_with_sleep,
 };
-pub use secrets::{Exposure, Readers, exposure, keep_files_private, new_private_file};
+pub use secrets::{Exposure, Readers, changeable, exposure, keep_files_private, new_private_file};
 #[cfg(feature = "signals")]
 pub use signals::{Hangups, StopSignals, notify_ready};
 pub use user_files::{make_private_directory, user_config_dir};

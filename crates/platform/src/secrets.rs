@@ -15,6 +15,9 @@ pub enum Readers {
     /// Also its group and, on Windows, other named users: container engines give secrets a group. Never all users of the
     /// machine.
     Named,
+    /// Everybody, but only its owner and the system write it. On Unix its group may be one of the owner's own or the
+    /// system's.
+    Everybody,
 }
 
 /// Access to a file by users other than the accepted [`Readers`].
@@ -78,11 +81,16 @@ pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<O
 
         _ = path;
         let mode = found.mode() & 0o777;
+        // Many systems give each user a group of the same number, and let it write all that is new.
+        let has_own_group = [found.uid(), 0].contains(&found.gid());
         let nobody = match readers {
             Readers::Owner => 0o077,
             Readers::Named => 0o007,
+            Readers::Everybody if has_own_group => 0o002,
+            Readers::Everybody => 0o022,
         };
-        let exposure = Exposure { cause: format!("mode {mode:03o}"), remedy: "chmod 600".to_owned() };
+        let remedy = if readers == Readers::Everybody { "chmod go-w" } else { "chmod 600" };
+        let exposure = Exposure { cause: format!("mode {mode:03o}"), remedy: remedy.to_owned() };
         Ok((mode & nobody != 0).then_some(exposure))
     }
     #[cfg(windows)]
@@ -97,6 +105,47 @@ pub fn exposure(path: &Path, found: &Metadata, readers: Readers) -> io::Result<O
                 path.display()
             ),
         }))
+    }
+}
+
+/// Returns why others than its owner may change a file, or put another in its place on Unix: which file or directory
+/// has which access, and the whole command that takes it away. Mounted read-only, as in containers, nothing is changed.
+///
+/// # Errors
+/// If the file or its directory can't be looked at.
+pub fn changeable(path: &Path) -> io::Result<Option<Exposure>> {
+    let (given, real) = (std::path::absolute(path)?, path.canonicalize()?);
+    // A link can be replaced where it is.
+    let places =
+        if cfg!(unix) { [Some(&*real), real.parent(), given.parent()] } else { [Some(&*given), None, None] };
+    for place in places.into_iter().flatten() {
+        let found = place.metadata()?;
+        if is_out_of_reach(place, &found)? {
+            continue;
+        }
+        if let Some(Exposure { cause, remedy }) = exposure(place, &found, Readers::Everybody)? {
+            let remedy = if cfg!(unix) { format!("{remedy} '{}'", place.display()) } else { remedy };
+            return Ok(Some(Exposure { cause: format!("'{}' has {cause}", place.display()), remedy }));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether nobody may change a file or directory, or others only add to it.
+fn is_out_of_reach(path: &Path, found: &Metadata) -> io::Result<bool> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+
+        use rustix::fs::{StatVfsMountFlags, statvfs};
+
+        let is_sticky = found.is_dir() && found.mode() & 0o1000 != 0;
+        Ok(is_sticky || statvfs(path)?.f_flag.contains(StatVfsMountFlags::RDONLY))
+    }
+    #[cfg(windows)]
+    {
+        _ = (path, found);
+        Ok(false)
     }
 }
 
@@ -151,9 +200,13 @@ fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
     list.split('(').skip(1).find_map(|entry| {
         let mut fields = entry.split(')').next().unwrap_or_default().split(';');
         let kind = fields.next().unwrap_or_default();
-        let trustee = fields.nth(4).unwrap_or("everybody");
+        let rights = fields.nth(1).unwrap_or_default();
+        let trustee = fields.nth(2).unwrap_or("everybody");
         // Denials give nobody access.
         if !matches!(kind, "A" | "OA" | "XA" | "ZA") || trustee == owner || RULERS.contains(&trustee) {
+            return None;
+        }
+        if readers == Readers::Everybody && only_reads(rights) {
             return None;
         }
         let is_of_all = trustee
@@ -162,9 +215,21 @@ fn open_to(descriptor: &str, readers: Readers) -> Option<&str> {
             .is_some_and(|group| EVERYBODY_OF.contains(&group));
         match EVERYBODY.iter().find(|(id, _)| *id == trustee) {
             Some((_, name)) => Some(*name),
-            None => (readers == Readers::Owner || is_of_all).then_some(trustee),
+            None => (readers != Readers::Named || is_of_all).then_some(trustee),
         }
     })
+}
+
+/// Whether rights of an access list let nobody change a file, its owner or its list, nor delete it.
+#[cfg(any(windows, test))]
+fn only_reads(rights: &str) -> bool {
+    // To read and run, also as bits: data, attributes, list, and to wait.
+    const READ: u32 = 0x8012_00a9;
+    const READ_NAMES: [&str; 8] = ["FR", "FX", "GR", "GX", "RC", "CC", "SW", "WP"];
+    match rights.strip_prefix("0x") {
+        Some(bits) => u32::from_str_radix(bits, 16).is_ok_and(|bits| bits & !READ == 0),
+        None => rights.as_bytes().chunks(2).all(|name| READ_NAMES.iter().any(|read| read.as_bytes() == name)),
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +253,49 @@ mod tests {
         assert_eq!(others("(A;;FR;;;S-1-2-1)"), ["all users at this machine"; 2]);
         assert_eq!(others("(A;;FA"), ["everybody", ""]);
         assert_eq!(open_to("O:BA", Readers::Named), Some("everybody"));
+    }
+
+    #[test]
+    fn an_access_list_tells_who_else_may_write() {
+        let writer =
+            |list: &str| open_to(&format!("O:S-1-5-21-7D:{list}"), Readers::Everybody).map(str::to_owned);
+        assert_eq!(writer("P(A;;FA;;;S-1-5-21-7)(A;;FA;;;SY)(A;ID;0x1200a9;;;BU)(A;;FR;;;WD)"), None);
+        assert_eq!(writer("(A;;FRFX;;;S-1-5-21-8)(D;;FA;;;WD)"), None);
+        assert_eq!(writer("(A;;0x1301bf;;;AU)").as_deref(), Some("all users"));
+        assert_eq!(writer("(A;;FRSD;;;S-1-5-21-8)").as_deref(), Some("S-1-5-21-8"));
+        assert_eq!(writer("(A;;FW;;;WD)").as_deref(), Some("everybody"));
+        assert_eq!(writer("NO_ACCESS_CONTROL").as_deref(), Some("everybody"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_changed_by_those_who_write_it_or_its_directory() {
+        use std::fs::{self, Permissions};
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let [dir, links] = ["dir", "links"].map(|name| home.path().join(name));
+        let (file, link) = (dir.join("file"), links.join("link"));
+        [&dir, &links].into_iter().for_each(|dir| fs::create_dir(dir).expect("created"));
+        fs::write(&file, "").expect("written");
+        symlink(&file, &link).expect("created");
+        let set =
+            |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+        let check = |path: &Path, modes: [u32; 3], expected: &str| {
+            [&dir, &links, &file].into_iter().zip(modes).for_each(|(path, mode)| set(path, mode));
+            let found = changeable(path).expect("known");
+            assert_eq!(found.map_or(String::new(), |found| found.remedy), expected, "{path:?} {modes:?}");
+        };
+        let chmod = |path: &Path| format!("chmod go-w '{}'", path.display());
+        check(&file, [0o755, 0o777, 0o644], "");
+        check(&file, [0o755, 0o755, 0o666], &chmod(&file));
+        check(&file, [0o777, 0o755, 0o644], &chmod(&dir));
+        check(&file, [0o1777, 0o755, 0o644], "");
+        check(&link, [0o755, 0o755, 0o600], "");
+        check(&link, [0o755, 0o777, 0o644], &chmod(&links));
+        let found = fs::metadata(&file).expect("it is there");
+        let of_group = if [found.uid(), 0].contains(&found.gid()) { String::new() } else { chmod(&file) };
+        check(&file, [0o755, 0o755, 0o664], &of_group);
     }
 
     #[cfg(unix)]

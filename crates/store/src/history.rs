@@ -167,7 +167,7 @@ pub struct Change {
     pub kept: [(u64, u64); LEVELS.len()],
     /// New events.
     pub events: Vec<Arc<Event>>,
-    /// The first number to keep of worker events, and of all other events.
+    /// The first number to keep of events [by workers](queens_model::EventKind::is_by_workers), and of all others.
     pub first_events: (u64, u64),
     /// New days of parties. They replace those of the same party and day.
     pub days: Vec<PartyDay>,

@@ -101,8 +101,8 @@ pub(super) fn at_most(what: &'static str, found: usize, most: usize) -> Result<(
     in_range(what, found as u64, most as u64).map(|_| ())
 }
 
-pub(super) fn name(what: &'static str, text: &str) -> Result<Name, InvalidMessage> {
-    text.parse().map_err(|reason| InvalidMessage::Name { what, reason })
+pub(super) fn new_name(what: &'static str, text: &str) -> Result<Name, InvalidMessage> {
+    Name::new(text).map_err(|reason| InvalidMessage::Name { what, reason })
 }
 
 /// Converts a text to one printable line.
@@ -150,7 +150,7 @@ pub(super) fn spans(spans: Vec<pb::Span>) -> Result<Vec<Span>, InvalidMessage> {
 /// # Errors
 /// If no worker can have it.
 pub fn worker_name(text: &str) -> Result<Name, InvalidMessage> {
-    name("the worker's name", text)
+    text.parse().map_err(|reason| InvalidMessage::Name { what: "the worker's name", reason })
 }
 
 /// Converts to whole milliseconds, saturating.

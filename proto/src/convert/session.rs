@@ -8,7 +8,7 @@ use queens_model::{
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
-use super::check::{InvalidMessage, PROTOCOL, at_most, in_range, method, name, one_line, spans, worker_name};
+use super::check::{InvalidMessage, PROTOCOL, at_most, in_range, method, new_name, one_line, spans};
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
 
@@ -96,9 +96,9 @@ impl TryFrom<pb::Hello> for Hello {
         };
         Ok(Self {
             worker: WorkerId(hello.worker),
-            name: worker_name(&hello.name)?,
-            build: name("the worker's build", &hello.build)?,
-            kernel: name("the worker's kernel", &hello.kernel)?,
+            name: new_name("the worker's name", &hello.name)?,
+            build: new_name("the worker's build", &hello.build)?,
+            kernel: new_name("the worker's kernel", &hello.kernel)?,
             n_threads: in_range("the number of threads", hello.threads.into(), MOST_THREADS)?,
             speed: Speed::try_from(hello.work_per_second)?,
             decomposition: hello.decomposition,

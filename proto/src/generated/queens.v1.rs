@@ -1111,15 +1111,15 @@ impl WorkerState {
 pub enum EventKind {
     /// Never sent.
     Unspecified = 0,
-    /// A job has begun or ended, or an operator has changed it.
+    /// A job has begun or ended, or an operator has changed a job or workers.
     Job = 1,
-    /// A worker has lost a lease; another worker will count it.
+    /// A worker could not count a span, or has lost a lease; another worker will count it.
     Lease = 2,
-    /// A worker could not count a span.
+    /// Counts or stored data contradict each other: a dispute, a verdict, or a damaged job.
     Failure = 3,
     /// The coordinator has lost or regained its store.
     Store = 4,
-    /// A worker has joined or left, or an operator has changed its state.
+    /// A worker has joined or left, or says something.
     Worker = 5,
 }
 impl EventKind {

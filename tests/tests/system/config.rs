@@ -1,5 +1,7 @@
 //! Configuration files and documentation of options: none lacks an option.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -158,6 +160,28 @@ fn what_is_wrong_is_said_and_where() {
     let mut missing = service("worker", &["--config", "/nowhere/worker.toml"]);
     missing.env("QUEENS_THREADS", "1");
     assert!(run(missing).complaint(2).contains("'/nowhere/worker.toml'"));
+}
+
+#[test]
+fn a_file_that_others_may_change_is_refused() {
+    let scratch = TempDir::new().expect("a temporary directory");
+    let file = scratch.path().join("config.toml");
+    fs::write(&file, "token-file = 'token'\n").expect("written");
+    let set = |path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+    let check = |dir_mode, mode| {
+        set(scratch.path(), dir_mode);
+        set(&file, mode);
+        let mut worker = service("worker", &["--check-config", "--config"]);
+        worker.arg(&file);
+        run(worker).stderr
+    };
+    for (dir_mode, mode, changed) in [(0o755, 0o666, &*file), (0o777, 0o644, scratch.path())] {
+        let complaint = check(dir_mode, mode);
+        assert!(complaint.contains(&format!("'{}': others may change it", file.display())), "{complaint}");
+        assert!(complaint.contains(&format!("chmod go-w '{}'", changed.display())), "{complaint}");
+    }
+    let complaint = check(0o755, 0o644);
+    assert!(!complaint.contains("others may change it"), "{complaint}");
 }
 
 #[test]

@@ -3,14 +3,27 @@
 use queens_ledger::Comparison;
 use queens_ledger::store::StoreError;
 use queens_ledger::store::draw::Draw;
+use tracing::error;
 
 use super::EventLoop;
 use crate::metrics::Fate;
 
 impl EventLoop {
-    /// Looks up earlier counts. Sets aside jobs whose stored data differ from what was written. After a failure of the
-    /// store, asks it nothing more: each answer may take long.
+    /// Looks up earlier counts. Sets aside jobs whose stored data differ from what was written. Errors are permanent.
     pub(super) fn look_up(&mut self, comparisons: &[Comparison], draws: &[Draw]) -> Result<(), StoreError> {
+        match self.try_look_up(comparisons, draws) {
+            Err(error) if error.may_heal() => {
+                if let Some(left_out) = self.failed_reads.allows() {
+                    error!(%error, left_out, "can't read the earlier count");
+                }
+                Ok(())
+            }
+            looked_up => looked_up,
+        }
+    }
+
+    /// After a failure of the store, asks it nothing more: each answer may take long.
+    fn try_look_up(&mut self, comparisons: &[Comparison], draws: &[Draw]) -> Result<(), StoreError> {
         for comparison in comparisons {
             let found = self.store.find(comparison.job, comparison.second.span);
             let Some(recorded) = self.unless_damaged(found)? else { continue };

@@ -1,6 +1,6 @@
 //! Tests that history shows what was measured, and nothing else.
 
-use queens_model::{CardSensors, JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
+use queens_model::{CardSensors, EventKind, JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{BoardSize, Method};
 use queens_store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point, Subject};
 use queens_store::sqlite::SqliteStore;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use queens_model::JobState;
+use queens_model::{EventKind, JobState};
 use queens_solver::Method;
 use queens_store::history::{LEVELS, Level, Point};
 use queens_store::sqlite::{HISTORY, SqliteStore};

@@ -1,7 +1,7 @@
 //! Configuration files of services, whose arguments add to those of the command line: TOML whose keys are the names of the options.
 //!
 //! Precedence: an option on the command line beats its environment variable, which beats the file, which beats the
-//! default. An option in the file counts as given, so requirements and conflicts between options apply to it.
+//! default. A file that others than its owner may change is refused: it says where the token goes. An option in the file counts as given, so requirements and conflicts between options apply to it.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Args, Command};
-use queens_platform::open_regular_file;
+use queens_platform::{Exposure, changeable, open_regular_file};
 use toml::{Table, Value};
 
 use crate::arguments::arguments_with;
@@ -118,6 +118,11 @@ fn arguments_of(
 fn read(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     let file = open_regular_file(path).map_err(|error| error.to_string())?;
+    if let Some(Exposure { cause, remedy }) = changeable(path).map_err(|error| error.to_string())? {
+        return Err(format!(
+            "others may change it, and so who gets the token and who is trusted: {cause}; this mends that: {remedy}"
+        ));
+    }
     file.take(LONGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if text.len() as u64 > LONGEST {
         return Err(format!("it is longer than {} KiB", LONGEST / 1024));

@@ -35,9 +35,10 @@ pub(crate) fn write_change(database: &dyn Database, change: &Change, begins_anew
             database.change(&sql, &[step.into(), sql_integer("step", bound)?.into()])?;
         }
     }
-    let (first_of_workers, first_of_others) = change.first_events;
-    for (which, first) in [("=", first_of_workers), ("<>", first_of_others)] {
-        let sql = format!("DELETE FROM event WHERE kind {which} 'worker' AND number < ?1");
+    let (first_by_workers, first_of_others) = change.first_events;
+    for kind in EventKind::ALL {
+        let first = if kind.is_by_workers() { first_by_workers } else { first_of_others };
+        let sql = format!("DELETE FROM event WHERE kind = '{}' AND number < ?1", kind.name());
         database.change(&sql, &[i64::try_from(first).unwrap_or(i64::MAX).into()])?;
     }
     change.points.iter().try_for_each(|point| put_point(database, point))?;

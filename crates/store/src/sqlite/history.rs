@@ -251,12 +251,11 @@ mod tests {
         let past = open(&dir).load();
         let n_points = |level| past.points.iter().filter(|point| point.level == level).count();
         assert_eq!([0, 1, 2, 3, 4, 5].map(n_points), [0, 199, 195, 10, 3, 0]);
-        let first = |about_workers| {
-            let mut like =
-                past.events.iter().filter(|event| (event.kind == EventKind::Worker) == about_workers);
+        let first = |by_workers| {
+            let mut like = past.events.iter().filter(|event| event.kind.is_by_workers() == by_workers);
             like.next().map(|event| event.number)
         };
-        assert_eq!((first(true), first(false)), (Some(254), Some(100)));
+        assert_eq!((first(true), first(false)), (Some(251), Some(100)));
         assert_eq!(past.days, change.days);
         open(&dir).store(&Change { kept, first_day: 150, ..Change::default() }).expect("is stored");
         assert_eq!(open(&dir).load().days, change.days[149..]);
