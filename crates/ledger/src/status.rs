@@ -232,24 +232,25 @@ fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
     other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
 }
 
-/// Whether the passes of a job differ, and no recount is left that might change that.
+/// Whether the passes of a job differ, although two parties agree on each record.
 fn is_doubted(state: &State, job: &Job) -> bool {
-    !job.mismatch().is_nothing() && job.recounts().are_done() && unchecked_pass(state, job).is_none()
+    let are_done = || job.recounts().are_done() && unchecked_pass(state, job).is_none();
+    !job.mismatch().is_nothing() && (job.recounts().asks_further_parties() || are_done())
 }
 
 /// Says what a job that is being verified waits for, if it is idle or some of its recounts can't proceed.
 fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
+    if is_doubted(state, job) {
+        return Some(
+            "somebody who finds out why the passes differ, though two parties agree on each record of what they \
+             differ in: friends can do that, and so can a fault of a program; further parties count these parts"
+                .to_owned(),
+        );
+    }
     if let Some(other) = unchecked_pass(state, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         let is_damaged = if other.damage().is_some() { ", which is damaged" } else { "" };
         return Some(format!("its {which} pass, job {}{is_damaged}", other.id()));
-    }
-    if is_doubted(state, job) {
-        return Some(
-            "somebody who finds out why the passes differ, though two parties agree on each record of what they \
-             differ in: parties that are one and the same can do that, and so can a fault of a program"
-                .to_owned(),
-        );
     }
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
     if let Some(case) = cases.find(|case| case.is_judged() && can_nobody(state, job, case)) {

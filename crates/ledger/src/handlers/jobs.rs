@@ -169,6 +169,7 @@ pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
         return;
     }
     compare_passes(state, &passes);
+    ask_more_parties(state, &passes);
     let is_checked = |pass: &JobId| {
         let job = state.jobs().get(*pass);
         job.is_some_and(|job| job.mismatch().is_nothing() && (!job.is_active() || job.recounts().are_done()))
@@ -179,6 +180,9 @@ pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
         }
     }
 }
+
+/// The most parties that count each record of a part in which two passes differ.
+const MOST_PARTIES: usize = 8;
 
 /// Compares two complete passes, unless nothing has changed since the last comparison. Parts in which they differ are
 /// recounted in both.
@@ -193,11 +197,29 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
     let is_first_time = state.jobs().get(first).is_some_and(|job| job.compared().is_none());
     for (&pass, plan) in passes.iter().zip([one.plan().clone(), other.plan().clone()]) {
         state.change_job(pass, |job| job.set_mismatch(mismatch.clone(), changes));
-        recounts::mismatch(state, pass, &mismatch.parts(plan.parts().len()));
+        let parts = mismatch.parts(plan.parts().len());
+        recounts::mismatch(state, pass, &parts, 2);
+        recounts::relax(state, pass, &parts);
     }
     // Only now is it known who counted each part in the first pass.
     if is_first_time && state.jobs().get(second).is_some_and(Job::is_active) {
         recounts::look_again(state, second);
+    }
+}
+
+/// Lets another party count the parts in which two passes differ, if all their records are confirmed: friends have
+/// confirmed a lie. As long as an honest party is among these, somebody finds it.
+fn ask_more_parties(state: &mut State, passes: &[JobId]) {
+    let jobs = || passes.iter().filter_map(|pass| state.jobs().get(*pass));
+    let PassMismatch::Parts(parts) =
+        jobs().next().map_or(PassMismatch::Nothing, |job| job.mismatch().clone())
+    else {
+        return;
+    };
+    let asked = jobs().flat_map(|job| parts.iter().map(|part| job.recounts().n_parties(*part))).max();
+    let n_parties = asked.unwrap_or_default() + 1;
+    if n_parties <= MOST_PARTIES && jobs().all(|job| job.recounts().are_done()) {
+        passes.iter().for_each(|pass| recounts::mismatch(state, *pass, &parts, n_parties));
     }
 }
 

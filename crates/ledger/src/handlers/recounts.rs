@@ -6,11 +6,10 @@
 //! that lost as suspect, under all their names: who made the record, and who confirmed it. Suspects get no leases, and
 //! confirm nothing. Their records in jobs without an exported certificate are recounted by two others.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{JobId, Name, Party, WorkerId};
+use queens_model::{JobId, Name, WorkerId};
 use queens_solver::{Count, Pass};
 
 use crate::effects::{Comparison, Finding, Judgement};
@@ -38,7 +37,7 @@ pub(crate) fn draw(state: &mut State) {
         seed: terms.seed,
         share: terms.recount,
         suspects: Arc::clone(state.workers().suspects()),
-        doubted: job.recounts().doubted().clone(),
+        doubted: job.recounts().doubted(),
         first_pass: terms.second_of.filter(|first| is_complete(*first)),
     };
     state.changes().draw(draw);
@@ -50,12 +49,10 @@ pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
     if !state.jobs().get(id).is_some_and(Job::is_verifying) {
         return;
     }
-    let suspects = Arc::clone(state.workers().suspects());
-    let arbiter = state.jobs().get(id).and_then(Job::arbiter);
     let mut drawn = drawn;
     for recorded in std::mem::take(&mut drawn.records) {
         let key = (recorded.record.span.part(), recorded.record.span.from());
-        if !is_closed(&recorded, &suspects, arbiter) {
+        if !is_closed(state, id, &recorded) {
             insert(state, id, recorded);
             settle(state, id, key);
         }
@@ -125,7 +122,7 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     let Comparison { job: id, second } = comparison;
     let Some(mut recorded) = recorded else { return };
     let Some(job) = state.jobs().get(*id) else { return };
-    let (is_complete, arbiter) = (job.is_complete(), job.arbiter());
+    let is_complete = job.is_complete();
     let agrees = recorded.count() == second.count;
     let party = second.source.party;
     let is_known = |again: &SecondCount| again.span == second.span && again.source.party == party;
@@ -150,20 +147,27 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     state.changes().count_again(*id, second.clone());
     state.changes().change_entry(*id);
     // The record may still grow, so its span is looked at later.
-    if is_closed(&recorded, state.workers().suspects(), arbiter) || !is_complete {
+    if is_closed(state, *id, &recorded) || !is_complete {
         return;
     }
-    if settled(&recorded, state.workers().suspects(), arbiter).is_none() {
+    if agreed(state, *id, &recorded).is_none() {
         reopen(state, *id);
     }
     insert(state, *id, recorded);
     settle(state, *id, key);
 }
 
-/// Whether two parties agree on a record, and every contradicting count has its verdict.
-fn is_closed(recorded: &Recorded, suspects: &BTreeSet<Party>, arbiter: Option<Party>) -> bool {
-    let agreed = settled(recorded, suspects, arbiter).filter(|agreed| *agreed == recorded.count());
+/// Whether enough parties agree on a record, and every contradicting count has its verdict.
+fn is_closed(state: &State, id: JobId, recorded: &Recorded) -> bool {
+    let agreed = agreed(state, id, recorded).filter(|agreed| *agreed == recorded.count());
     agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
+}
+
+/// Returns the count of a record on which enough parties agree.
+fn agreed(state: &State, id: JobId, recorded: &Recorded) -> Option<Count> {
+    let job = state.jobs().get(id)?;
+    let n_parties = job.recounts().n_parties(recorded.record.span.part());
+    settled(recorded, state.workers().suspects(), job.arbiter(), n_parties)
 }
 
 /// The number of disputed records of a job that people are told about one by one.
@@ -213,11 +217,10 @@ fn insert(state: &mut State, id: JobId, recorded: Recorded) {
     change(state, id, |recounts, counting| recounts.insert(counting.plan(), recorded));
 }
 
-/// Decides about a record if two parties agree on it.
+/// Decides about a record if enough parties agree on it.
 fn settle(state: &mut State, id: JobId, key: Key) {
-    let arbiter = state.jobs().get(id).and_then(Job::arbiter);
     let recount = state.jobs().get(id).and_then(|job| job.recounts().get(key));
-    let agreed = recount.and_then(|recount| settled(recount.recorded(), state.workers().suspects(), arbiter));
+    let agreed = recount.and_then(|recount| agreed(state, id, recount.recorded()));
     let Some(agreed) = agreed else { return };
     let removed = change(state, id, |recounts, counting| recounts.remove(counting.plan(), key)).flatten();
     let Some(recorded) = removed else { return };
@@ -298,21 +301,32 @@ fn doubt_all(state: &mut State) {
 /// Drops the recounts that only a former suspect required.
 pub(crate) fn clear(state: &mut State) {
     let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
-    for id in jobs {
-        let keys = change(state, id, |recounts, counting| {
-            recounts.forget_undisputed(counting.plan());
-            recounts.search();
-            recounts.keys()
-        });
-        // Counts on which only suspects agreed may be settled now.
-        keys.into_iter().flatten().for_each(|key| settle(state, id, key));
+    // Counts on which only suspects agreed may be settled now.
+    jobs.into_iter().for_each(|id| search_anew(state, id));
+}
+
+/// Searches a job again, because fewer parties suffice than before.
+fn search_anew(state: &mut State, id: JobId) {
+    let keys = change(state, id, |recounts, counting| {
+        recounts.forget_undisputed(counting.plan());
+        recounts.search();
+        recounts.keys()
+    });
+    keys.into_iter().flatten().for_each(|key| settle(state, id, key));
+}
+
+/// Lets two parties suffice again for all parts but these, which the passes still differ in.
+pub(crate) fn relax(state: &mut State, id: JobId, still: &[u32]) {
+    if change(state, id, |recounts, _| recounts.relax(still)) == Some(true) {
+        search_anew(state, id);
     }
 }
 
-/// Recounts all records of these parts, because other evidence contradicts them. Has no effect on a cancelled job.
-pub(crate) fn mismatch(state: &mut State, id: JobId, parts: &[u32]) {
+/// Recounts all records of these parts, because other evidence contradicts them, until `n_parties` agree on each. Has no
+/// effect on a cancelled job.
+pub(crate) fn mismatch(state: &mut State, id: JobId, parts: &[u32], n_parties: usize) {
     let mismatch = |recounts: &mut Recounts, _: &mut Counting| {
-        parts.iter().filter(|part| recounts.mismatch(**part)).count() > 0
+        parts.iter().filter(|part| recounts.mismatch(**part, n_parties)).count() > 0
     };
     if change(state, id, mismatch) == Some(true) {
         look_again(state, id);

@@ -5,18 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use queens_model::Party;
 use queens_solver::Count;
 
-/// Returns the count on which two parties agree; `None` if further parties must count.
+/// Returns the count on which `n_parties` agree; `None` if further parties must count.
 ///
-/// Both must not be suspect, because two suspects may be one liar. If there is an arbiter, it is one of the two, and then
-/// the other may be suspect. A party that contradicts itself, under any names, confirms nothing.
+/// None of them is suspect, because two suspects may be one liar. If there is an arbiter, it is one of them, and then the
+/// others may be suspect. A party that contradicts itself, under any names, confirms nothing.
 pub(crate) fn agreed(
     counts: impl IntoIterator<Item = (Party, Count)>,
     suspects: &BTreeSet<Party>,
     arbiter: Option<Party>,
+    n_parties: usize,
 ) -> Option<Count> {
     let is_enough = |parties: &BTreeSet<Party>| match arbiter {
-        Some(arbiter) => parties.contains(&arbiter) && !suspects.contains(&arbiter) && parties.len() > 1,
-        None => parties.difference(suspects).nth(1).is_some(),
+        Some(arbiter) => {
+            parties.contains(&arbiter) && !suspects.contains(&arbiter) && parties.len() >= n_parties
+        }
+        None => parties.difference(suspects).count() >= n_parties,
     };
     let mut agreed = consistent(counts).into_iter().filter(|(_, parties)| is_enough(parties));
     let ((solutions, work), _) = agreed.next()?;
@@ -47,7 +50,7 @@ mod tests {
     fn check(counts: &[(&str, u64)], suspects: &[&str], expected: Option<u64>) {
         let party = |name: &&str| Party::of_name(&name.parse().expect("a name"));
         let counts = counts.iter().map(|(name, n)| (party(name), Count { solutions: *n, work: 1 }));
-        let found = agreed(counts, &suspects.iter().map(party).collect(), None);
+        let found = agreed(counts, &suspects.iter().map(party).collect(), None, 2);
         assert_eq!(found.map(|count| count.solutions), expected);
     }
 
@@ -78,7 +81,7 @@ mod tests {
     fn nodes_are_as_good_as_solutions() {
         let [anna, bert] = [1, 2].map(|byte| Party::from_bytes([byte; 16]));
         let counts = [(anna, Count { solutions: 5, work: 1 }), (bert, Count { solutions: 5, work: 2 })];
-        assert_eq!(agreed(counts, &BTreeSet::new(), None), None);
+        assert_eq!(agreed(counts, &BTreeSet::new(), None, 2), None);
     }
 
     #[test]
@@ -86,7 +89,7 @@ mod tests {
         let [anna, bert, carol] = [1, 2, 3].map(|byte| Party::from_bytes([byte; 16]));
         let count = |solutions| Count { solutions, work: 1 };
         let check = |counts: &[(Party, Count)], expected: Option<u64>| {
-            let found = agreed(counts.iter().copied(), &BTreeSet::new(), Some(carol));
+            let found = agreed(counts.iter().copied(), &BTreeSet::new(), Some(carol), 2);
             assert_eq!(found.map(|count| count.solutions), expected);
         };
         check(&[(anna, count(5)), (bert, count(5))], None);
@@ -94,7 +97,7 @@ mod tests {
         check(&[(anna, count(5)), (bert, count(5)), (carol, count(6))], None);
         check(&[(anna, count(5)), (bert, count(6)), (carol, count(6))], Some(6));
         let counts = [(anna, count(5)), (carol, count(5))];
-        let found = |suspect| agreed(counts, &BTreeSet::from([suspect]), Some(carol));
+        let found = |suspect| agreed(counts, &BTreeSet::from([suspect]), Some(carol), 2);
         assert_eq!((found(anna).is_some(), found(carol)), (true, None));
     }
 }

@@ -27,15 +27,17 @@ fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)
     counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// Returns the count on which two parties agree. Where counts differ, the coordinator is one of them, as nobody can
-/// outvote it; otherwise the arbiter, if there is one.
+/// Returns the count on which enough parties agree. Where counts differ, the coordinator is one of two, as nobody can
+/// outvote it; otherwise the arbiter is one of `n_parties`, if there is an arbiter.
 pub(crate) fn settled(
     recorded: &Recorded,
     suspects: &BTreeSet<Party>,
     arbiter: Option<Party>,
+    n_parties: usize,
 ) -> Option<Count> {
-    let arbiter = if is_disputed(recorded) { Some(Party::COORDINATOR) } else { arbiter };
-    agreed(counts_of_parties(recorded), suspects, arbiter)
+    let (arbiter, n_parties) =
+        if is_disputed(recorded) { (Some(Party::COORDINATOR), 2) } else { (arbiter, n_parties) };
+    agreed(counts_of_parties(recorded), suspects, arbiter, n_parties)
 }
 
 pub(crate) fn is_judged(recorded: &Recorded) -> bool {

@@ -43,8 +43,8 @@ pub(crate) struct Recounts {
     /// The number of records that this search has looked at, and their estimated work by party.
     n_seen: u64,
     seen_work: BTreeMap<Party, u128>,
-    /// Parts whose records are all recounted.
-    doubted: BTreeSet<u32>,
+    /// Parts whose records are all recounted, with the number of parties that have to agree on each record.
+    doubted: BTreeMap<u32, usize>,
     /// Whether there are second counts, which may contradict their records.
     has_second_counts: bool,
 }
@@ -149,8 +149,19 @@ impl Recounts {
         self.search != Search::Idle
     }
 
-    pub(crate) fn doubted(&self) -> &BTreeSet<u32> {
-        &self.doubted
+    /// Returns the parts whose records are all recounted.
+    pub(crate) fn doubted(&self) -> BTreeSet<u32> {
+        self.doubted.keys().copied().collect()
+    }
+
+    /// Returns the number of parties that have to agree on each record of a part.
+    pub(crate) fn n_parties(&self, part: u32) -> usize {
+        self.doubted.get(&part).copied().unwrap_or(2)
+    }
+
+    /// Whether more than two parties have to agree on some records.
+    pub(crate) fn asks_further_parties(&self) -> bool {
+        self.doubted.values().any(|n_parties| *n_parties > 2)
     }
 
     pub(crate) fn has_second_counts(&self) -> bool {
@@ -221,9 +232,19 @@ impl Recounts {
         self.seen_work.clear();
     }
 
-    /// Recounts all records of a part. Returns whether that is new.
-    pub(crate) fn mismatch(&mut self, part: u32) -> bool {
-        self.doubted.insert(part)
+    /// Recounts all records of a part, until this many parties agree on each. Returns whether that is new.
+    pub(crate) fn mismatch(&mut self, part: u32, n_parties: usize) -> bool {
+        let known = self.doubted.entry(part).or_default();
+        let is_new = *known < n_parties;
+        *known = n_parties.max(*known);
+        is_new
+    }
+
+    /// Lets two parties suffice again for all parts but these. Returns whether more had to agree on any.
+    pub(crate) fn relax(&mut self, still: &[u32]) -> bool {
+        let relaxed =
+            self.doubted.iter_mut().filter(|(part, n_parties)| **n_parties > 2 && !still.contains(part));
+        relaxed.map(|(_, n_parties)| *n_parties = 2).count() > 0
     }
 
     /// Notes that there are second counts, which may contradict their records.

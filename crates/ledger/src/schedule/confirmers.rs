@@ -158,10 +158,13 @@ impl<'a> DrawContext<'a> {
         }
         let ticket =
             Ticket { seed: self.job.entry().terms.seed, key: recount.key(), n_draws: recount.n_draws() };
-        self.draw(ticket, &|party| counted.contains(&party), &|party| recount.lapsed().contains(&party))
+        let has_counted = |party| counted.contains(&party);
+        let fresh = self.draw(ticket, &|party| has_counted(party) || recount.lapsed().contains(&party));
+        fresh.or_else(|| self.draw(ticket, &has_counted))
     }
 
-    /// Draws the party that counts a part of a second pass: one that did not count it in the first, if there is one.
+    /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then one that did not count the
+    /// part in the first pass. Else a party that always gives it back would be drawn for ever.
     fn counter(&self, part: u32) -> Option<Party> {
         let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
         let first = self.state.counting(self.job.first_pass());
@@ -169,24 +172,17 @@ impl<'a> DrawContext<'a> {
             Ticket { seed: self.job.entry().terms.seed, key: (part, u64::MAX), n_draws: turn.n_draws };
         let has_counted = |party| first.is_some_and(|first| first.has_counted(party, part));
         let has_lapsed = |party| turn.lapsed.contains(&party);
-        let another = self.draw(ticket, &has_counted, &has_lapsed);
-        another.or_else(|| self.draw(ticket, &|_| false, &has_lapsed))
+        let another = self.draw(ticket, &|party| has_counted(party) || has_lapsed(party));
+        let fresh = another.or_else(|| self.draw(ticket, &has_lapsed));
+        fresh.or_else(|| self.draw(ticket, &has_counted)).or_else(|| self.draw(ticket, &|_| false))
     }
 
-    /// Draws a party that is not excluded, and rather one that has not lapsed.
-    fn draw(
-        &self,
-        ticket: Ticket,
-        is_excluded: &dyn Fn(Party) -> bool,
-        has_lapsed: &dyn Fn(Party) -> bool,
-    ) -> Option<Party> {
-        let is_worse = |party| is_excluded(party) || has_lapsed(party);
+    /// Draws a party that is not excluded. One that has proved nothing is drawn only if nobody else is there, nor away for
+    /// a short time.
+    fn draw(&self, ticket: Ticket, is_excluded: &dyn Fn(Party) -> bool) -> Option<Party> {
         let waits = self.away.iter().any(|party| !is_excluded(*party));
-        let unproven = |is_excluded: &dyn Fn(Party) -> bool| {
-            if waits { None } else { self.lottery.draw_unproven(ticket, is_excluded) }
-        };
-        let fresh = self.lottery.draw(ticket, is_worse).or_else(|| unproven(&is_worse));
-        fresh.or_else(|| self.lottery.draw(ticket, is_excluded)).or_else(|| unproven(is_excluded))
+        let unproven = || if waits { None } else { self.lottery.draw_unproven(ticket, is_excluded) };
+        self.lottery.draw(ticket, is_excluded).or_else(unproven)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Liars and their friends against honest workers, in realistic time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use queens_ledger::SpanOutcome;
@@ -33,6 +34,26 @@ pub(crate) struct Outcome {
     pub(crate) n_false: i32,
     pub(crate) is_noticed: bool,
     pub(crate) n_honest_blocked: usize,
+    /// The time that the jobs took.
+    pub(crate) duration: Duration,
+}
+
+/// How records are checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Check {
+    /// A share of them is recounted, in parts per million.
+    Recounts(u32),
+    /// All parts are counted again by the same method.
+    SecondPass,
+}
+
+impl Display for Check {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Self::Recounts(ppm) => write!(f, "{} %", ppm / 10_000),
+            Self::SecondPass => write!(f, "second pass"),
+        }
+    }
 }
 
 pub(crate) struct Siege {
@@ -57,12 +78,15 @@ pub(crate) struct Siege {
 }
 
 impl Siege {
-    /// Submits jobs with this share of recounts to honest workers of these speeds and to friends, a party each.
-    pub(crate) fn new(seed: u64, share: u32, n_jobs: u32, honest: &[f64], plays: &[Play]) -> Self {
+    /// Submits jobs to honest workers of these speeds and to friends, a party each.
+    pub(crate) fn new(seed: u64, check: Check, n_jobs: u32, honest: &[f64], plays: &[Play]) -> Self {
         let mut random = Random::new(seed);
         let mut world = World::new(random.fork());
         for _ in 0..n_jobs {
-            world.submit(share);
+            match check {
+                Check::Recounts(share) => world.submit(share),
+                Check::SecondPass => world.submit_twice(0),
+            };
         }
         let slowest = honest.iter().copied().fold(f64::MAX, f64::min);
         let mut siege = Self {
@@ -134,12 +158,34 @@ impl Siege {
             self.count_lies();
         }
         let blocked = self.world.blocked();
+        if !self.is_over() {
+            eprintln!("{:#?} {blocked:?} lies {:?}", self.world.ledger.jobs(), self.lies);
+            for j in self.world.jobs() {
+                for r in self.world.store.records(*j) {
+                    let ag: Vec<_> = self
+                        .world
+                        .store
+                        .second_counts(*j)
+                        .filter(|s| s.span == r.span)
+                        .map(|s| (s.source.name.to_string(), s.count.solutions))
+                        .collect();
+                    eprintln!(
+                        "{j} {:?} {} {:?} {} {ag:?}",
+                        r.span,
+                        r.source.name,
+                        r.count.solutions,
+                        self.world.true_count(*j, r.span).solutions
+                    );
+                }
+            }
+        }
         Outcome {
             is_over: self.is_over(),
             n_lies: self.complete.values().sum(),
-            n_false: self.world.jobs().iter().map(|&job| self.world.n_false_records(job)).sum(),
+            n_false: self.first_passes().map(|job| self.world.n_false_records(job)).sum(),
             is_noticed: !blocked.is_empty(),
             n_honest_blocked: blocked.iter().filter(|name| name.starts_with("honest")).count(),
+            duration: self.world.now,
         }
     }
 
@@ -147,9 +193,14 @@ impl Siege {
         self.world.jobs().iter().all(|&job| self.world.job(job).state == JobState::Done)
     }
 
-    /// Counts the lies of each job once everything is recorded.
+    fn first_passes(&self) -> impl Iterator<Item = JobId> {
+        self.world.jobs().iter().copied().filter(|job| !self.world.is_second_pass(*job))
+    }
+
+    /// Counts the lies of each first pass once everything is recorded.
     fn count_lies(&mut self) {
-        for &job in self.world.jobs() {
+        let jobs: Vec<JobId> = self.first_passes().collect();
+        for job in jobs {
             if !self.complete.contains_key(&job) {
                 let progress = self.world.job(job).progress;
                 if progress.n_subproblems > 0 && progress.n_recorded == progress.n_subproblems {
@@ -480,6 +531,7 @@ impl Siege {
         let n_lies = self.n_lies_of.entry(party).or_default();
         if is_new
             && reports
+            && !self.world.is_second_pass(job)
             && span.n_subproblems() <= play.longest_lie
             && *n_lies < play.most_lies
             && self.random.percent(play.lie_percent)
@@ -491,7 +543,8 @@ impl Siege {
     }
 
     fn n_lies_in(&self, job: JobId, span: Span) -> u64 {
-        let all = (job, span.part(), span.from())..(job, span.part(), span.to());
+        let (job, numbers) = self.world.in_first_pass_of(job, span);
+        let all = (job, span.part(), numbers.start)..(job, span.part(), numbers.end);
         self.lies.range(all).map(|_| 1).sum()
     }
 

@@ -1,6 +1,7 @@
 //! A simulated ledger with its store and honest or lying workers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -406,6 +407,17 @@ impl World {
     fn in_first_pass(&self, job: JobId, part: u32, number: u64) -> u64 {
         let last = self.plan.parts()[part as usize].choice().n_subproblems - 1;
         if self.firsts.contains_key(&job) { last - number } else { number }
+    }
+
+    /// Returns the job and the subproblems of the first pass that have the same solutions as a span.
+    pub(crate) fn in_first_pass_of(&self, job: JobId, span: Span) -> (JobId, Range<u64>) {
+        let ends = [span.from(), span.to() - 1].map(|number| self.in_first_pass(job, span.part(), number));
+        let first = self.firsts.get(&job).copied().unwrap_or(job);
+        (first, ends[0].min(ends[1])..ends[0].max(ends[1]) + 1)
+    }
+
+    pub(crate) fn is_second_pass(&self, job: JobId) -> bool {
+        self.firsts.contains_key(&job)
     }
 
     pub(crate) fn true_count(&self, job: JobId, span: Span) -> Count {
