@@ -136,6 +136,69 @@ fn packages_stay_within_their_borders() {
     none(found);
 }
 
+/// The map in docs/ARCHITECTURE.md: each arrow is a dependency, each dependency is an arrow or follows from arrows, and
+/// each crate has a box.
+#[test]
+fn crates_depend_as_the_map_shows() {
+    let page = read(&Path::new(WORKSPACE).join("docs/ARCHITECTURE.md"));
+    let mut blocks = page.split("```text\n").skip(1).filter_map(|block| block.split("```").next());
+    let drawing = blocks.next().expect("a drawing");
+    let arrows = blocks.next().expect("the arrows of the drawing").lines();
+    let mut arrows: BTreeMap<&str, BTreeSet<&str>> = arrows
+        .filter_map(|line| line.split_once(" -> "))
+        .map(|(from, to)| (from, to.split(", ").collect()))
+        .collect();
+    let bases = arrows.remove("all").expect("what all may use");
+    let mut found = vec![];
+    for (name, uses) in dependencies() {
+        let name = name.as_str();
+        if bases.contains(name) || ["browser", "fuzz", "tests"].contains(&name) {
+            continue;
+        }
+        if !drawing.contains(&format!(" {name} ")) {
+            found.push(format!("{name} has no box"));
+        }
+        let direct = arrows.get(name).cloned().unwrap_or_default();
+        let is_used = |other: &str| uses.iter().any(|used| used == other);
+        found.extend(
+            direct.iter().filter(|other| !is_used(other)).map(|other| format!("{name} does not use {other}")),
+        );
+        let mut reached = direct.clone();
+        while let Some(next) =
+            reached.iter().filter_map(|one| arrows.get(one)).flatten().find(|one| !reached.contains(*one))
+        {
+            reached.insert(next);
+        }
+        let is_shown = |other: &&String| bases.contains(other.as_str()) || reached.contains(other.as_str());
+        found
+            .extend(uses.iter().filter(|other| !is_shown(other)).map(|other| format!("{name} uses {other}")));
+    }
+    none(found);
+}
+
+/// Returns the packages of the workspace with those of them that they use, without the prefix `queens-`.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["metadata", "--offline", "--locked", "--no-deps", "--format-version", "1"])
+        .current_dir(WORKSPACE);
+    let metadata = run(command).answer();
+    let packages = metadata["packages"].as_array().expect("an array").iter();
+    let name = |of: &serde_json::Value| {
+        let name = of["name"].as_str().expect("a name");
+        if name == "queens" {
+            Some("cli".to_owned())
+        } else {
+            name.strip_prefix("queens-").map(str::to_owned)
+        }
+    };
+    let uses = |package: &serde_json::Value| {
+        let all = package["dependencies"].as_array().expect("an array").iter();
+        all.filter(|one| one["kind"].is_null()).filter_map(name).collect()
+    };
+    packages.map(|package| (name(package).expect("a name of ours"), uses(package))).collect()
+}
+
 /// Whether a package belongs to another's family: `tonic-prost` to `tonic`.
 fn of_family(name: &str, other: &str) -> bool {
     name.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))

@@ -2,7 +2,7 @@
 //! others can check.
 //!
 //! With the environment variable `QUEENS_REHEARSAL`, for example 19, it counts that many queens by the fastest kernel.
-//! Its output with `--nocapture` is the transcript in docs/REHEARSAL.md (`.ci/rehearsal`).
+//! `--nocapture` prints the transcript, which `.ci/long` keeps in `target`.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

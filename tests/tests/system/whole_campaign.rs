@@ -3,7 +3,7 @@
 //! are replaced one by one. It ends with certificates of both parts, which somebody else merges and checks.
 //!
 //! With the environment variable `QUEENS_CAMPAIGN`, for example 21, it counts that many queens by the fastest kernel.
-//! Its output with `--nocapture` is the transcript in docs/REHEARSAL.md (`.ci/rehearsal`).
+//! `--nocapture` prints the transcript, which `.ci/long` keeps in `target`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
