@@ -22,8 +22,8 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const MOST_SECONDS: u64 = 120;
 
 /// The kinds of blocks: commands, commands that do not run here, output, and configurations.
-const KINDS: [&str; 10] =
-    ["sh", "sh package", "sh docker", "sh engine", "sh build", "text", "toml", "ini", "nginx", "haproxy"];
+const KINDS: [&str; 8] =
+    ["sh", "sh package", "sh docker", "sh engine", "sh build", "text", "nginx", "haproxy"];
 
 /// A test for each page, and a list of all pages.
 macro_rules! pages {
