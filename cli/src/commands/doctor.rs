@@ -291,7 +291,7 @@ fn greeted(url: &str, greeting: &Greeting, took: Duration) -> Vec<Finding> {
         theirs => Finding::warn(
             "versions",
             format!("this is {VERSION}, the coordinator {theirs}"),
-            "they understand each other as far as docs/operations/upgrade.md says; bring them to the same when you can",
+            "they understand each other as far as docs/operations/backup.md says; bring them to the same when you can",
         ),
     });
     findings.push(match role {

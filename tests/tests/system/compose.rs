@@ -96,7 +96,7 @@ fn is_monitored(project: &Project) {
         return skipped("the profile 'monitoring', as prometheus is not installed");
     }
     project.build_prometheus();
-    project.follow(&commands("docs/operations/watch.md"));
+    project.follow(&commands("docs/operations/jobs.md"));
     coordinator(project).wait_until_healthy();
     project.run(["run", "--rm", "-T", "queens", "count", "12"]);
 

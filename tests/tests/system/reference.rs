@@ -180,7 +180,7 @@ fn metrics_are_those_that_are_served() {
     );
     let page = format!(
         "# Metrics\n\nWhat `/metrics` tells Prometheus: of a coordinator with `--http ADDRESS`, and of a worker with its \
-         own `--http ADDRESS`. [Watch](../operations/watch.md#metrics-and-alerts) says how to use them.\n\n\
+         own `--http ADDRESS`. [Jobs](../operations/jobs.md#metrics-and-alerts) says how to use them.\n\n\
          ## Of a coordinator\n\n{of_coordinator}\n## Of a worker\n\n{of_worker}"
     );
     check("metrics.md", &page);

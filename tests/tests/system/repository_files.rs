@@ -1,4 +1,4 @@
-//! Files beside the code: the example in CONTRIBUTING.md, and the workflows.
+//! The workflows beside the code.
 
 use std::fs;
 use std::path::Path;
@@ -9,14 +9,6 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-/// The solver's tests run the kernel that CONTRIBUTING.md shows.
-#[test]
-fn the_example_of_a_kernel_is_tested() {
-    let text = read("CONTRIBUTING.md");
-    let shown = text.split("```rust\n").nth(1).and_then(|rest| rest.split_once("```")).expect("an example").0;
-    assert!(read("crates/solver/src/tests/example.rs").contains(shown), "it is not what is tested:\n{shown}");
 }
 
 /// The workflows run elsewhere. So they only call our scripts, which also run here, and actions pinned by hash.
