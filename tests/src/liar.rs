@@ -22,10 +22,11 @@ use tonic::{Request, Response, Status, Streaming};
 pub struct Liar {
     address: SocketAddr,
     told: Told,
+    service: Service,
     _runtime: Runtime,
 }
 
-/// Every forwarded delta, by job, part and first subproblem, and whether it was falsified.
+/// Every delta, by job, part and first subproblem, and whether it was falsified.
 type Told = Arc<Mutex<BTreeMap<(Vec<u8>, u32, u64), bool>>>;
 
 /// The deltas that it falsifies, and how.
@@ -38,10 +39,13 @@ enum Lies {
     Subproblems(u64),
 }
 
+#[derive(Clone, Debug)]
 struct Service {
     coordinator: String,
     lies: Lies,
     told: Told,
+    /// What a friend has told: only his lies are repeated, and everything else is given back without a count.
+    backs: Option<Told>,
 }
 
 impl Liar {
@@ -65,16 +69,29 @@ impl Liar {
         Self::start_telling(url, Lies::Subproblems(per_million))
     }
 
+    /// Starts a proxy for friends of this liar, who claim to be fast. They repeat his lies, and give everything else back.
+    ///
+    /// # Panics
+    /// Panics if there is no free port.
+    #[must_use]
+    pub fn start_friend(&self, url: &str) -> Self {
+        let service = Service { backs: Some(self.told.clone()), ..self.service.clone() };
+        Self::start_service(Service { coordinator: url.to_owned(), told: Told::default(), ..service })
+    }
+
     fn start_telling(url: &str, lies: Lies) -> Self {
+        Self::start_service(Service { coordinator: url.to_owned(), lies, told: Told::default(), backs: None })
+    }
+
+    fn start_service(service: Service) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let told = Told::default();
-        let service = Service { coordinator: url.to_owned(), lies, told: told.clone() };
-        let server = Server::builder().add_service(WorkersServer::new(service));
+        let (told, server) = (service.told.clone(), service.clone());
+        let server = Server::builder().add_service(WorkersServer::new(server));
         runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
-        Self { address, told, _runtime: runtime }
+        Self { address, told, service, _runtime: runtime }
     }
 
     /// Returns its URL for workers.
@@ -106,13 +123,11 @@ impl Workers for Service {
     ) -> Result<Response<Self::SessionStream>, Status> {
         let unreachable = |error| Status::unavailable(format!("the liar's coordinator: {error}"));
         let mut coordinator = WorkersClient::connect(self.coordinator.clone()).await.map_err(unreachable)?;
-        let (lies, told) = (self.lies, self.told.clone());
+        let service = self.clone();
         // Forwards the worker's token.
         let metadata = request.metadata().clone();
         let falsified = request.into_inner().map_while(Result::ok).map(move |mut message| {
-            if let Some(Message::Report(report)) = &mut message.message {
-                report.deltas.iter_mut().for_each(|delta| falsify(delta, lies, &told));
-            }
+            service.change(&mut message);
             message
         });
         let mut forwarded = Request::new(falsified);
@@ -126,6 +141,29 @@ impl Workers for Service {
     ) -> Result<Response<pb::OwnContribution>, Status> {
         Err(Status::unimplemented("a coordinator of an earlier version"))
     }
+}
+
+impl Service {
+    fn change(&self, message: &mut pb::WorkerMessage) {
+        match (&mut message.message, &self.backs) {
+            (Some(Message::Hello(hello)), Some(_)) => {
+                (hello.work_per_second, hello.threads) = (1e13, 32);
+            }
+            (Some(Message::Report(report)), backs) => {
+                if let Some(backs) = backs {
+                    let backs = backs.lock().unwrap_or_else(PoisonError::into_inner);
+                    report.deltas.retain(|delta| backs.get(&key(delta)) == Some(&true));
+                }
+                report.deltas.iter_mut().for_each(|delta| falsify(delta, self.lies, &self.told));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn key(delta: &pb::Delta) -> (Vec<u8>, u32, u64) {
+    let pb::Span { part, from, .. } = delta.span.unwrap_or_default();
+    (delta.job.clone(), part, from)
 }
 
 /// Adds solutions to some deltas, always to the same ones.
@@ -143,7 +181,7 @@ fn falsify(delta: &mut pb::Delta, lies: Lies, told: &Told) {
         delta.solutions += more;
         delta.checksum = of_delta(delta);
     }
-    told.lock().unwrap_or_else(PoisonError::into_inner).insert((delta.job.clone(), part, from), more > 0);
+    told.lock().unwrap_or_else(PoisonError::into_inner).insert(key(delta), more > 0);
 }
 
 /// Returns a pseudo-random number that depends only on these three.

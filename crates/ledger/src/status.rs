@@ -267,18 +267,21 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
             "the coordinator itself, which counts {span}, as two parties disagree about it"
         ));
     }
+    if let Some(arbiter) = job.entry().terms.recount_by
+        && let Some(suspicion) = state.workers().suspicion(arbiter.party)
+        && job.recounts().queues().has_undrawn()
+    {
+        return Some(format!(
+            "a party that you trust: {arbiter}, the only one that recounts this job (--recount-by), is blocked, as it {}; \
+             name another by 'queens verify-more {} --recount-by PARTY'",
+            suspicion.reason,
+            job.first_pass()
+        ));
+    }
     let mut undrawn = job.recounts().undrawn().take(MOST_LOOKS);
     if let Some(recount) = undrawn.find(|recount| can_nobody(state, job, recount)) {
         let counted = recount.counted_by();
         if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !counted.contains(&it.party)) {
-            if let Some(suspicion) = state.workers().suspicion(arbiter.party) {
-                return Some(format!(
-                    "a party that you trust: {arbiter}, the only one that recounts this job (--recount-by), is blocked, as \
-                     it {}; name another by 'queens verify-more {} --recount-by PARTY'",
-                    suspicion.reason,
-                    job.first_pass()
-                ));
-            }
             return Some(format!(
                 "a worker of {arbiter} that can count by {}: only this party recounts this job (--recount-by)",
                 job.method()

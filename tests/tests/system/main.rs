@@ -29,6 +29,7 @@ mod examples;
 mod failover;
 mod failover_of_database;
 mod faults;
+mod friends;
 mod gpu;
 mod handshakes;
 mod history;

@@ -305,8 +305,8 @@ pub(crate) fn clear(state: &mut State) {
     jobs.into_iter().for_each(|id| search_anew(state, id));
 }
 
-/// Searches a job again, because fewer parties suffice than before.
-fn search_anew(state: &mut State, id: JobId) {
+/// Searches a job again, because other parties suffice than before.
+pub(crate) fn search_anew(state: &mut State, id: JobId) {
     let keys = change(state, id, |recounts, counting| {
         recounts.forget_undisputed(counting.plan());
         recounts.search();

@@ -51,6 +51,7 @@ impl Ledger {
                 state.change_job(pass, |job| job.set_recount_by(more.recount_by));
                 state.changes().change_entry(pass);
                 recounts::look_again(state, pass);
+                recounts::search_anew(state, pass);
             }
         }
         if let Some(share) = more.recount.filter(|share| *share > terms.recount) {

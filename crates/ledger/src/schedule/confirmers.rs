@@ -149,9 +149,13 @@ impl<'a> DrawContext<'a> {
         undrawn.filter_map(|part| Some((part, self.counter(part)?))).collect()
     }
 
-    /// Draws the party that confirms a record.
+    /// Draws the party that confirms a record. If the arbiter is suspect, nobody can, until another is named.
     fn confirmer(&self, recount: &Recount) -> Option<Party> {
         let counted = recount.counted_by();
+        let suspects = self.state.workers().suspects();
+        if self.job.arbiter().is_some_and(|arbiter| suspects.contains(&arbiter)) {
+            return None;
+        }
         if let Some(arbiter) = self.job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
             let there = self.state.workers().readiness(self.job.method()).useful_parties();
             return there.contains_key(&arbiter).then_some(arbiter);

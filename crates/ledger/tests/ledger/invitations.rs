@@ -208,6 +208,40 @@ fn colluders_do_not_confirm_each_other_where_an_arbiter_counts_again() {
     assert!(world.store.verdicts(job).all(|verdict| verdict.lost_source.party >= Party::from_bytes([8; 16])));
 }
 
+/// What a trusted party has confirmed counts for nothing once it is wrong, until another is named in its place.
+#[test]
+fn an_arbiter_that_lies_is_replaced() {
+    let mut world = World::new();
+    let asked = Submission {
+        recount: Some(Share::ALL),
+        recount_by: Some(arbiter()),
+        ..Submission::new(size(7), Method::Search)
+    };
+    let job = world.submit_on(&asked).expect("it is taken");
+    let anna = world.connect_of(1, 1, "anna");
+    while world.job(job).state != JobState::Verifying {
+        assert!(world.step(anna));
+    }
+    let mallory = world.connect_of(7, 2, "mallory");
+    world.connect_of(2, 3, "bert");
+    while world.job(job).n_verified < 3 {
+        world.step(mallory);
+    }
+    world.workers.get_mut(&mallory).expect("connected").lie = MORE;
+    world.finish();
+    assert_eq!(world.worker_state(mallory), WorkerState::Blocked);
+    let waits_for = world.job(job).waits_for.expect("for another arbiter");
+    assert!(waits_for.contains("name another by 'queens verify-more 1 --recount-by PARTY'"), "{waits_for}");
+    let anna = Arbiter { party: Party::from_bytes([1; 16]), invitation: Some(1) };
+    let more = Verification { recount_by: Some(anna), ..Verification::default() };
+    world.ledger.verify_more(world.now, job, more, 0).expect("it is open");
+    world.carry_out();
+    world.finish();
+    assert_eq!(world.job(job).state, JobState::Done);
+    world.check_total(job);
+    assert!(world.store.verdicts(job).all(|verdict| verdict.lost_source.party == arbiter().party));
+}
+
 /// Others recount the arbiter's own records, and an arbiter may be named later.
 #[test]
 fn an_arbiter_may_be_named_later_and_is_confirmed_by_others() {
