@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::{StoreError, StoreName};
-use queens_platform::open_regular_file;
+use queens_platform::{SQLITE_WITHOUT_LOCKS, open_regular_file};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use thiserror::Error;
@@ -170,9 +170,5 @@ fn uri(path: &Path, has_log: bool) -> String {
         }
     }
     // Only without locks, SQLite opens a log that it may not change.
-    uri + match has_log {
-        false => "?immutable=1",
-        true if cfg!(windows) => "?vfs=win32-none",
-        true => "?vfs=unix-none",
-    }
+    if has_log { format!("{uri}?vfs={SQLITE_WITHOUT_LOCKS}") } else { uri + "?immutable=1" }
 }
