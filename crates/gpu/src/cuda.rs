@@ -238,11 +238,7 @@ mod tests {
     fn the_kernels_of_all_boards_are_there() {
         for m in (6..).take(PTX.len()) {
             let ptx = unpacked(m).expect("PTX");
-            assert!(
-                Stage::ALL.iter().all(|stage| (*stage == Stage::Level2 && m < 13)
-                    || ptx.contains(&format!(".entry {}(", stage.name()))),
-                "{m}"
-            );
+            assert!(ptx.contains(".entry join("), "{m}");
         }
     }
 }
