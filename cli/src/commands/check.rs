@@ -1,7 +1,5 @@
-//! `queens check`: verifies a certificate, or makes and verifies a proof of one record.
+//! `queens check`: verifies a certificate.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,17 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Context;
-use queens_certificate::json::{Certificate, Proof};
-use queens_certificate::{
-    Extent, Options, PublicKey, Refusal, Sample, Wanted, check, check_proof, is_proof, prove, random_seed,
-};
+use queens_certificate::json::Certificate;
+use queens_certificate::{Extent, Options, PublicKey, Refusal, Sample, check, random_seed};
 use queens_counting::default_threads;
 use queens_platform::open_regular_file;
-use queens_program::{print, threads, write_answer};
+use queens_program::{print, threads};
 
-use crate::flags::WrongUsage;
 use crate::flags::{KernelArgs, OutputArgs};
-use crate::present::certificate::{describe, describe_proof, stage};
+use crate::present::certificate::{describe, stage};
 use crate::present::output::{Output, json_of};
 use crate::present::progress::Spinner;
 
@@ -31,7 +26,7 @@ use crate::present::progress::Spinner;
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct CheckArgs {
-    /// The certificate, or a proof that --prove printed
+    /// The certificate
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -58,11 +53,6 @@ pub(crate) struct CheckArgs {
           default_value_t = default_threads(), allow_negative_numbers = true)]
     threads: NonZeroUsize,
 
-    /// Print a proof that the certificate contains the record of this subproblem of this cross. Participants can show
-    /// it for their part, and 'queens check' verifies it
-    #[arg(long, value_name = "CROSS:SUBPROBLEM", value_parser = wanted)]
-    prove: Option<Wanted>,
-
     /// Also check boards of n = 30 and more, which takes core-minutes to core-hours before any recount
     #[arg(short, long)]
     yes: bool,
@@ -77,20 +67,7 @@ pub(crate) struct CheckArgs {
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let name = args.file.display();
-    let mut file = open_regular_file(&args.file).with_context(|| format!("failed to open '{name}'"))?;
-    if begins_proof(&mut file).with_context(|| format!("failed to read '{name}'"))? {
-        let meant = [("--share", args.share.is_some()), ("--prove", args.prove.is_some())];
-        if let Some((option, _)) = meant.iter().find(|(_, is_given)| *is_given) {
-            let what = "it is a proof of one record, and nothing else in it can be recounted or proved";
-            return Err(WrongUsage(format!("{option} can't be used with '{name}': {what}")).into());
-        }
-        let proved = check_proof(file, &args.key).with_context(|| format!("'{name}' proves nothing"))?;
-        print(&match args.output.output {
-            Output::Json => json_of(&Proof::of(&proved))?,
-            Output::Text => describe_proof(&proved),
-        })?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let file = open_regular_file(&args.file).with_context(|| format!("failed to open '{name}'"))?;
     let seed = match args.seed {
         Some(seed) => seed,
         None => random_seed().context("failed to draw a random number")?,
@@ -118,40 +95,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let is_long = matches!(checked, Err(Refusal::Long { .. }));
     let no_answer = if is_long { "was not checked" } else { "proves nothing" };
     let report = checked.with_context(|| format!("'{name}' {no_answer}"))?;
-    if let Some(wanted) = args.prove {
-        file.rewind()?;
-        let proof = prove(file, wanted).with_context(|| format!("'{name}' has no such proof"))?;
-        // A proof is a file: 'print' would remove its tabs.
-        write_answer(|out| out.write_all(proof.as_bytes()))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     print(&match args.output.output {
         Output::Json => json_of(&Certificate::of(&report))?,
         Output::Text => describe(&report),
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn begins_proof(file: &mut File) -> io::Result<bool> {
-    let mut beginning = Vec::new();
-    Read::by_ref(file).take(64).read_to_end(&mut beginning)?;
-    file.rewind()?;
-    Ok(is_proof(&beginning))
-}
-
-/// Parses the position of a record. A record is of the first pass unless the text names another one.
-fn wanted(text: &str) -> Result<Wanted, String> {
-    let (pass, place) = text.split_once('/').unwrap_or(("1", text));
-    let found = place.split_once(':').and_then(|(cross, subproblem)| {
-        Some(Wanted {
-            pass: pass.parse().ok()?,
-            cross: cross.parse().ok()?,
-            subproblem: subproblem.parse().ok()?,
-        })
-    });
-    found.ok_or_else(|| {
-        "expected a cross and a subproblem, such as 17:0, or 2/17:0 for the second pass".to_owned()
-    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

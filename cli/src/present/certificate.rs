@@ -1,11 +1,8 @@
-//! Describes certificates and proofs for people.
+//! Describes certificates for people.
 
 use std::ops::Range;
 
-use queens_certificate::{
-    Agreement, Counter, PartReport, PassReport, Proved, Report, SampleReport, Stage, time_to_check,
-};
-use queens_solver::Count;
+use queens_certificate::{Agreement, PartReport, PassReport, Report, SampleReport, Stage, time_to_check};
 
 use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work_text;
@@ -19,29 +16,6 @@ pub(crate) fn stage(stage: Stage) -> String {
         Stage::Turning(n) => format!("counting symmetric placements of n = {n}{}", time(n)),
         Stage::Recounting { done, of } => format!("counted again: {done} records of {of} that were drawn"),
     }
-}
-
-/// Describes what a proof of one record proves.
-pub(crate) fn describe_proof(proved: &Proved) -> String {
-    let Proved { header, counted, cross, counter, is_known } = proved;
-    let Counter { worker, build, kernel, party } = counter;
-    let Count { solutions, work } = counted.count;
-    let method = header.passes.get(usize::from(counted.pass).saturating_sub(1)).map(|pass| pass.method);
-    let by = method.map(|method| format!(" by {method}")).unwrap_or_default();
-    let job = cross.identity;
-    let vouched =
-        if *is_known { "which was expected" } else { "a key that nothing here vouches for (--key)" };
-    format!(
-        "n = {}{by}, pass {} of job {job}, {}, image {}: {}, {} nodes, counted by '{worker}' ({build}, {kernel} kernel, party {party})\nis in the \
-         certificate that {} signed, {vouched}",
-        header.n,
-        counted.pass,
-        counted.span,
-        cross.image,
-        plural(solutions, "solution"),
-        work,
-        header.signer
-    )
 }
 
 /// Describes a valid certificate.

@@ -108,8 +108,8 @@ pub(crate) fn export_job(dir: &Path, job: JobId, file: &Path) -> anyhow::Result<
 /// Plans each job again in a new directory, and keeps the records that are as written.
 pub(crate) fn recover(damaged: &StoreLocation, new_dir: &Path) -> anyhow::Result<()> {
     let recovered = damaged.recover(new_dir)?;
-    if recovered.n_unreadable > 0 {
-        print(&format!("{} pages can't be read", recovered.n_unreadable))?;
+    for (table, reason) in &recovered.missing {
+        print(&format!("rows of table {table} are missing: {reason}"))?;
     }
     recovered.jobs.iter().try_for_each(|job| print(&describe_recovered(job)))?;
     if !recovered.blocked.is_empty() {

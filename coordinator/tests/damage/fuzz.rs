@@ -75,12 +75,13 @@ fn check(board: &Board, dir: &Path) -> Option<u128> {
     Some(audits.iter().map(|audit| audit.total).sum())
 }
 
-/// Recovers the valid rows and continues with them; returns whether there were any.
+/// Recovers the valid rows that SQLite can read, and continues with them; returns whether there were any.
 fn save(bases: &[Base], damaged: &Files) -> bool {
     let (dir, new) = (directory(damaged), tempfile::tempdir().expect("a temporary directory"));
     let recovered = match recover(dir.path(), new.path()) {
         Ok(recovered) => recovered,
-        Err(RecoverError::Nothing(_)) => return false,
+        // SQLite can't read its tables, or there is a view where a table was.
+        Err(RecoverError::Nothing(_) | RecoverError::Store(_)) => return false,
         Err(error) => panic!("{error}"),
     };
     audit(new.path()).expect("what is saved proves itself");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use queens_model::JobIdentity;
 use queens_solver::{BoardSize, fundamental, half_turn, published, quarter_turn};
 
-use crate::header::{Header, MAGIC, Source, read_format};
+use crate::header::{Header, MAGIC, read_format};
 use crate::lines::Lines;
 use crate::options::{Options, Stage, time_to_check};
 use crate::part_check::{PartCheck, compare_symmetric};

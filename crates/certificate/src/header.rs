@@ -1,6 +1,7 @@
 //! The header and the footer of a certificate's part.
 
 use std::fmt::{self, Display, Formatter, Write};
+use std::io::Read;
 use std::ops::Range;
 
 use queens_model::{JobIdentity, Name};
@@ -9,6 +10,8 @@ use queens_solver::{BoardSize, Method};
 use crate::counter_identity::PartyDigest;
 use crate::fields::{Fields, from_hex, shown, to_hex};
 use crate::key::PublicKey;
+use crate::lines::Lines;
+use crate::refusal::Refusal;
 use crate::tree::Hash;
 
 /// The first field of a file, before the format and the number of parts.
@@ -133,25 +136,9 @@ impl Display for Footer {
     }
 }
 
-/// A source of the lines of a header or footer.
-pub(crate) trait Source {
-    /// Why the next line is missing or wrong.
-    type Error;
-
-    /// Reads the fields of the next line, which must be of this kind.
-    fn line<T>(
-        &mut self,
-        kind: &str,
-        read: impl FnOnce(&mut Fields<'_>) -> Result<T, String>,
-    ) -> Result<T, Self::Error>;
-
-    /// Returns the kind of the next line.
-    fn peek(&mut self) -> Result<String, Self::Error>;
-}
-
 impl Header {
     /// Reads the lines of a header.
-    pub(crate) fn read<S: Source>(lines: &mut S) -> Result<Self, S::Error> {
+    pub(crate) fn read<R: Read>(lines: &mut Lines<R>) -> Result<Self, Refusal> {
         lines.line(PART, read_format)?;
         let n = lines.line("board", |fields| {
             let n: u8 = fields.number("n")?;
@@ -170,7 +157,7 @@ impl Header {
         let (created_ms, finished_ms) =
             lines.line("job", |fields| Ok((fields.count("a time")?, fields.count("a time")?)))?;
         let mut passes = vec![];
-        while passes.len() < MOST_PASSES && (passes.is_empty() || lines.peek()? == "pass") {
+        while passes.len() < MOST_PASSES && (passes.is_empty() || lines.next_is("pass")?) {
             let number = passes.len() + 1;
             let before = passes.first().map(|first: &Pass| first.identity);
             passes.push(lines.line("pass", |fields| {
@@ -247,7 +234,7 @@ fn recount_by(fields: &mut Fields<'_>) -> Result<Option<PartyDigest>, String> {
 
 impl Footer {
     /// Reads the lines of a footer with this number of passes.
-    pub(crate) fn read<S: Source>(lines: &mut S, n_passes: usize) -> Result<Self, S::Error> {
+    pub(crate) fn read<R: Read>(lines: &mut Lines<R>, n_passes: usize) -> Result<Self, Refusal> {
         let mut totals = vec![];
         for expected in 1..=n_passes {
             totals.push(lines.line(TOTAL, |fields| {

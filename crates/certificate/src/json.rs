@@ -1,9 +1,9 @@
-//! The JSON form of a report and of a proof.
+//! The JSON form of a report.
 
 use queens_model::Name;
 use serde::Serialize;
 
-use crate::{Agreement, LoserReport, PartReport, PassReport, Proved, Report, SampleReport};
+use crate::{Agreement, LoserReport, PartReport, PassReport, Report, SampleReport};
 
 /// The report of a valid certificate.
 #[derive(Clone, Debug, Serialize)]
@@ -178,53 +178,6 @@ impl Sample {
             all_work: sample.all_work.to_string(),
             seconds: sample.elapsed.as_secs_f64(),
             noticed_share: sample.noticed(),
-        }
-    }
-}
-
-/// A proof that a record is in a certificate.
-#[derive(Clone, Debug, Serialize)]
-pub struct Proof {
-    /// The size of the board.
-    n: u8,
-    /// The identity of the record's job.
-    identity: String,
-    /// The key that signed the certificate.
-    signer: String,
-    /// Whether the signer is one of the given keys.
-    is_known: bool,
-    pass: u8,
-    cross: u32,
-    image: u8,
-    from: u64,
-    until: u64,
-    solutions: String,
-    work: String,
-    worker: String,
-    build: String,
-    kernel: String,
-}
-
-impl Proof {
-    /// Converts a checked proof.
-    #[must_use]
-    pub fn of(proved: &Proved) -> Self {
-        let Proved { header, counted, cross, counter, is_known } = proved;
-        Self {
-            n: header.n.get(),
-            identity: cross.identity.to_string(),
-            signer: header.signer.to_string(),
-            is_known: *is_known,
-            pass: counted.pass,
-            cross: counted.span.part(),
-            image: cross.image,
-            from: counted.span.from(),
-            until: counted.span.to(),
-            solutions: counted.count.solutions.to_string(),
-            work: counted.count.work.to_string(),
-            worker: counter.worker.to_string(),
-            build: counter.build.to_string(),
-            kernel: counter.kernel.to_string(),
         }
     }
 }

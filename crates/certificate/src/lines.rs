@@ -5,7 +5,6 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use flate2::bufread::GzDecoder;
 
 use crate::fields::{Fields, shown};
-use crate::header::Source;
 use crate::refusal::Refusal;
 
 /// The maximum length of a line in bytes. The longest are those of counters, with three names of 100 characters.
@@ -60,7 +59,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads the next line without taking it.
-    pub(crate) fn look(&mut self) -> Result<&[u8], Refusal> {
+    fn look(&mut self) -> Result<&[u8], Refusal> {
         if !self.is_ahead {
             self.number += 1;
             self.line.clear();
@@ -76,6 +75,28 @@ impl<R: Read> Lines<R> {
             self.is_ahead = true;
         }
         Ok(&self.line)
+    }
+
+    /// Reads the fields of the next line, which must be of this kind.
+    pub(crate) fn line<T>(
+        &mut self,
+        kind: &str,
+        read: impl FnOnce(&mut Fields<'_>) -> Result<T, String>,
+    ) -> Result<T, Refusal> {
+        let place = self.number + u64::from(!self.is_ahead);
+        let line = self.take()?;
+        let (found, mut fields) = Fields::of(line);
+        let value = if found == kind {
+            read(&mut fields).and_then(|value| fields.end().map(|()| value))
+        } else {
+            Err(format!("'{}' stands where '{kind}' belongs", shown(found)))
+        };
+        value.map_err(|what| Refusal::at(format!("line {place}"), what))
+    }
+
+    /// Returns whether the next line is of this kind, without taking it.
+    pub(crate) fn next_is(&mut self, kind: &str) -> Result<bool, Refusal> {
+        Ok(self.look()?.split(|&byte| byte == b'\t').next() == Some(kind.as_bytes()))
     }
 
     /// Checks that nothing follows: no line, and nothing after the compressed data.
@@ -110,31 +131,5 @@ impl<R: Read> Lines<R> {
             }
             _ => error.into(),
         }
-    }
-}
-
-impl<R: Read> Source for Lines<R> {
-    type Error = Refusal;
-
-    fn line<T>(
-        &mut self,
-        kind: &str,
-        read: impl FnOnce(&mut Fields<'_>) -> Result<T, String>,
-    ) -> Result<T, Refusal> {
-        let place = self.number + u64::from(!self.is_ahead);
-        let line = self.take()?;
-        let (found, mut fields) = Fields::of(line);
-        let value = if found == kind {
-            read(&mut fields).and_then(|value| fields.end().map(|()| value))
-        } else {
-            Err(format!("'{}' stands where '{kind}' belongs", shown(found)))
-        };
-        value.map_err(|what| Refusal::at(format!("line {place}"), what))
-    }
-
-    fn peek(&mut self) -> Result<String, Refusal> {
-        let line = self.look()?;
-        let kind = line.split(|&byte| byte == b'\t').next().unwrap_or_default();
-        Ok(String::from_utf8_lossy(kind).into_owned())
     }
 }

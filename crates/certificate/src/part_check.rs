@@ -8,7 +8,7 @@ use queens_solver::{Method, parts_in_counting_order, published};
 
 use crate::counter_identity::Who;
 use crate::entry::{Counter, Entry, MOST_COUNTERS};
-use crate::header::{Footer, Header, Pass, Source, TOTAL, message};
+use crate::header::{Footer, Header, Pass, TOTAL, message};
 use crate::lines::Lines;
 use crate::options::{Options, Stage};
 use crate::pass_check::{Names, PassCheck};
@@ -17,7 +17,7 @@ use crate::record_evidence::Unconfirmed;
 use crate::refusal::Refusal;
 use crate::report::{Agreement, LoserReport, PartReport, PassReport};
 use crate::sample::Draw;
-use crate::tree::{Tree, leaf};
+use crate::tree::Tree;
 
 /// The number of records between two progress reports.
 const TOLD_EVERY: u64 = 1 << 16;
@@ -63,9 +63,7 @@ impl PartCheck<'_> {
             }
         }
         let agreement = agreement(&header, &passes).map_err(at)?;
-        let n_leaves = tree.n_leaves();
-        let (root, _) = tree.finish();
-        if (n_leaves, root) != (footer.n_leaves, footer.root) {
+        if tree.finish() != (footer.n_leaves, footer.root) {
             return Err(at("the root of the tree is not that of these lines".to_owned()));
         }
         let signature = lines.line("signature", |fields| fields.hex("the signature"))?;
@@ -112,11 +110,11 @@ impl PartCheck<'_> {
         let mut names = Names::default();
         let (mut current, mut n_records) = (0, 0_u64);
         loop {
-            if lines.look()?.starts_with(TOTAL.as_bytes()) {
+            if lines.next_is(TOTAL)? {
                 break;
             }
             let line = lines.take()?;
-            tree.push(leaf(line.as_bytes()));
+            tree.push(line);
             let done = Entry::read(line).and_then(|entry| {
                 let pass = match &entry {
                     Entry::Counter { .. } => 0,

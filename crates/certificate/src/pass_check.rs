@@ -213,7 +213,7 @@ impl<'a> PassCheck<'a> {
 }
 
 /// Checks that a part belongs to the job of its pass.
-pub(crate) fn is_of_job(found: &CrossSum, said: &Pass) -> Result<(), String> {
+fn is_of_job(found: &CrossSum, said: &Pass) -> Result<(), String> {
     let cross = found.number;
     let (one, other) = (found.identity, said.identity);
     if one == other {

@@ -10,7 +10,7 @@ use crate::entry::Entry;
 use crate::fields::to_hex;
 use crate::header::{FORMAT, Footer, Header, MAGIC, Total, message};
 use crate::key::Key;
-use crate::tree::{Tree, leaf};
+use crate::tree::Tree;
 
 /// Writes a certificate of one part, entry by entry. It trusts its input: the reader checks it.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
         self.line.clear();
         // Writing to a string can't fail.
         _ = write!(self.line, "{entry}");
-        self.tree.push(leaf(self.line.as_bytes()));
+        self.tree.push(&self.line);
         self.line.push('\n');
         self.out.write_all(self.line.as_bytes())
     }
@@ -51,8 +51,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// If it can't be written.
     pub fn finish(mut self, totals: Vec<Total>, key: &Key) -> io::Result<W> {
-        let n_leaves = self.tree.n_leaves();
-        let (root, _) = self.tree.finish();
+        let (n_leaves, root) = self.tree.finish();
         let footer = Footer { totals, n_leaves, root };
         let signature = key.sign(&message(&self.header, &footer));
         writeln!(self.out, "{footer}signature\t{}", to_hex(&signature))?;

@@ -1,5 +1,6 @@
 //! NVIDIA's cards, by CUDA's driver.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use cudarc::driver::{
@@ -7,6 +8,7 @@ use cudarc::driver::{
     sys,
 };
 use cudarc::nvrtc::Ptx;
+use flate2::read::GzDecoder;
 
 use crate::card_id::{CardId, CardInfo};
 use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
@@ -18,18 +20,27 @@ const THREADS: u32 = 128;
 /// Blocks of each multiprocessor, except of those that join.
 const BLOCKS: u32 = 16;
 
-/// The kernels as PTX, for half boards of 6 rows and more.
-const PTX: [&str; 9] = [
-    include_str!("../ptx/halves_06.ptx"),
-    include_str!("../ptx/halves_07.ptx"),
-    include_str!("../ptx/halves_08.ptx"),
-    include_str!("../ptx/halves_09.ptx"),
-    include_str!("../ptx/halves_10.ptx"),
-    include_str!("../ptx/halves_11.ptx"),
-    include_str!("../ptx/halves_12.ptx"),
-    include_str!("../ptx/halves_13.ptx"),
-    include_str!("../ptx/halves_14.ptx"),
+/// The kernels as compressed PTX, for half boards of 6 rows and more.
+const PTX: [&[u8]; 9] = [
+    include_bytes!("../ptx/halves_06.ptx.gz"),
+    include_bytes!("../ptx/halves_07.ptx.gz"),
+    include_bytes!("../ptx/halves_08.ptx.gz"),
+    include_bytes!("../ptx/halves_09.ptx.gz"),
+    include_bytes!("../ptx/halves_10.ptx.gz"),
+    include_bytes!("../ptx/halves_11.ptx.gz"),
+    include_bytes!("../ptx/halves_12.ptx.gz"),
+    include_bytes!("../ptx/halves_13.ptx.gz"),
+    include_bytes!("../ptx/halves_14.ptx.gz"),
 ];
+
+/// Returns the kernels for half boards of `m` rows.
+fn unpacked(m: u32) -> Result<String, CardError> {
+    let packed = PTX.get(m as usize - 6).ok_or(CardError::BoardSize)?;
+    let mut ptx = String::new();
+    let read = GzDecoder::new(*packed).read_to_string(&mut ptx);
+    read.map_err(|error| CardError::Driver(format!("unpacking the kernels: {error}")))?;
+    Ok(ptx)
+}
 
 /// A card with a stream of its own.
 pub(crate) struct Cuda {
@@ -102,8 +113,8 @@ impl Cuda {
             return Err(CardError::Driver("CUDA's driver is not installed here".to_owned()));
         }
         let context = CudaContext::new(number.into()).map_err(failed("opening the card"))?;
-        let ptx = PTX.get(shape.m as usize - 6).ok_or(CardError::BoardSize)?;
-        let module = context.load_module(Ptx::from_src(*ptx)).map_err(failed("loading the kernels"))?;
+        let ptx = Ptx::from_src(unpacked(shape.m)?);
+        let module = context.load_module(ptx).map_err(failed("loading the kernels"))?;
         let mut kernels = Vec::new();
         for stage in Stage::ALL {
             if stage == Stage::Level2 && shape.leaf == 2 {
@@ -221,5 +232,13 @@ mod tests {
     fn a_card_is_identified_as_by_nvidias_tools() {
         let bytes = std::array::from_fn(|i| 0x11 * u8::try_from(i).unwrap_or(0));
         assert_eq!(uuid_text(bytes), "GPU-00112233-4455-6677-8899-aabbccddeeff");
+    }
+
+    #[test]
+    fn the_kernels_of_all_boards_are_there() {
+        for m in (6..).take(PTX.len()) {
+            let ptx = unpacked(m).expect("PTX");
+            assert!(ptx.contains(".entry join("), "{m}");
+        }
     }
 }

@@ -149,6 +149,9 @@ pub fn read_exact_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<()> 
     }
 }
 
+/// The part of SQLite that opens files without locking them.
+pub const SQLITE_WITHOUT_LOCKS: &str = if cfg!(windows) { "win32-none" } else { "unix-none" };
+
 /// Locks a database of SQLite for this process by its file, whatever the file's name: the lock is released when the
 /// returned file is closed. Returns `None` where that is impossible.
 ///

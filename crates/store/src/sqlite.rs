@@ -13,7 +13,6 @@ mod open_files;
 mod proof;
 pub(crate) mod recover;
 mod repair;
-pub(crate) mod salvage;
 mod schema;
 #[cfg(test)]
 mod tampering;

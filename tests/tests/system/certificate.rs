@@ -1,4 +1,4 @@
-//! Certificates: export, check, merge, proof, and an independent reader's program.
+//! Certificates: export, check, merge, and an independent reader's program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,6 @@ fn what_can_t_be_exported_or_checked_is_told() {
         (["--share", "101"], "from 0 to 100"),
         (["--share", "NaN"], "from 0 to 100"),
         (["--key", "anna"], "64 hexadecimal digits"),
-        (["--prove", "1"], "a cross and a subproblem"),
         (["--threads", "0"], "from 1 to 4096"),
     ] {
         assert!(check(&file, &args).complaint(2).contains(expected), "{args:?}");
@@ -267,64 +266,4 @@ fn the_certificate_in_the_repository_holds() {
         assert_eq!(answer["sample"]["recounted"], n_recounted, "{share} %: {answer}");
     }
     compare_with_python(&of_16());
-}
-
-#[test]
-fn a_participant_proves_a_record_and_none_that_is_not_theirs() {
-    let scratch = temp();
-    let prove = |place: &str, file: &str| {
-        let proof = run(queens(["check", path(&of_16()), "--seconds", "0", "--prove", place]));
-        assert_eq!(proof.status.code(), Some(0), "{proof:?}");
-        let file = scratch.path().join(file);
-        fs::write(&file, &proof.stdout).expect("written");
-        (file, proof.stdout)
-    };
-    let ((file, text), (_, other)) = (prove("17:0", "one"), prove("18:0", "other"));
-    let answer = check(&file, &[]).answer();
-    assert_eq!((&answer["cross"], &answer["from"], &answer["pass"]), (&17.into(), &0.into(), &1.into()));
-    assert_eq!(answer["is_known"], false);
-    let key = answer["signer"].as_str().expect("a key").to_owned();
-    assert_eq!(check(&file, &["--key", &key]).answer()["is_known"], true);
-    // A proof has no records to recount or to prove.
-    for option in [["--share", "100"], ["--prove", "17:0"]] {
-        let said = check(&file, &option);
-        assert!(said.complaint(2).contains(&format!("{} can't be used", option[0])), "{said:?}");
-    }
-    let nowhere = run(queens(["check", path(&of_16()), "--seconds", "0", "--prove", "17:1000000"]));
-    assert!(nowhere.complaint(1).contains("is in no record"), "{nowhere:?}");
-    let line = |text: &str, kind: &str, behind: usize| {
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let place = lines.iter().position(|line| line.starts_with(kind)).expect("a line");
-        lines[place + behind].clone()
-    };
-    let replaced = |kind: &str, behind: usize, by: String| text.replace(&line(&text, kind, behind), &by);
-    let record = line(&text, "record", 0);
-    let fields: Vec<&str> = record.split('\t').collect();
-    let more = format!("{}\t{}1\t{}", fields[..5].join("\t"), fields[5], fields[6..].join("\t"));
-    let forged = [
-        ("another record", replaced("record", 0, line(&other, "record", 0)), "does not lead to the root"),
-        ("more solutions", replaced("record", 0, more), "does not lead to the root"),
-        ("another way", replaced("record", 1, line(&other, "record", 1)), "does not lead to the root"),
-        (
-            "another counter",
-            replaced("counter", 0, line(&text, "counter", 0).replace("avx", "axv")),
-            "does not lead to the root",
-        ),
-        (
-            "another cross, whole",
-            replaced("cross\t1", 0, line(&other, "cross\t1", 0)),
-            "does not lead to the root",
-        ),
-        ("another root", replaced("tree", 0, format!("tree\t1\t{}", "0".repeat(64))), "has not signed this"),
-        ("another board", replaced("board", 0, "board\t17".to_owned()), "has not signed this"),
-        ("cut", text[..text.len() - 80].to_owned(), ""),
-        ("something behind", format!("{text}x\n"), "follows a proof"),
-        ("too long", format!("{text}{}", "x".repeat(70_000)), "longer than any proof"),
-    ];
-    for (name, forged, expected) in forged {
-        assert_ne!(forged, text, "{name}");
-        fs::write(&file, forged).expect("written");
-        let said = check(&file, &[]);
-        assert!(said.complaint(1).contains(expected), "{name}: {said:?}");
-    }
 }

@@ -1,6 +1,5 @@
-//! The Kubernetes manifests in deploy/, parsed like Kubernetes does: no unknown fields, consistent references, and an
-//! equal Helm chart. Also, for all engines, every variable is known to our programs. For Docker Compose, Grafana's
-//! provisioning is consistent.
+//! The Helm chart in deploy/, parsed like Kubernetes does: no unknown fields, and consistent references. Also, for all
+//! engines, every variable is known to our programs. For Docker Compose, Grafana's provisioning is consistent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +8,7 @@ use std::process::Command;
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
-use k8s_openapi::api::core::v1::{Namespace, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
@@ -21,31 +20,11 @@ use serde_json::{Value, json};
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy");
 
-/// Files of deploy/kubernetes that need another installed component.
-const OPTIONAL: [&str; 2] = ["monitoring.yaml", "autoscaling.yaml"];
-
 /// Returns the documents of a YAML text.
 #[track_caller]
 fn documents(text: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).expect("YAML");
     documents.into_iter().filter(|document| !document.is_null()).collect()
-}
-
-/// Returns the documents of each file of deploy/kubernetes, by file name.
-fn manifests() -> BTreeMap<String, Vec<Value>> {
-    let files = fs::read_dir(Path::new(DEPLOY).join("kubernetes")).expect("a directory");
-    let files = files.map(|file| file.expect("a directory can be read"));
-    let read = |path: PathBuf| documents(&fs::read_to_string(path).expect("UTF-8"));
-    files.map(|file| (file.file_name().into_string().expect("UTF-8"), read(file.path()))).collect()
-}
-
-/// Returns the documents without the list of files.
-fn objects() -> Vec<Value> {
-    manifests()
-        .into_iter()
-        .filter(|(file, _)| file != "kustomization.yaml")
-        .flat_map(|(_, all)| all)
-        .collect()
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
@@ -103,7 +82,6 @@ struct Endpoint {
 /// Returns the error of an object.
 fn wrong(object: &Value) -> Option<String> {
     let wrong = match (text(object, "/apiVersion"), text(object, "/kind")) {
-        ("v1", "Namespace") => wrong_with::<Namespace>(object),
         ("v1", "Service") => wrong_with::<Service>(object),
         ("apps/v1", "StatefulSet") => wrong_with::<StatefulSet>(object),
         ("apps/v1", "Deployment") => wrong_with::<Deployment>(object),
@@ -119,56 +97,43 @@ fn wrong(object: &Value) -> Option<String> {
 
 #[test]
 fn every_field_is_one_that_kubernetes_knows() {
-    let objects = objects();
-    assert!(objects.len() >= 11, "{objects:?}");
-    let wrong: Vec<_> = objects.iter().filter_map(wrong).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-/// Changes a manifest, and checks that it is invalid.
-#[track_caller]
-fn check_wrong(file: &str, from: &str, to: &str, expected: &str) {
-    let text = fs::read_to_string(Path::new(DEPLOY).join("kubernetes").join(file)).expect("a manifest");
-    assert!(text.contains(from), "{file} has no {from}");
-    let wrong: Vec<_> = documents(&text.replacen(from, to, 1)).iter().filter_map(wrong).collect();
-    assert!(matches!(&wrong[..], [one] if one.contains(expected)), "{wrong:?}");
+    let Some(made) = chart("monitoring.enabled=true") else { return };
+    assert!(made.len() >= 9, "{made:?}");
+    let settings = "autoscaling.enabled=true,network.enabled=false,worker.makePriorityClass=false";
+    let made = chart(settings).expect("helm is there");
+    assert!(made.contains_key("HorizontalPodAutoscaler worker"), "{made:?}");
+    let absent = ["NetworkPolicy", "PriorityClass", "ServiceMonitor"];
+    assert!(!made.keys().any(|title| absent.iter().any(|kind| title.starts_with(kind))), "{made:?}");
+    // The autoscaler sets the number of workers.
+    assert_eq!(made["Deployment worker"]["spec"].get("replicas"), None);
 }
 
 #[test]
 fn what_kubernetes_does_not_know_is_found() {
-    check_wrong("coordinator.yaml", "readinessProbe", "readynessProbe", "containers.0.readynessProbe");
-    check_wrong(
-        "workers.yaml",
-        "terminationGracePeriodSeconds: 30",
-        "terminationGracePeriod: 30",
-        "terminationGracePeriod",
-    );
-    check_wrong("workers.yaml", "replicas: 2", "replicas: two", "invalid type");
-    check_wrong("network.yaml", "networking.k8s.io/v1", "networking.k8s.io/v2", "there is no NetworkPolicy");
-    check_wrong("monitoring.yaml", "jobLabel", "joblabel", "joblabel");
-}
-
-#[test]
-fn the_list_of_files_has_them_all() {
-    let mut manifests = manifests();
-    let list = manifests.remove("kustomization.yaml").expect("a list").remove(0);
-    let listed =
-        list["resources"].as_array().expect("files").iter().map(|file| file.as_str().expect("a name"));
-    let expected: BTreeSet<_> =
-        manifests.keys().map(String::as_str).filter(|file| !OPTIONAL.contains(file)).collect();
-    assert_eq!(listed.collect::<BTreeSet<_>>(), expected);
-    assert_eq!(text(&list, "/images/0/newTag"), env!("CARGO_PKG_VERSION"));
+    let Some(rendered) = helm("monitoring.enabled=true") else { return };
+    for (from, to, expected) in [
+        ("readinessProbe", "readynessProbe", "containers.0.readynessProbe"),
+        ("type: RollingUpdate", "kind: RollingUpdate", "kind"),
+        ("replicas: 2", "replicas: two", "invalid type"),
+        ("networking.k8s.io/v1", "networking.k8s.io/v2", "there is no NetworkPolicy"),
+        ("jobLabel", "joblabel", "joblabel"),
+    ] {
+        assert!(rendered.stdout.contains(from), "{from}: {rendered:?}");
+        let changed = documents(&rendered.stdout.replacen(from, to, 1));
+        let wrong: Vec<_> = changed.iter().filter_map(wrong).collect();
+        assert!(matches!(&wrong[..], [one] if one.contains(expected)), "{wrong:?}");
+    }
 }
 
 /// Every selector selects something, and every port name exists.
 #[test]
 fn what_belongs_together_fits() {
-    let objects = objects();
+    let Some(made) = chart("monitoring.enabled=true") else { return };
     let templates: Vec<&Value> =
-        objects.iter().filter_map(|object| object.pointer("/spec/template")).collect();
+        made.values().filter_map(|object| object.pointer("/spec/template")).collect();
     assert_eq!(templates.len(), 2);
     let mut n_selectors = 0;
-    for object in &objects {
+    for object in made.values() {
         let service = object.pointer("/spec/selector").filter(|_| object["kind"] == "Service");
         let pointers = ["/spec/selector/matchLabels", "/spec/podSelector/matchLabels"];
         let selectors = pointers.iter().filter_map(|pointer| object.pointer(pointer)).chain(service);
@@ -223,23 +188,20 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
 fn what_engines_set_is_what_programs_know() {
     let all: BTreeSet<_> = ["queens-coordinator", "queens-worker"].into_iter().flat_map(known).collect();
     let mut found = vec![];
-    for engine in ["kubernetes", "helm", "slurm", "swarm", "htcondor", "ssh"] {
+    for engine in ["helm", "slurm", "htcondor", "ssh"] {
         files(&Path::new(DEPLOY).join(engine), &mut found);
     }
     let mut n_variables = 0;
     for file in found {
         for name in variables(&fs::read_to_string(&file).expect("UTF-8")) {
-            // Variables for the files themselves.
-            let own =
-                ["QUEENS_IMAGE", "QUEENS_WORKERS", "QUEENS_CPUS", "QUEENS_MEMORY"].contains(&name.as_str());
-            assert!(own || all.contains(&name), "{}: no program knows {name}", file.display());
+            assert!(all.contains(&name), "{}: no program knows {name}", file.display());
             n_variables += 1;
         }
     }
     assert!(n_variables > 20, "{n_variables}");
 }
 
-/// The beginning of a chart's names, for which deploy/kubernetes has none.
+/// The beginning of a chart's names, which [`chart`] removes.
 const FULLNAME: &str = "x9";
 
 /// The label of the objects of a release.
@@ -266,15 +228,14 @@ fn helm_of(release: &str, settings: &str) -> Option<Ended> {
 fn chart(settings: &str) -> Option<BTreeMap<String, Value>> {
     let rendered = helm(&format!("fullnameOverride={FULLNAME},{settings}"))?;
     assert!(rendered.status.success(), "{rendered:?}");
-    let text = rendered.stdout.replace(&format!("{FULLNAME}-spare"), "queens-spare");
-    let mut objects = documents(&text.replace(&format!("{FULLNAME}-"), ""));
+    let mut objects = documents(&rendered.stdout.replace(&format!("{FULLNAME}-"), ""));
     objects.iter_mut().for_each(remove_release);
-    let objects = by_title(objects);
-    assert!(objects.values().all(|object| wrong(object).is_none()), "{objects:?}");
-    Some(objects)
+    let wrong: Vec<_> = objects.iter().filter_map(wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Some(objects.into_iter().map(|object| (title(&object), object)).collect())
 }
 
-/// Removes the label that tells releases of the chart apart: deploy/kubernetes has none.
+/// Removes the label that tells releases of the chart apart.
 fn remove_release(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(remove_release),
@@ -337,10 +298,6 @@ fn the_chart_fits_twice_in_a_namespace() {
     assert!(named.as_ref().is_some_and(|title| title.contains(" night-board-")), "{named:?}");
 }
 
-fn by_title(objects: Vec<Value>) -> BTreeMap<String, Value> {
-    objects.into_iter().map(|object| (title(&object), object)).collect()
-}
-
 /// A mistyped setting is named, instead of having no effect.
 #[test]
 fn the_chart_refuses_settings_that_it_does_not_have() {
@@ -354,26 +311,6 @@ fn the_chart_refuses_settings_that_it_does_not_have() {
         let Some(ended) = helm(settings) else { return };
         assert!(!ended.status.success() && ended.stderr.contains(expected), "{settings}: {ended:?}");
     }
-}
-
-#[test]
-fn the_chart_makes_the_same() {
-    let Some(mut made) = chart("monitoring.enabled=true") else { return };
-    let mut plain = by_title(objects());
-    // Helm itself creates the namespace.
-    assert!(plain.remove("Namespace queens").is_some());
-    // The autoscaler sets the number of workers.
-    let autoscaling = plain.remove("HorizontalPodAutoscaler worker").expect("a manifest");
-    assert_eq!(made.keys().collect::<Vec<_>>(), plain.keys().collect::<Vec<_>>());
-    for (title, object) in &plain {
-        assert_eq!(made.remove(title).as_ref(), Some(object), "{title}");
-    }
-    let settings = "autoscaling.enabled=true,network.enabled=false,worker.makePriorityClass=false";
-    let Some(made) = chart(settings) else { return };
-    assert_eq!(made.get("HorizontalPodAutoscaler worker"), Some(&autoscaling));
-    let absent = ["NetworkPolicy", "PriorityClass", "ServiceMonitor"];
-    assert!(!made.keys().any(|title| absent.iter().any(|kind| title.starts_with(kind))), "{made:?}");
-    assert_eq!(made["Deployment worker"]["spec"].get("replicas"), None);
 }
 
 /// Workers on cards are beside the others, with their settings, and may connect to the coordinator, too.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::{fs, str};
 
 use proptest::prelude::*;
-use queens_certificate::{Options, Part, Refusal, Report, Wanted, check, check_proof, merge, prove};
+use queens_certificate::{Options, Part, Refusal, Report, check, merge};
 use queens_solver::Kernel;
 
 use crate::draft::{pack, unpack};
@@ -20,11 +20,6 @@ static REAL: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let packed = fs::read(file).expect("readable");
     let text = unpack(&packed);
     (packed, text)
-});
-
-/// A proof of one of its records.
-static PROOF: LazyLock<String> = LazyLock::new(|| {
-    prove(Cursor::new(&REAL.0), Wanted { pass: 1, cross: 17, subproblem: 0 }).expect("it is there")
 });
 
 fn options(stop: &AtomicBool) -> Options<'_> {
@@ -45,8 +40,6 @@ fn checked(file: &[u8]) -> Result<Report, Refusal> {
 /// Runs every operation on a file.
 fn use_all(file: &[u8]) {
     _ = checked(file);
-    _ = prove(Cursor::new(file), Wanted { pass: 1, cross: 3, subproblem: 0 });
-    _ = check_proof(file, &[]);
     let part = |name: &str| Part { name: name.to_owned(), file: Cursor::new(file) };
     _ = merge(vec![part("a"), part("b")], Vec::new(), &options(&AtomicBool::new(false)), &|_| {});
 }
@@ -103,7 +96,6 @@ proptest! {
         let text = lines.join("\n");
         use_all(&pack(text.as_bytes()));
         use_all(&pack(format!("queens certificate\t2\t1\n{text}\n").as_bytes()));
-        _ = check_proof(format!("queens proof\t2\n{text}").as_bytes(), &[]);
     }
 
     /// A change of the packed data may leave the text unchanged, which is harmless.
@@ -122,14 +114,6 @@ proptest! {
         let at = at.index(text.len());
         text[at] ^= by;
         prop_assert!(checked(&pack(&text)).is_err(), "byte {at}");
-    }
-
-    #[test]
-    fn a_changed_byte_of_a_proof_is_noticed(at in any::<prop::sample::Index>(), by in 1..=255_u8) {
-        let mut proof = PROOF.clone().into_bytes();
-        let at = at.index(proof.len());
-        proof[at] ^= by;
-        prop_assert!(check_proof(&proof[..], &[]).is_err(), "byte {at}");
     }
 }
 
@@ -168,5 +152,4 @@ proptest! {
 fn what_is_not_changed_holds() {
     checked(&REAL.0).expect("it holds");
     checked(&pack(&REAL.1)).expect("it holds");
-    check_proof(PROOF.as_bytes(), &[]).expect("it holds");
 }

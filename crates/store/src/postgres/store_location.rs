@@ -3,17 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use queens_ledger::store::StoreError;
-use rusqlite::types::Value;
 
 use super::server::Server;
 use super::store::PostgresViews;
 use crate::sql::audit::{JobAudit, RecomputedPlan, audit_all};
-use crate::sql::database::{Database, Views};
-use crate::sql::fault::Fault;
-use crate::sql::read;
-use crate::sql::table::Table;
+use crate::sql::database::Views;
 use crate::sqlite::recover::recover_rows;
-use crate::sqlite::salvage::Candidate;
 use crate::sqlite::{self, RecoverError, Recovered};
 
 /// The location of a store.
@@ -36,9 +31,7 @@ impl StoreLocation {
             Self::Server(server) => {
                 let views = PostgresViews { server: server.clone() };
                 let view = views.view().map_err(|fault| fault.of_opening(views.place()))?;
-                recover_rows(&views.place(), new_dir, &mut |tables, found| {
-                    rows_of(&*view, tables, found).map(|()| 0)
-                })
+                recover_rows(&views.place(), new_dir, &*view)
             }
         }
     }
@@ -59,20 +52,4 @@ impl StoreLocation {
             }
         }
     }
-}
-
-/// Finds the rows of one state of a database that a server can still read, while others may write to it.
-fn rows_of(
-    view: &dyn Database,
-    tables: &[&Table],
-    found: &mut dyn FnMut(Candidate) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    for table in tables {
-        read::select(view, table, "", &[], |row| {
-            let value = |i| Ok(Value::try_from(row.value(i)?).map_err(rusqlite::Error::from)?);
-            let values = (0..=table.columns.len()).map(value).collect::<Result<_, Fault>>()?;
-            found(Candidate { values, is_latest: true })
-        })?;
-    }
-    Ok(())
 }

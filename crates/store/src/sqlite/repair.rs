@@ -8,10 +8,10 @@ use queens_solver::{BoardSize, Choice, Pass};
 use rusqlite::Connection;
 use rusqlite::types::{Value, ValueRef};
 
-use super::salvage::Candidate;
 use crate::clock::unix_ms;
 use crate::seed;
 use crate::sql::audit::{RecomputedPlan, other_decomposition, pass};
+use crate::sql::database::Database;
 use crate::sql::digest::{
     BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT, SOURCE, VERDICT,
 };
@@ -29,8 +29,8 @@ pub struct Recovered {
     pub jobs: Vec<RecoveredJob>,
     /// The blocked names and parties, with the reasons.
     pub blocked: BTreeMap<Block, String>,
-    /// The number of pages that the system can't read.
-    pub n_unreadable: u64,
+    /// The tables of which rows are missing, with the reasons.
+    pub missing: BTreeMap<&'static str, String>,
 }
 
 /// The recovered data of a job.
@@ -48,10 +48,6 @@ pub struct RecoveredJob {
     pub n_subproblems: Option<u128>,
 }
 
-/// Calls its second argument with all candidate rows of these tables; returns the number of unreadable pages.
-pub(crate) type Rows<'a> =
-    dyn FnMut(&[&Table], &mut dyn FnMut(Candidate) -> Result<(), Fault>) -> Result<u64, Fault> + 'a;
-
 /// A recovery in progress: all valid rows of a damaged database, not yet checked against each other.
 pub(super) struct Salvage<'a> {
     connection: &'a Connection,
@@ -59,45 +55,72 @@ pub(super) struct Salvage<'a> {
     identities: BTreeMap<i64, JobIdentity>,
     /// Jobs whose own rows are lost.
     lost: BTreeSet<i64>,
-    n_unreadable: u64,
+    missing: BTreeMap<&'static str, String>,
 }
 
 impl<'a> Salvage<'a> {
     /// Takes over all rows with the right digest.
-    pub(super) fn of(connection: &'a Connection, rows: &mut Rows<'_>) -> Result<Self, Fault> {
+    pub(super) fn of(connection: &'a Connection, damaged: &dyn Database) -> Result<Self, Fault> {
         let (boards, identities, lost) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        let mut salvage = Self { connection, boards, identities, lost, n_unreadable: 0 };
+        let mut salvage = Self { connection, boards, identities, lost, missing: BTreeMap::new() };
         // Jobs come first: the digests of their rows cover their boards.
-        let jobs = [&SOURCE, &BLOCKED_WORKER, &JOB_IDENTITY, &JOB];
-        let n_unreadable = rows(&jobs, &mut |candidate| salvage.keep_job(&candidate))?;
-        rows(&PARTS, &mut |candidate| salvage.keep_part(&candidate))?;
-        salvage.n_unreadable = n_unreadable;
+        for table in [&SOURCE, &BLOCKED_WORKER, &JOB_IDENTITY, &JOB].into_iter().chain(PARTS) {
+            salvage.read(table, damaged)?;
+        }
         Ok(salvage)
     }
 
-    fn keep_job(&mut self, Candidate { values, is_latest }: &Candidate) -> Result<(), Fault> {
-        if is_proved(&SOURCE, None, values) {
-            SOURCE.put(self.connection, None, values[..SOURCE.columns.len()].to_vec())?;
-        }
-        // A newer version of the page may have unblocked the name.
-        if *is_latest
-            && is_proved(&BLOCKED_WORKER, None, values)
-            && matches!(values.first(), Some(Value::Text(name)) if name.parse::<Name>().is_ok())
-            && matches!(values.get(1), Some(Value::Text(party)) if party.is_empty() || party.parse::<Party>().is_ok())
-        {
-            BLOCKED_WORKER.put(self.connection, None, values[..BLOCKED_WORKER.columns.len()].to_vec())?;
-        }
-        if is_proved(&JOB_IDENTITY, None, values)
-            && let [Value::Integer(job @ 0..), Value::Text(identity), _] = &values[..]
-            && let Ok(identity) = identity.parse()
-        {
-            self.identities.insert(*job, identity);
-        }
-        if is_proved(&JOB, None, values) && matches!(values.first(), Some(Value::Integer(0..))) {
-            JOB.put(self.connection, None, values[..JOB.columns.len()].to_vec())?;
-            self.note_board(values);
+    /// Takes over the rows of a table. SQLite's scan ends at the first damaged page, so a second one begins at the other
+    /// end of the table.
+    fn read(&mut self, table: &'static Table, damaged: &dyn Database) -> Result<(), Fault> {
+        let key = &table.columns[..table.n_key];
+        for order in [key.join(", "), key.join(" DESC, ") + " DESC"] {
+            let read = read::select(damaged, table, &format!("ORDER BY {order}"), &[], |row| {
+                let values = (0..=table.columns.len()).map(|i| Value::try_from(row.value(i).ok()?).ok());
+                let is_kept = match values.collect::<Option<Vec<_>>>() {
+                    Some(values) => self.keep(table, &values).map_err(ScanError::Kept)?,
+                    None => false,
+                };
+                if !is_kept {
+                    let why = || "some of its rows are not as they were written".to_owned();
+                    self.missing.entry(table.name).or_insert_with(why);
+                }
+                Ok(())
+            });
+            match read {
+                Ok(()) => break,
+                Err(ScanError::Read(fault @ Fault::Sqlite(_))) => {
+                    self.missing.insert(table.name, fault.reason());
+                }
+                Err(ScanError::Read(fault) | ScanError::Kept(fault)) => return Err(fault),
+            }
         }
         Ok(())
+    }
+
+    /// Takes over a row, if its digest is right.
+    fn keep(&mut self, table: &'static Table, values: &[Value]) -> Result<bool, Fault> {
+        if table.is_of_job {
+            return self.keep_part(table, values);
+        }
+        if !is_proved(table, None, values) {
+            return Ok(false);
+        }
+        match (table.name, values) {
+            ("job", [Value::Integer(0..), ..]) => self.note_board(values),
+            ("job_identity", [Value::Integer(job @ 0..), Value::Text(identity), _]) => {
+                // Every job gets this row again.
+                let Ok(identity) = identity.parse() else { return Ok(false) };
+                self.identities.insert(*job, identity);
+                return Ok(true);
+            }
+            ("blocked_worker", [Value::Text(name), Value::Text(party), ..])
+                if name.parse::<Name>().is_ok() && (party.is_empty() || party.parse::<Party>().is_ok()) => {}
+            ("source", _) => {}
+            _ => return Ok(false),
+        }
+        table.put(self.connection, None, values[..table.columns.len()].to_vec())?;
+        Ok(true)
     }
 
     /// Remembers the board of a job's row.
@@ -119,24 +142,23 @@ impl<'a> Salvage<'a> {
         }
     }
 
-    fn keep_part(&mut self, Candidate { values, .. }: &Candidate) -> Result<(), Fault> {
+    fn keep_part(&mut self, table: &'static Table, values: &[Value]) -> Result<bool, Fault> {
         // No job has a negative number: such a row is forged.
-        let Some(Value::Integer(job @ 0..)) = values.first() else { return Ok(()) };
-        for table in PARTS.into_iter().filter(|table| table.columns.len() + 1 == values.len()) {
-            // If the job's row is lost, its board is the one that makes the digest right. A second pass is not
-            // recovered then: nobody knows its first pass.
-            let known = self.boards.get(job).copied();
-            let all = self.identities.get(job).into_iter().flat_map(|&identity| Board::all(identity));
-            let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
-            if let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) {
-                table.put(self.connection, Some(board), values[..table.columns.len()].to_vec())?;
-                if known.is_none() {
-                    self.boards.insert(*job, board);
-                    self.lost.insert(*job);
-                }
-            }
+        let Some(Value::Integer(job @ 0..)) = values.first() else { return Ok(false) };
+        // If the job's row is lost, its board is the one that makes the digest right. A second pass is not recovered
+        // then: nobody knows its first pass.
+        let known = self.boards.get(job).copied();
+        let all = self.identities.get(job).into_iter().flat_map(|&identity| Board::all(identity));
+        let mut boards = known.into_iter().chain(all.filter(|_| known.is_none()));
+        let Some(board) = boards.find(|board| is_proved(table, Some(*board), values)) else {
+            return Ok(false);
+        };
+        table.put(self.connection, Some(board), values[..table.columns.len()].to_vec())?;
+        if known.is_none() {
+            self.boards.insert(*job, board);
+            self.lost.insert(*job);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Makes jobs from the rows.
@@ -162,7 +184,7 @@ impl<'a> Salvage<'a> {
         // Finds errors of the repair before the next coordinator does.
         read::jobs(self.connection)?;
         let blocked = read::blocked(self.connection)?;
-        Ok(Recovered { jobs, blocked, n_unreadable: self.n_unreadable })
+        Ok(Recovered { jobs, blocked, missing: self.missing })
     }
 
     /// Returns whether this is a second pass without any rows of its first.
@@ -325,6 +347,20 @@ const PARTS: [&Table; 4] = [&PLAN_PART, &RECORD, &SECOND_COUNT, &VERDICT];
 /// The columns of the job table with the method, and with the first pass of a second one.
 const METHOD: usize = 15;
 const SECOND_OF: usize = 19;
+
+/// Why a scan of a damaged table ended early.
+enum ScanError {
+    /// The table can't be read further.
+    Read(Fault),
+    /// A row can't be written to the new database.
+    Kept(Fault),
+}
+
+impl From<Fault> for ScanError {
+    fn from(fault: Fault) -> Self {
+        Self::Read(fault)
+    }
+}
 
 /// Returns whether the values are a row of the table with the right digest.
 fn is_proved(table: &Table, board: Option<Board>, values: &[Value]) -> bool {

@@ -1,4 +1,4 @@
-//! Fuzzes certificates, proofs and keys: files from strangers.
+//! Fuzzes certificates and keys: files from strangers.
 
 use std::fs;
 use std::io::Cursor;
@@ -6,8 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use queens_certificate::{
-    Extent, Key, Options, Part, PublicKey, Refusal, Report, Sample, Stage, Wanted, check, check_proof,
-    is_proof, merge, prove,
+    Extent, Key, Options, Part, PublicKey, Refusal, Report, Sample, Stage, check, merge,
 };
 use queens_solver::{Kernel, published};
 
@@ -24,7 +23,7 @@ const LONGEST_KEY: usize = 80;
 /// Reads the input in three ways: as a file; as the text of a packed file; and as that text with sums, tree and
 /// signature made to fit.
 pub(crate) fn run(input: &[u8]) -> Outcome {
-    let mut outcome = check_file(input).or(proof(input)).or(key(input));
+    let mut outcome = check_file(input).or(key(input));
     if let Ok(text) = str::from_utf8(input) {
         outcome = outcome.or(check_file(&pack(input)));
         for with_sums in [false, true] {
@@ -38,8 +37,6 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
 
 /// Runs every operation on a file.
 fn check_file(file: &[u8]) -> Outcome {
-    let wanted = Wanted { pass: 1, cross: 0, subproblem: 0 };
-    let proved = prove(Cursor::new(file), wanted);
     let Ok(report) = checked(file, None) else { return Outcome::Refused };
     let known = published(report.n).map(|known| known.solutions);
     assert!(report.fundamental.is_none() || Some(report.solutions) == known, "{report:?}");
@@ -51,12 +48,6 @@ fn check_file(file: &[u8]) -> Outcome {
     let (copy, _) = merged(&[file]).expect("it is one part, or more that follow each other");
     assert_eq!(unpack(&copy), unpack(file));
     assert!(merged(&[file, file]).is_err(), "all of it twice is merged");
-    if let Ok(text) = proved {
-        assert!(is_proof(text.as_bytes()));
-        let proved = check_proof(text.as_bytes(), &[]).expect("it is a proof of what is accepted");
-        assert_eq!((proved.counted.pass, proved.counted.span.part()), (wanted.pass, wanted.cross));
-        assert!(report.parts.iter().any(|part| part.header == proved.header));
-    }
     Outcome::Accepted
 }
 
@@ -86,14 +77,6 @@ fn stop_at(stage: Stage, stop: &AtomicBool) {
         Stage::Reading(_) | Stage::Recounting { .. } => false,
     };
     stop.fetch_or(takes_long, Ordering::Relaxed);
-}
-
-/// Checks a proof, which must not be modifiable.
-fn proof(text: &[u8]) -> Outcome {
-    let Ok(proved) = check_proof(text, &[]) else { return Outcome::Refused };
-    assert!(is_proof(text));
-    check_proof(text, &[proved.header.signer]).expect("it is of this signer");
-    Outcome::Accepted
 }
 
 /// Parses the input as the file of a private key, and as a public key. A refused file stays unchanged.
