@@ -25,7 +25,6 @@ use super::own_contribution::own_contribution;
 use super::refusal::{invalid_message, peer};
 use super::worker_news::WorkerNews;
 use crate::access::{AuthContext, Authenticator, NameError, REVOKED};
-use crate::net::{NotYetAtWork, RequestGuard};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;
@@ -75,7 +74,6 @@ impl Workers for WorkersService {
         let peer = peer(request.extensions().get());
         let worker = Arc::new(OnceLock::new());
         let heard = Heard {
-            visit: request.extensions().get().cloned(),
             auth: request.extensions().get().cloned(),
             name: worker.clone(),
             news: self.news.clone(),
@@ -103,9 +101,7 @@ impl Workers for WorkersService {
                 warn!(peer, worker, reason = status.message(), left_out, "session ended");
             }
         });
-        let mut response = Response::new(ReceiverStream::new(stream));
-        response.extensions_mut().insert(NotYetAtWork);
-        Ok(response)
+        Ok(Response::new(ReceiverStream::new(stream)))
     }
 
     async fn get_own_contribution(
@@ -120,8 +116,6 @@ impl Workers for WorkersService {
 
 /// What a session knows about its worker.
 struct Heard {
-    /// The session's request; its connection counts as active from the Hello on.
-    visit: Option<RequestGuard>,
     /// Determines the names under which the worker may report.
     auth: Option<AuthContext>,
     /// The worker's name, after its Hello.
@@ -147,7 +141,6 @@ impl Heard {
     async fn introduce(&self, hello: &Hello) -> Result<(), Status> {
         _ = self.name.set(hello.name.to_string());
         // Active before the name is bound: binding takes a while when thousands of workers connect at once.
-        self.visit.iter().for_each(RequestGuard::begin_work);
         if let Some(auth) = &self.auth {
             auth.use_name(&hello.name).await.map_err(not_bound)?;
         }
