@@ -10,11 +10,11 @@ use queens_event_loop::{Handle, OpenSession, Stopped};
 use queens_ledger::WorkerRefusal;
 use queens_model::{Hello, LeaseId, Notice, Report, ToCoordinator, ToWorker};
 use queens_platform::LogThrottle;
-use queens_proto::convert::InvalidMessage;
+use queens_proto::convert::{HeldPieces, InvalidMessage};
 use queens_proto::pb;
-use queens_proto::pb::coordinator_message;
 use queens_proto::pb::workers_server::Workers;
-use tokio::sync::{mpsc, watch};
+use queens_proto::pb::{coordinator_message, worker_message};
+use tokio::sync::{OwnedMutexGuard, mpsc, watch};
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -41,8 +41,9 @@ const IDLE: Duration = Duration::from_secs(1);
 /// The most leases that a session knows of its worker: two for each of the most threads.
 const MOST_HELD: usize = 8192;
 
-/// How long a session may take until its Hello.
+/// How long a session may take until its Hello, and how long the rest of the held leases may then take.
 const HELLO: Duration = Duration::from_secs(10);
+const HELD: Duration = Duration::from_secs(30);
 
 pub(super) struct WorkersService {
     handle: Handle,
@@ -151,11 +152,36 @@ impl Heard {
         Ok(())
     }
 
-    /// Allows the next large message, as the last one was processed.
-    fn give_back_budget(&self) {
-        if let Some(budget) = self.auth.as_ref().and_then(AuthContext::session_budget) {
-            budget.give_back();
+    /// Reads the Hello of a session, and further leases that the worker holds. What comes in pieces takes megabytes: a
+    /// caller's sessions take turns, until the result is dropped.
+    async fn hello(&self, incoming: &mut Streaming<pb::WorkerMessage>) -> Result<Option<FullHello>, Status> {
+        let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
+        let Some(first) = timeout(HELLO, incoming.message()).await.map_err(no_hello)?? else {
+            return Ok(None);
+        };
+        let more = has_more(&first);
+        let ToCoordinator::Hello(hello) = self.read(first)? else {
+            return Err(refused(&WorkerRefusal::NoHello));
+        };
+        if !more {
+            return Ok(Some((hello, None)));
         }
+        let rest = async {
+            let turn = match &self.auth {
+                Some(auth) => Some(auth.hello_turn().await),
+                None => None,
+            };
+            let mut pieces = HeldPieces::of(hello);
+            while let Some(message) = incoming.message().await? {
+                if !pieces.add(message).map_err(|invalid| invalid_message(&invalid))? {
+                    return Ok(Some((pieces.whole(), turn)));
+                }
+            }
+            Ok(None)
+        };
+        let too_late =
+            || format!("the rest of the leases that it holds did not come within {} s", HELD.as_secs());
+        timeout(HELD, rest).await.unwrap_or_else(|_| Err(Status::deadline_exceeded(too_late())))
     }
 
     fn refused(&self, refusal: &WorkerRefusal) -> Status {
@@ -165,6 +191,15 @@ impl Heard {
             _ => status,
         }
     }
+}
+
+/// A Hello with all held leases, and the caller's turn if it came in pieces.
+type FullHello = (Box<Hello>, Option<OwnedMutexGuard<()>>);
+
+/// Returns whether more held leases follow a Hello.
+fn has_more(hello: &pb::WorkerMessage) -> bool {
+    let Some(worker_message::Message::Hello(hello)) = &hello.message else { return false };
+    hello.held.as_ref().is_some_and(|held| held.more)
 }
 
 /// The leases that a worker holds; cheap to clone.
@@ -251,20 +286,16 @@ async fn serve(
     heard: Heard,
     stop: CancellationToken,
 ) -> Result<(), Status> {
-    let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
-    let first = tokio::select! {
-        first = timeout(HELLO, incoming.message()) => first.map_err(no_hello)??,
+    let hello = tokio::select! {
+        hello = heard.hello(&mut incoming) => hello?,
         () = stop.cancelled() => None,
     };
-    let Some(first) = first else { return Ok(()) };
-    let ToCoordinator::Hello(hello) = heard.read(first)? else {
-        return Err(refused(&WorkerRefusal::NoHello));
-    };
+    let Some((hello, turn)) = hello else { return Ok(()) };
     heard.introduce(&hello).await?;
     let party = heard.auth.as_ref().and_then(AuthContext::party);
     let opened = handle.open(*hello, party).await.map_err(|Stopped| closed())?;
     let (session, messages) = opened.map_err(|refusal| heard.refused(&refusal))?;
-    heard.give_back_budget();
+    drop(turn);
     let forwarding = forward(messages, heard.held.clone(), heard.outgoing.clone(), heard.news.clone());
     let end = tokio::select! {
         end = receive(incoming, &heard, &session, forwarding) => end,
@@ -324,7 +355,6 @@ async fn receive(
         }
         let is_goodbye = matches!(message, ToCoordinator::Goodbye);
         session.pass(message).await.map_err(|refusal| heard.refused(&refusal))?;
-        heard.give_back_budget();
         if is_goodbye {
             // The last pending message is the answer to that.
             _ = timeout(DRAIN_TIMEOUT, forwarding).await;

@@ -2,7 +2,7 @@
 /// A message from a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub message: ::core::option::Option<worker_message::Message>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -21,12 +21,14 @@ pub mod worker_message {
         Notice(super::WorkerNotice),
         #[prost(message, tag = "6")]
         Sensors(super::CardSensors),
+        #[prost(message, tag = "7")]
+        Held(super::HeldLeases),
     }
 }
 /// A worker's identity and the leases it still holds. Sent once, first.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
-    /// The worker's protocol version, now 1. A coordinator refuses any other, and names both.
+    /// The worker's protocol version, now 2. A coordinator refuses any other, and names both.
     #[prost(uint32, tag = "1")]
     pub protocol: u32,
     /// The decomposition version of the search that the worker's subproblem numbers refer to. Must equal the
@@ -52,9 +54,6 @@ pub struct Hello {
     /// Expected search speed of one thread, in nodes per second; a guess until it is measured.
     #[prost(double, tag = "8")]
     pub work_per_second: f64,
-    /// Leases from an earlier session that it continues.
-    #[prost(message, repeated, tag = "9")]
-    pub held: ::prost::alloc::vec::Vec<HeldLease>,
     /// The decomposition version of halves that its subproblem numbers refer to. It gets leases of this method only if
     /// this equals the coordinator's version.
     #[prost(uint32, tag = "10")]
@@ -65,6 +64,20 @@ pub struct Hello {
     /// A number that is equal for workers on one machine, and hardly ever equal otherwise; it reveals nothing else.
     #[prost(fixed64, tag = "12")]
     pub machine: u64,
+    /// Leases from an earlier session that it continues, or the first of them.
+    #[prost(message, optional, tag = "13")]
+    pub held: ::core::option::Option<HeldLeases>,
+}
+/// Leases that a worker still holds when it reconnects. Those that do not fit into the Hello follow it, before any other
+/// message; the coordinator does nothing before the last have arrived.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HeldLeases {
+    /// At most 4096 leases and spans. A lease may begin in one message and continue in the next.
+    #[prost(message, repeated, tag = "1")]
+    pub leases: ::prost::alloc::vec::Vec<HeldLease>,
+    /// Whether more follow in another message.
+    #[prost(bool, tag = "2")]
+    pub more: bool,
 }
 /// A lease that a worker still holds when it reconnects.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -99,7 +112,7 @@ pub struct Report {
     /// Increasing number of the worker's reports, across sessions.
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
-    /// Newly counted spans, at most 8192.
+    /// Newly counted spans, at most 1024.
     #[prost(message, repeated, tag = "2")]
     pub deltas: ::prost::alloc::vec::Vec<Delta>,
     /// Tokens of leases that the worker is done with.

@@ -276,10 +276,10 @@ fn why_a_message_is_too_large_is_told_and_logged() {
     let (_scratch, coordinator) = start();
     let runtime = Runtime::new().expect("a runtime");
     runtime.block_on(async {
-        for (worker, megabytes) in [(1, 17), (2, 64)] {
+        for (worker, kibibytes) in [(1, 256), (2, 64 << 10)] {
             let name = format!("talker-{worker}");
             let (sender, mut answers) = session(channel(&coordinator).await, hello(worker, &name)).await;
-            let reason = "x".repeat(megabytes << 20);
+            let reason = "x".repeat(kibibytes << 10);
             let failure = pb::Failure { job: vec![0; 16], lease: 1, span: None, reason };
             let message = pb::WorkerMessage { message: Some(Message::Failure(failure)) };
             sender.send(message).await.expect("it is open");
@@ -318,7 +318,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     let (_scratch, coordinator) = start();
     let runtime = Runtime::new().expect("a runtime");
     // The longest names: a hundred characters of four bytes.
-    let (filler, mut sessions, mut on_channel) = ("\u{1d52e}".repeat(95), Vec::new(), None);
+    let (filler, mut sessions, mut on_channel) = ("\u{20000}".repeat(95), Vec::new(), None);
     runtime.block_on(async {
         for worker in 0..N_WORKERS {
             if worker % 100 == 0 {

@@ -117,7 +117,7 @@ fn bad_arguments_are_refused_in_one_line() {
 
 fn hello() -> pb::Hello {
     pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: 42,
         name: "strange".to_owned(),
@@ -125,7 +125,7 @@ fn hello() -> pb::Hello {
         kernel: "none".to_owned(),
         threads: 1,
         work_per_second: 1e6,
-        held: Vec::new(),
+        held: None,
         ..pb::Hello::default()
     }
 }

@@ -160,7 +160,7 @@ fn one_person_has_so_many_sessions() {
 /// Returns a worker's first message.
 fn hello(number: u64, name: &str) -> pb::WorkerMessage {
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: number,
         name: name.to_owned(),
