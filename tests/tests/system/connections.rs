@@ -7,12 +7,15 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_model::{HalvesSkill, Hello, Name, Report, Speed, ToCoordinator, WorkerId};
+use queens_model::{
+    HalvesSkill, Held, Hello, JobIdentity, LeaseId, Name, Report, Speed, ToCoordinator, WorkerId,
+};
+use queens_proto::convert::in_pieces;
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_solver::{DECOMPOSITION_VERSION, Span};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::process::{wait_at_most, wait_until};
 use queens_tests::{TempDir, files, http};
@@ -309,6 +312,38 @@ fn why_a_message_is_too_large_is_told_and_logged() {
     wait_until("the log", || {
         let log = coordinator.log();
         log.lines().any(|line| line.contains("Jobs/BlockWorkers") && line.contains("too large")).then_some(())
+    });
+}
+
+#[test]
+fn held_leases_come_in_pieces_and_count_when_all_are_there() {
+    let (_scratch, coordinator) = start();
+    Runtime::new().expect("a runtime").block_on(async {
+        let span = |n| Span::new(0, 2 * n, 2 * n + 1).expect("a span");
+        let job = JobIdentity::from_bytes(&[7; 16]).expect("an identity");
+        let held = vec![Held { lease: LeaseId(7), job, spans: (0..10_000).map(span).collect() }];
+        let hello = Hello { held, ..hello(1, "many") };
+        let pieces = in_pieces(ToCoordinator::Hello(Box::new(hello)));
+        let (last, first) = pieces.split_last().expect("a Hello");
+        assert_eq!(first.len(), 2);
+        let (sender, messages) = mpsc::channel(4);
+        for piece in first {
+            sender.send(piece.clone()).await.expect("it is open");
+        }
+        let session = WorkersClient::new(channel(&coordinator).await).session(ReceiverStream::new(messages));
+        let mut answers = session.await.expect("a session").into_inner();
+        tokio::time::timeout(Duration::from_millis(500), answers.message()).await.expect_err("nothing yet");
+        sender.send(last.clone()).await.expect("it is open");
+        // The coordinator knows no such lease.
+        let cancelled = async {
+            loop {
+                let answer = answers.message().await.expect("an answer").expect("an answer");
+                if let Some(pb::coordinator_message::Message::Cancel(cancelled)) = answer.message {
+                    return cancelled.lease;
+                }
+            }
+        };
+        assert_eq!(tokio::time::timeout(CLOSED, cancelled).await, Ok(7));
     });
 }
 

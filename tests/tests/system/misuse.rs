@@ -177,7 +177,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
         vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
     };
-    let versions = "protocol version 99 is not supported: this program supports 1";
+    let versions = "protocol version 99 is not supported: this program supports 2";
     let other = vec![Message::Hello(pb::Hello { protocol: 99, ..hello.clone() })];
     check_refused(&fixture, other, Code::FailedPrecondition, versions);
     let other = vec![Message::Hello(pb::Hello { decomposition: 99, ..hello.clone() })];
