@@ -1,6 +1,7 @@
 //! The client of coordinators: connections, discovery of the leader, the operators' calls and typed errors.
 
 mod calls;
+mod change;
 mod connection;
 mod error;
 mod greeting;
@@ -9,6 +10,7 @@ mod route;
 mod route_list;
 mod search;
 
+pub use change::{JobChange, WorkersChange};
 pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
 pub use greeting::Greeting;

@@ -15,7 +15,7 @@ use crate::top::filter::Filter;
 use crate::top::form::{Filled, Form};
 use crate::top::keys::View;
 use crate::top::selection::Selection;
-use crate::worker_action::WorkerAction;
+use queens_proto::client::WorkersChange;
 
 /// How long the result of an action stays on the screen.
 const MESSAGE: Duration = Duration::from_secs(6);
@@ -372,9 +372,9 @@ impl Screen {
         let lists = self.lists.as_ref().filter(|_| self.place() == View::Workers)?;
         let name = self.selected_worker()?.name.clone();
         let action = match block {
-            false => WorkerAction::Drain,
-            true if lists.blocked.contains(&name) => WorkerAction::Unblock,
-            true => WorkerAction::Block,
+            false => WorkersChange::Drain,
+            true if lists.blocked.contains(&name) => WorkersChange::Unblock,
+            true => WorkersChange::Block,
         };
         Some(OperatorAction::Workers(action, name))
     }

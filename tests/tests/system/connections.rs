@@ -306,12 +306,17 @@ fn why_a_message_is_too_large_is_told_and_logged() {
         }
         let mut jobs = JobsClient::new(channel(&coordinator).await);
         let name = "x".repeat(17 << 20);
-        let status = jobs.block_workers(pb::WorkersRequest { name }).await.expect_err("it is refused");
+        let status = jobs
+            .change_workers(pb::ChangeWorkersRequest { name, change: None })
+            .await
+            .expect_err("it is refused");
         assert_eq!(status.code(), Code::OutOfRange, "{status}");
     });
     wait_until("the log", || {
         let log = coordinator.log();
-        log.lines().any(|line| line.contains("Jobs/BlockWorkers") && line.contains("too large")).then_some(())
+        log.lines()
+            .any(|line| line.contains("Jobs/ChangeWorkers") && line.contains("too large"))
+            .then_some(())
     });
 }
 
@@ -319,7 +324,7 @@ fn why_a_message_is_too_large_is_told_and_logged() {
 fn held_leases_come_in_pieces_and_count_when_all_are_there() {
     let (_scratch, coordinator) = start();
     Runtime::new().expect("a runtime").block_on(async {
-        let span = |n| Span::new(0, 2 * n, 2 * n + 1).expect("a span");
+        let span = |n: u64| Span::new(0, 2 * n, 2 * n + 1).expect("a span");
         let job = JobIdentity::from_bytes(&[7; 16]).expect("an identity");
         let held = vec![Held { lease: LeaseId(7), job, spans: (0..10_000).map(span).collect() }];
         let hello = Hello { held, ..hello(1, "many") };
@@ -330,8 +335,9 @@ fn held_leases_come_in_pieces_and_count_when_all_are_there() {
         for piece in first {
             sender.send(piece.clone()).await.expect("it is open");
         }
-        let session = WorkersClient::new(channel(&coordinator).await).session(ReceiverStream::new(messages));
-        let mut answers = session.await.expect("a session").into_inner();
+        let mut client = WorkersClient::new(channel(&coordinator).await);
+        let session = client.session(ReceiverStream::new(messages)).await;
+        let mut answers = session.expect("a session").into_inner();
         tokio::time::timeout(Duration::from_millis(500), answers.message()).await.expect_err("nothing yet");
         sender.send(last.clone()).await.expect("it is open");
         // The coordinator knows no such lease.

@@ -245,7 +245,9 @@ fn operators_who_ask_for_nonsense_are_told_so() {
             .expect_err("no such board");
         assert_eq!(refused.code(), Code::InvalidArgument);
         assert!(refused.message().contains("'33' is not a whole number from 0 to 32"), "{refused:?}");
-        let refused = client.cancel(pb::CancelRequest { job: u64::MAX }).await.expect_err("no such job");
+        let change = Some(pb::change_job_request::Change::Cancel(pb::Empty {}));
+        let cancel = pb::ChangeJobRequest { job: u64::MAX, change };
+        let refused = client.change_job(cancel).await.expect_err("no such job");
         assert_eq!(refused.code(), Code::NotFound);
     });
     fixture.check_alive();
