@@ -1,7 +1,6 @@
 //! The client of coordinators: connections, discovery of the leader, the operators' calls and typed errors.
 
 mod calls;
-mod change;
 mod connection;
 mod error;
 mod greeting;
@@ -10,7 +9,6 @@ mod route;
 mod route_list;
 mod search;
 
-pub use change::{JobChange, WorkersChange};
 pub use connection::{Connection, endpoint};
 pub use error::{ClientError, Problem};
 pub use greeting::Greeting;
@@ -18,3 +16,6 @@ pub use operator::{Changes, Operator, Pieces};
 pub use route::{Route, RouteError, is_this_machine};
 pub use route_list::Routes;
 pub use search::{Attempt, Search};
+
+pub use crate::pb::change_job_request::Change as JobChange;
+pub use crate::pb::change_workers_request::Change as WorkersChange;

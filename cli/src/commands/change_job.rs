@@ -7,6 +7,7 @@ use queens_model::json::Job;
 use queens_model::{JobStatus, Priority, Share};
 use queens_program::print;
 use queens_proto::client::JobChange;
+use queens_proto::pb;
 
 use crate::flags::JobArgs;
 use crate::present::output::{Output, json_of};
@@ -50,12 +51,13 @@ pub(crate) async fn verify_more(args: &VerifyMoreArgs) -> anyhow::Result<ExitCod
     let JobArgs { job, remote } = &args.of;
     let operator = remote.connect().await?;
     let method = operator.job(*job).await?.method;
-    let change = JobChange::VerifyMore {
-        recount: args.recount,
-        second_pass: args.second_pass.method(method),
-        recount_by: args.recount_by.by().cloned(),
+    let second_pass = args.second_pass.method(method).map_or(pb::Method::Unspecified, pb::Method::from);
+    let more = pb::VerifyMore {
+        recount: args.recount.map(Share::ppm),
+        second_pass: second_pass.into(),
+        recount_by: args.recount_by.by().map(ToString::to_string).unwrap_or_default(),
     };
-    show(&operator.change_job(*job, change).await?, remote.output())
+    show(&operator.change_job(*job, JobChange::VerifyMore(more)).await?, remote.output())
 }
 
 /// Prints a job's state after a change, which only a coordinator makes that can record it.

@@ -6,6 +6,7 @@ use queens_model::json::Worker;
 use queens_model::{Name, WorkerState, WorkerStatus};
 use queens_program::print;
 use queens_proto::client::WorkersChange;
+use queens_proto::pb::Empty;
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -50,9 +51,9 @@ struct WorkerArgs {
 pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list_workers(&args.remote).await?,
-        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkersChange::Drain).await?,
-        Some(WorkersCommand::Block(args)) => change_workers(args, WorkersChange::Block).await?,
-        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkersChange::Unblock).await?,
+        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkersChange::Drain(Empty {})).await?,
+        Some(WorkersCommand::Block(args)) => change_workers(args, WorkersChange::Block(Empty {})).await?,
+        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkersChange::Unblock(Empty {})).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,9 +72,9 @@ async fn change_workers(args: &WorkerArgs, change: WorkersChange) -> anyhow::Res
 /// Describes the result of a change for this many workers of a name.
 pub(crate) fn describe(change: WorkersChange, n_workers: u64, name: &Name) -> String {
     let done = match change {
-        WorkersChange::Drain => "draining",
-        WorkersChange::Block => "blocked",
-        WorkersChange::Unblock => "not blocked",
+        WorkersChange::Drain(_) => "draining",
+        WorkersChange::Block(_) => "blocked",
+        WorkersChange::Unblock(_) => "not blocked",
     };
     match n_workers {
         0 => format!("workers named '{name}': {done}; there is none at present"),

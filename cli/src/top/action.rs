@@ -2,6 +2,7 @@
 
 use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
 use queens_proto::client::{JobChange, Operator, WorkersChange};
+use queens_proto::pb::Empty;
 use queens_solver::BoardSize;
 
 use crate::commands::workers::describe;
@@ -37,19 +38,19 @@ impl OperatorAction {
                 format!("job {job} is submitted")
             }
             Self::Pause(job) => {
-                operator.change_job(*job, JobChange::Pause).await?;
+                operator.change_job(*job, JobChange::Pause(Empty {})).await?;
                 format!("job {job} is paused")
             }
             Self::Resume(job) => {
-                operator.change_job(*job, JobChange::Resume).await?;
+                operator.change_job(*job, JobChange::Resume(Empty {})).await?;
                 format!("job {job} goes on")
             }
             Self::Cancel(job) => {
-                operator.change_job(*job, JobChange::Cancel).await?;
+                operator.change_job(*job, JobChange::Cancel(Empty {})).await?;
                 format!("job {job} is given up")
             }
             Self::Priority(job, priority) => {
-                operator.change_job(*job, JobChange::Priority(*priority)).await?;
+                operator.change_job(*job, JobChange::Priority(priority.get())).await?;
                 format!("job {job} has priority {priority}")
             }
             Self::Workers(action, name) => {
@@ -76,9 +77,9 @@ fn workers_question(action: WorkersChange, name: &Name, workers: &[WorkerStatus]
     let n_workers = workers.iter().filter(|worker| worker.name == *name).count();
     let workers = if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
     let what = match action {
-        WorkersChange::Drain => "Send home",
-        WorkersChange::Block => "Block",
-        WorkersChange::Unblock => "Unblock",
+        WorkersChange::Drain(_) => "Send home",
+        WorkersChange::Block(_) => "Block",
+        WorkersChange::Unblock(_) => "Unblock",
     };
     format!("{what} {workers} named '{name}'?")
 }

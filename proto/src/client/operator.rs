@@ -9,12 +9,13 @@ use queens_model::{
 use tonic::{Response, Status, Streaming};
 
 use crate::client::calls::{Calls, Jobs};
-use crate::client::change::{JobChange, WorkersChange};
 use crate::client::connection::PATIENCE;
 use crate::client::error::{ClientError, Problem};
 use crate::client::greeting::Greeting;
 use crate::client::route_list::Routes;
 use crate::pb;
+use crate::pb::change_job_request::Change as JobChange;
+use crate::pb::change_workers_request::Change as WorkersChange;
 
 /// The most entries of a list: more than any coordinator has.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -90,13 +91,13 @@ impl Operator {
 
     /// Changes a job; returns it as it is then.
     pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<JobStatus, ClientError> {
-        let request = pb::ChangeJobRequest { job: job.0, change: Some(change.into()) };
+        let request = pb::ChangeJobRequest { job: job.0, change: Some(change) };
         self.checked(self.calls.change(request, call!(change_job)).await?)
     }
 
     /// Changes all workers of a name; returns their number.
     pub async fn change_workers(&self, name: &Name, change: WorkersChange) -> Result<u64, ClientError> {
-        let request = pb::ChangeWorkersRequest { name: name.to_string(), change: Some(change.into()) };
+        let request = pb::ChangeWorkersRequest { name: name.to_string(), change: Some(change) };
         Ok(self.calls.change(request, call!(change_workers)).await?.workers)
     }
 
