@@ -14,13 +14,14 @@ mod sampling;
 mod terms;
 mod time_limit;
 mod top;
-mod worker_action;
 
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use queens_program::logs::log;
 use queens_program::{arguments, complain, wrong_usage};
+use queens_proto::client::JobChange;
+use queens_proto::pb::Empty;
 use tracing::level_filters::LevelFilter;
 
 use crate::args::{Args, Command};
@@ -61,11 +62,13 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Contributions(args) => commands::contributions::run(&args).await,
             Command::Watch(args) => commands::watch::run(&args).await,
             Command::Top(args) => commands::top::run(&args).await,
-            Command::Pause(args) => change_job::pause(&args).await,
-            Command::Resume(args) => change_job::resume(&args).await,
-            Command::Priority(args) => change_job::set_priority(&args).await,
+            Command::Pause(args) => change_job::change(&args, JobChange::Pause(Empty {})).await,
+            Command::Resume(args) => change_job::change(&args, JobChange::Resume(Empty {})).await,
+            Command::Priority(args) => {
+                change_job::change(&args.of, JobChange::Priority(args.priority.get())).await
+            }
             Command::VerifyMore(args) => change_job::verify_more(&args).await,
-            Command::Cancel(args) => change_job::cancel(&args).await,
+            Command::Cancel(args) => change_job::change(&args, JobChange::Cancel(Empty {})).await,
             Command::Workers(args) => commands::workers::run(&args).await,
             Command::Audit(args) => commands::audit::run(&args).await,
             Command::Export(args) => commands::export::run(&args).await,

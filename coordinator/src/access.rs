@@ -24,7 +24,6 @@ mod join;
 mod join_requests;
 mod join_throttle;
 mod login_sessions;
-mod message_budget;
 mod middleware;
 mod postgres_backend;
 mod principals;

@@ -10,6 +10,7 @@ mod examples;
 mod grpc;
 mod http;
 mod net;
+mod refusal;
 
 use std::process::ExitCode;
 

@@ -1,23 +1,21 @@
-//! Connection management of the ports: limits, timeouts, and eviction of waiting connections.
+//! The connections of the ports: limits, timeouts, and TLS.
 //!
-//! A connection is *at work* while an answer on it is in progress: a session after its Hello, a watched job, a page
-//! with live updates. All others *wait*, even with half a request received.
-//! A waiting connection is closed after a timeout, or earlier if others need its slot. A connection at work stays until
-//! it ends by itself, or stops reading.
-//! Both servers accept their connections from a [`Port`] and pass their requests through `attend`. A port with TLS
-//! returns encrypted connections only. Handshakes run concurrently, with a limit of their own and a short timeout.
+//! Both servers accept their connections from a [`Port`] and pass their requests through `attend`. A port has a limit
+//! of connections, in all and for each address, and closes what goes beyond. A connection without a request is closed
+//! after a timeout. One with an answer in progress, such as a worker's session, stays until it ends by itself, or stops
+//! reading. A port with TLS returns encrypted connections only; handshakes run concurrently, with a short timeout.
 
 mod connection;
-mod connection_table;
+mod connection_limits;
 mod forwarded;
 mod http_requests;
 mod listener;
 mod peer;
 mod tls;
 
-pub(crate) use self::connection_table::neighbourhood;
+pub(crate) use self::connection_limits::{ConnectionLimits, Limits, neighbourhood};
 pub(crate) use self::forwarded::Network;
-pub(crate) use self::http_requests::{NotYetAtWork, RequestGuard, TooLate, attend};
-pub(crate) use self::listener::{ConnectionLimits, Limits, Port};
+pub(crate) use self::http_requests::{TooLate, attend};
+pub(crate) use self::listener::Port;
 pub(crate) use self::peer::Peer;
 pub(crate) use self::tls::Tls;

@@ -16,3 +16,6 @@ pub use operator::{Changes, Operator, Pieces};
 pub use route::{Route, RouteError, is_this_machine};
 pub use route_list::Routes;
 pub use search::{Attempt, Search};
+
+pub use crate::pb::change_job_request::Change as JobChange;
+pub use crate::pb::change_workers_request::Change as WorkersChange;

@@ -7,6 +7,7 @@ mod audit_entry;
 mod check;
 mod coordinator;
 mod event;
+mod held;
 mod job;
 mod notice;
 mod own_contribution;
@@ -18,5 +19,5 @@ mod worker;
 
 pub(crate) use check::some_line;
 pub use check::{InvalidMessage, worker_name};
-pub(crate) use session::{MOST_DELTAS, MOST_HELD, MOST_SPANS_HELD};
+pub use held::{HeldPieces, in_pieces};
 pub use terms::verify_more;

@@ -2,7 +2,7 @@
 
 pub mod checksum;
 pub mod client;
-pub mod codec;
+mod codec;
 pub mod convert;
 pub mod page;
 pub mod pb;

@@ -4,16 +4,17 @@ use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 use queens_model::ToWorker;
 use queens_proto::client::{Attempt, Connection, Problem, Route, Routes, Search};
+use queens_proto::convert::in_pieces;
 use queens_proto::pb;
 use queens_proto::pb::coordinator_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::{Channel, Endpoint};
@@ -283,7 +284,8 @@ async fn session(
     let asker = client.clone();
     let is_connected = worker.is_connected();
     let (serving, from_worker, to_worker) = worker.begin(requests);
-    let outgoing = ReceiverStream::new(from_worker).map(pb::WorkerMessage::from);
+    let outgoing = ReceiverStream::new(from_worker);
+    let outgoing = outgoing.flat_map(|message| tokio_stream::iter(in_pieces(message)));
     let mut serving = pin!(serving);
     // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes, and
     // none follow before the Hello.

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::ArgGroup;
 use queens_model::json::Job;
-use queens_model::{JobId, Priority, Share};
+use queens_model::{JobStatus, Priority, Share};
 use queens_program::print;
-use queens_proto::client::Operator;
+use queens_proto::client::JobChange;
+use queens_proto::pb;
 
 use crate::flags::JobArgs;
 use crate::present::output::{Output, json_of};
@@ -15,11 +16,11 @@ use crate::terms::{RecountByArgs, SecondPassArgs};
 #[derive(Debug, clap::Args)]
 pub(crate) struct PriorityArgs {
     #[command(flatten)]
-    of: JobArgs,
+    pub(crate) of: JobArgs,
 
     /// From -1000 to 1000: higher priorities go first, equal ones in the order of submission
     #[arg(value_name = "P", allow_negative_numbers = true)]
-    priority: Priority,
+    pub(crate) priority: Priority,
 }
 
 #[derive(Debug, clap::Args)]
@@ -39,33 +40,10 @@ pub(crate) struct VerifyMoreArgs {
     second_pass: SecondPassArgs,
 }
 
-/// Runs `queens pause` and returns its exit status.
-pub(crate) async fn pause(args: &JobArgs) -> anyhow::Result<ExitCode> {
+/// Changes a job, prints its state and returns the exit status of `queens pause`, `resume` or `cancel`.
+pub(crate) async fn change(args: &JobArgs, change: JobChange) -> anyhow::Result<ExitCode> {
     let operator = args.remote.connect().await?;
-    operator.pause(args.job).await?;
-    show_change(&operator, args.job, args.remote.output()).await
-}
-
-/// Runs `queens resume` and returns its exit status.
-pub(crate) async fn resume(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let operator = args.remote.connect().await?;
-    operator.resume(args.job).await?;
-    show_change(&operator, args.job, args.remote.output()).await
-}
-
-/// Runs `queens cancel` and returns its exit status.
-pub(crate) async fn cancel(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let operator = args.remote.connect().await?;
-    operator.cancel(args.job).await?;
-    show_change(&operator, args.job, args.remote.output()).await
-}
-
-/// Runs `queens priority` and returns its exit status.
-pub(crate) async fn set_priority(args: &PriorityArgs) -> anyhow::Result<ExitCode> {
-    let JobArgs { job, remote } = &args.of;
-    let operator = remote.connect().await?;
-    operator.set_priority(*job, args.priority).await?;
-    show_change(&operator, *job, remote.output()).await
+    show(&operator.change_job(args.job, change).await?, args.remote.output())
 }
 
 /// Runs `queens verify-more` and returns its exit status.
@@ -73,15 +51,19 @@ pub(crate) async fn verify_more(args: &VerifyMoreArgs) -> anyhow::Result<ExitCod
     let JobArgs { job, remote } = &args.of;
     let operator = remote.connect().await?;
     let method = operator.job(*job).await?.method;
-    operator.verify_more(*job, args.recount, args.second_pass.method(method), args.recount_by.by()).await?;
-    show_change(&operator, *job, remote.output()).await
+    let second_pass = args.second_pass.method(method).map_or(pb::Method::Unspecified, pb::Method::from);
+    let more = pb::VerifyMore {
+        recount: args.recount.map(Share::ppm),
+        second_pass: second_pass.into(),
+        recount_by: args.recount_by.by().map(ToString::to_string).unwrap_or_default(),
+    };
+    show(&operator.change_job(*job, JobChange::VerifyMore(more)).await?, remote.output())
 }
 
-/// Prints a job's state after a change.
-async fn show_change(operator: &Operator, job: JobId, output: Output) -> anyhow::Result<ExitCode> {
-    let job = operator.job(job).await?;
+/// Prints a job's state after a change, which only a coordinator makes that can record it.
+fn show(job: &JobStatus, output: Output) -> anyhow::Result<ExitCode> {
     print(&match output {
-        Output::Json => json_of(&Job::of(&job, operator.store_error().await?.as_deref()))?,
+        Output::Json => json_of(&Job::of(job, None))?,
         Output::Text => format!("job {} is {}, priority {}", job.id, job.state.name(), job.priority),
     })?;
     Ok(ExitCode::SUCCESS)

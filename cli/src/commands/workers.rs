@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use queens_model::json::Worker;
 use queens_model::{Name, WorkerState, WorkerStatus};
 use queens_program::print;
+use queens_proto::client::WorkersChange;
+use queens_proto::pb::Empty;
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -12,7 +14,6 @@ use crate::flags::RemoteArgs;
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 use crate::present::work::speeds;
-use crate::worker_action::WorkerAction;
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -50,22 +51,36 @@ struct WorkerArgs {
 pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => list_workers(&args.remote).await?,
-        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkerAction::Drain).await?,
-        Some(WorkersCommand::Block(args)) => change_workers(args, WorkerAction::Block).await?,
-        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkerAction::Unblock).await?,
+        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkersChange::Drain(Empty {})).await?,
+        Some(WorkersCommand::Block(args)) => change_workers(args, WorkersChange::Block(Empty {})).await?,
+        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkersChange::Unblock(Empty {})).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Changes all workers of a name and prints the result.
-async fn change_workers(args: &WorkerArgs, action: WorkerAction) -> anyhow::Result<()> {
+async fn change_workers(args: &WorkerArgs, change: WorkersChange) -> anyhow::Result<()> {
     let name = &args.name;
     let operator = args.remote.connect().await?;
-    let n_workers = action.carry_out(&operator, name).await?;
+    let n_workers = operator.change_workers(name, change).await?;
     print(&match args.remote.output() {
         Output::Json => json!({ "name": name.as_str(), "workers": n_workers }).to_string(),
-        Output::Text => action.describe(n_workers, name),
+        Output::Text => describe(change, n_workers, name),
     })
+}
+
+/// Describes the result of a change for this many workers of a name.
+pub(crate) fn describe(change: WorkersChange, n_workers: u64, name: &Name) -> String {
+    let done = match change {
+        WorkersChange::Drain(_) => "draining",
+        WorkersChange::Block(_) => "blocked",
+        WorkersChange::Unblock(_) => "not blocked",
+    };
+    match n_workers {
+        0 => format!("workers named '{name}': {done}; there is none at present"),
+        1 => format!("1 worker named '{name}': {done}"),
+        _ => format!("{n_workers} workers named '{name}': {done}"),
+    }
 }
 
 async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {

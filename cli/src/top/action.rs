@@ -1,13 +1,14 @@
 //! Operators' actions in `queens top`.
 
 use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
-use queens_proto::client::Operator;
+use queens_proto::client::{JobChange, Operator, WorkersChange};
+use queens_proto::pb::Empty;
 use queens_solver::BoardSize;
 
+use crate::commands::workers::describe;
 use crate::counting::cluster::submit;
 use crate::method::MethodChoice;
 use crate::terms::TermsArgs;
-use crate::worker_action::WorkerAction;
 
 /// An action of an operator.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +24,7 @@ pub(crate) enum OperatorAction {
     Resume(JobId),
     Cancel(JobId),
     Priority(JobId, Priority),
-    Workers(WorkerAction, Name),
+    Workers(WorkersChange, Name),
 }
 
 impl OperatorAction {
@@ -37,24 +38,24 @@ impl OperatorAction {
                 format!("job {job} is submitted")
             }
             Self::Pause(job) => {
-                operator.pause(*job).await?;
+                operator.change_job(*job, JobChange::Pause(Empty {})).await?;
                 format!("job {job} is paused")
             }
             Self::Resume(job) => {
-                operator.resume(*job).await?;
+                operator.change_job(*job, JobChange::Resume(Empty {})).await?;
                 format!("job {job} goes on")
             }
             Self::Cancel(job) => {
-                operator.cancel(*job).await?;
+                operator.change_job(*job, JobChange::Cancel(Empty {})).await?;
                 format!("job {job} is given up")
             }
             Self::Priority(job, priority) => {
-                operator.set_priority(*job, *priority).await?;
+                operator.change_job(*job, JobChange::Priority(priority.get())).await?;
                 format!("job {job} has priority {priority}")
             }
             Self::Workers(action, name) => {
-                let n_workers = action.carry_out(operator, name).await?;
-                action.describe(n_workers, name)
+                let n_workers = operator.change_workers(name, *action).await?;
+                describe(*action, n_workers, name)
             }
         })
     }
@@ -72,13 +73,13 @@ impl OperatorAction {
     }
 }
 
-fn workers_question(action: WorkerAction, name: &Name, workers: &[WorkerStatus]) -> String {
+fn workers_question(action: WorkersChange, name: &Name, workers: &[WorkerStatus]) -> String {
     let n_workers = workers.iter().filter(|worker| worker.name == *name).count();
     let workers = if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
     let what = match action {
-        WorkerAction::Drain => "Send home",
-        WorkerAction::Block => "Block",
-        WorkerAction::Unblock => "Unblock",
+        WorkersChange::Drain(_) => "Send home",
+        WorkersChange::Block(_) => "Block",
+        WorkersChange::Unblock(_) => "Unblock",
     };
     format!("{what} {workers} named '{name}'?")
 }

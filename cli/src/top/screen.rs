@@ -15,7 +15,8 @@ use crate::top::filter::Filter;
 use crate::top::form::{Filled, Form};
 use crate::top::keys::View;
 use crate::top::selection::Selection;
-use crate::worker_action::WorkerAction;
+use queens_proto::client::WorkersChange;
+use queens_proto::pb::Empty;
 
 /// How long the result of an action stays on the screen.
 const MESSAGE: Duration = Duration::from_secs(6);
@@ -372,9 +373,9 @@ impl Screen {
         let lists = self.lists.as_ref().filter(|_| self.place() == View::Workers)?;
         let name = self.selected_worker()?.name.clone();
         let action = match block {
-            false => WorkerAction::Drain,
-            true if lists.blocked.contains(&name) => WorkerAction::Unblock,
-            true => WorkerAction::Block,
+            false => WorkersChange::Drain(Empty {}),
+            true if lists.blocked.contains(&name) => WorkersChange::Unblock(Empty {}),
+            true => WorkersChange::Block(Empty {}),
         };
         Some(OperatorAction::Workers(action, name))
     }

@@ -13,13 +13,13 @@ use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use queens_auth::{Permission, Role};
 use queens_model::{Name, Party};
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::Status;
 
 use super::invitation_cache::{InvitationCache, NameError};
-use super::message_budget::SessionBudget;
 use super::principals::Principal;
-use super::quota::Reservation;
+use super::quota::{HelloTurn, Reservation};
 
 /// The message to a caller whose invitation was revoked or has expired.
 pub(crate) const REVOKED: &str = "the invitation has ended";
@@ -31,31 +31,31 @@ pub(crate) struct AuthContext {
     principal: Option<(Principal, InvitationCache)>,
     /// The part of the principal's quota that the request holds until its answer ends.
     reservation: Option<Arc<Reservation>>,
-    /// The bytes that a worker's session may have in flight.
-    session_budget: Option<SessionBudget>,
+    hello_turn: HelloTurn,
 }
 
 impl AuthContext {
     pub(super) fn anonymous() -> Self {
-        Self { principal: None, reservation: None, session_budget: None }
+        Self { principal: None, reservation: None, hello_turn: HelloTurn::default() }
     }
 
     pub(super) fn of(principal: Principal, invitations: InvitationCache) -> Self {
-        Self { principal: Some((principal, invitations)), reservation: None, session_budget: None }
+        Self {
+            principal: Some((principal, invitations)),
+            reservation: None,
+            hello_turn: HelloTurn::default(),
+        }
     }
 
     pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
-        let session_budget = reservation.as_ref().and_then(Reservation::session_budget);
-        Self { reservation: reservation.map(Arc::new), session_budget, ..self }
+        let hello_turn = reservation.as_ref().map_or(self.hello_turn, Reservation::hello_turn);
+        Self { reservation: reservation.map(Arc::new), hello_turn, ..self }
     }
 
-    pub(super) fn with_session_budget(self, session_budget: Option<SessionBudget>) -> Self {
-        Self { session_budget, ..self }
-    }
-
-    /// Returns the message budget of a worker's session; `None` for other requests.
-    pub(crate) fn session_budget(&self) -> Option<&SessionBudget> {
-        self.session_budget.as_ref()
+    /// Waits until no other Hello of the caller is put together from pieces. Without authentication, all workers are one
+    /// caller.
+    pub(crate) async fn hello_turn(&self) -> OwnedMutexGuard<()> {
+        self.hello_turn.clone().lock_owned().await
     }
 
     /// Returns the caller's role; `None` if the caller may do everything.

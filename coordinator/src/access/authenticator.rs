@@ -24,7 +24,6 @@ use super::invitation_cache::{InvitationCache, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::join_throttle::JoinThrottle;
 use super::login_sessions::LoginSessions;
-use super::message_budget::MessageBudget;
 use super::principals::Principal;
 use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
 use super::requirement::{RequestKind, Requirement};
@@ -49,8 +48,8 @@ pub(crate) struct Authenticator {
     /// Where this coordinator is reached.
     pub(super) place: Arc<PublishedAddress>,
     quotas: Arc<Quotas>,
-    /// Shared by all workers where requests are not authenticated.
-    budget: MessageBudget,
+    /// The caller of all requests that are not authenticated.
+    anonymous: AuthContext,
     pub(super) refusals: Arc<LogThrottle>,
 }
 
@@ -144,7 +143,6 @@ impl Authenticator {
 
     fn new(is_invitation_only: bool, invitations: Option<InvitationCache>) -> Self {
         let (sessions, failure_delay) = (Arc::default(), Arc::new(FailureDelay::new()));
-        let (quotas, budget) = (Arc::default(), MessageBudget::default());
         Self {
             is_invitation_only,
             invitations,
@@ -152,8 +150,8 @@ impl Authenticator {
             failure_delay,
             join_throttle: Arc::new(JoinThrottle::new(false)),
             place: Arc::default(),
-            quotas,
-            budget,
+            quotas: Arc::default(),
+            anonymous: AuthContext::anonymous(),
             refusals: Arc::default(),
         }
     }
@@ -199,8 +197,7 @@ impl Authenticator {
         let permission = requirement.map(|requirement| requirement.permission);
         let kind = requirement.map_or(RequestKind::Other, |requirement| requirement.kind);
         let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
-            let session_budget = (kind == RequestKind::Session).then(|| self.budget.for_session());
-            return Ok(AuthContext::anonymous().with_session_budget(session_budget));
+            return Ok(self.anonymous.clone());
         };
         let address = peer.map(Peer::address);
         if permission == Some(Permission::Public) {

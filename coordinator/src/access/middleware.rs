@@ -39,9 +39,6 @@ impl Authenticator {
         };
         let address = peer.as_ref().map(Peer::address);
         let audit_guard = self.audit_guard(&auth, requirement, path, address);
-        if let Some(session_budget) = auth.session_budget() {
-            request = request.map(|body| session_budget.body(body));
-        }
         request.extensions_mut().insert(auth.clone());
         let Some(audit_guard) = audit_guard else { return auth.revocable(next.run(request).await) };
         let audit_action = audit_guard.audit_action().clone();

@@ -11,7 +11,6 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use super::message_budget::{MessageBudget, SessionBudget};
 use super::requirement::RequestKind;
 use crate::net::neighbourhood;
 
@@ -73,6 +72,9 @@ pub(crate) enum QuotaExceeded {
     Submissions(NonZeroU32),
 }
 
+/// Held while a Hello of a caller's worker is put together from pieces: it may take megabytes.
+pub(super) type HelloTurn = Arc<tokio::sync::Mutex<()>>;
+
 /// The present usage of all quotas.
 #[derive(Debug, Default)]
 pub(super) struct Quotas {
@@ -104,8 +106,7 @@ struct Usage {
     n_watches: usize,
     /// When the full number of submissions is allowed again; each submission postpones it.
     rested: Option<Instant>,
-    /// The message bytes of the sessions.
-    budget: MessageBudget,
+    hello_turn: HelloTurn,
 }
 
 impl Usage {
@@ -131,13 +132,12 @@ pub(super) struct Reservation {
     quotas: Arc<Quotas>,
     person: QuotaKey,
     kind: RequestKind,
-    /// The message budget of a session; `None` for other requests.
-    session_budget: Option<SessionBudget>,
+    hello_turn: HelloTurn,
 }
 
 impl Reservation {
-    pub(super) fn session_budget(&self) -> Option<SessionBudget> {
-        self.session_budget.clone()
+    pub(super) fn hello_turn(&self) -> HelloTurn {
+        self.hello_turn.clone()
     }
 }
 
@@ -189,8 +189,8 @@ impl Quotas {
             }
         }
         usage.n_of(kind).into_iter().for_each(|n| *n += 1);
-        let session_budget = (kind == RequestKind::Session).then(|| usage.budget.for_session());
-        Ok(Reservation { quotas: self.clone(), person, kind, session_budget })
+        let hello_turn = usage.hello_turn.clone();
+        Ok(Reservation { quotas: self.clone(), person, kind, hello_turn })
     }
 
     fn all(&self) -> MutexGuard<'_, UsageTable> {

@@ -17,14 +17,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, env = "QUEENS_MAX_CONNECTIONS", value_name = "NUMBER")]
     max_connections: Option<NonZeroUsize>,
 
-    /// Maximal connections without a request, for each address and port [default: half of the port's, at most 1024]
-    #[arg(long, env = "QUEENS_MAX_WAITING", value_name = "NUMBER")]
-    max_waiting: Option<NonZeroUsize>,
-
-    /// Maximal concurrent TLS handshakes of a port; one address gets a quarter [default: half of the port's
-    /// connections, at most 1024]
-    #[arg(long, env = "QUEENS_MAX_HANDSHAKES", value_name = "NUMBER")]
-    max_handshakes: Option<NonZeroUsize>,
+    /// Maximal concurrent connections of one address, for each port; trusted proxies have no such limit [default: half
+    /// of the port's]
+    #[arg(long, env = "QUEENS_MAX_CONNECTIONS_OF_ADDRESS", value_name = "NUMBER")]
+    max_connections_of_address: Option<NonZeroUsize>,
 
     /// Maximal concurrent requests of one invitation, without workers' sessions
     #[arg(long, env = "QUEENS_MAX_REQUESTS", value_name = "NUMBER", default_value_t = QuotaLimits::default().n_requests)]
@@ -42,11 +38,7 @@ pub(crate) struct LimitArgs {
 
 impl LimitArgs {
     pub(crate) fn connections(&self) -> ConnectionLimits {
-        ConnectionLimits {
-            connections: self.max_connections,
-            waiting: self.max_waiting,
-            handshakes: self.max_handshakes,
-        }
+        ConnectionLimits { connections: self.max_connections, of_address: self.max_connections_of_address }
     }
 
     pub(crate) fn quota(&self) -> QuotaLimits {

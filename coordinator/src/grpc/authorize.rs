@@ -7,19 +7,14 @@ use axum::response::Response;
 use tonic::{Code, Status};
 
 use crate::access::{Authenticator, Protocol, Requirement};
+use crate::refusal::grpc_code;
 
 /// gRPC.
 struct Grpc;
 
 impl Protocol for Grpc {
     fn refuse(&self, _: &Request, status: StatusCode, reason: String) -> Response {
-        let code = match status {
-            StatusCode::UNAUTHORIZED => Code::Unauthenticated,
-            StatusCode::TOO_MANY_REQUESTS => Code::ResourceExhausted,
-            StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
-            _ => Code::PermissionDenied,
-        };
-        Status::new(code, reason).into_http()
+        Status::new(grpc_code(status), reason).into_http()
     }
 
     fn outcome(&self, response: &Response) -> Option<Result<(), String>> {
@@ -35,14 +30,7 @@ fn requirement(path: &str) -> Option<Requirement> {
         "/queens.v1.Workers/Session" => Requirement::SESSION,
         "/queens.v1.Workers/GetOwnContribution" => Requirement::OWN,
         "/queens.v1.Jobs/Submit" => Requirement::SUBMIT,
-        "/queens.v1.Jobs/Cancel"
-        | "/queens.v1.Jobs/Pause"
-        | "/queens.v1.Jobs/Resume"
-        | "/queens.v1.Jobs/SetPriority"
-        | "/queens.v1.Jobs/VerifyMore"
-        | "/queens.v1.Jobs/DrainWorkers"
-        | "/queens.v1.Jobs/BlockWorkers"
-        | "/queens.v1.Jobs/UnblockWorkers" => Requirement::DECIDE,
+        "/queens.v1.Jobs/ChangeJob" | "/queens.v1.Jobs/ChangeWorkers" => Requirement::DECIDE,
         "/queens.v1.Jobs/List"
         | "/queens.v1.Jobs/Get"
         | "/queens.v1.Jobs/Watch"
@@ -88,7 +76,7 @@ mod tests {
                 n_operations += 1;
             }
         }
-        assert!(n_operations >= 21, "{n_operations}");
+        assert!(n_operations >= 15, "{n_operations}");
         assert_eq!(requirement("/queens.v1.Jobs/Erase"), None);
     }
 }

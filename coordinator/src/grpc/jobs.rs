@@ -3,12 +3,12 @@
 use std::pin::Pin;
 
 use queens_auth::Role;
-use queens_event_loop::{Handle, NoExport, Snapshot};
-use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
-use queens_model::{JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
-use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
-use queens_proto::pb;
+use queens_event_loop::{Handle, NoExport, Snapshot, Stopped};
+use queens_ledger::{JobChange, Verification, WorkerChange};
+use queens_model::{Arbiter, JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
+use queens_proto::convert::{verify_more, worker_name};
 use queens_proto::pb::jobs_server::Jobs;
+use queens_proto::pb::{self, change_job_request, change_workers_request};
 use queens_store::unix_ms;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,17 +16,18 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
 use super::lists;
-use super::refusal::{invalid_message, not_exported, refused, stopped, unknown_job, unknown_page};
+use super::refusal::{invalid_message, not_exported, unknown_page};
 use super::watch::watch;
 use crate::access::{AuthContext, Authenticator};
+use crate::refusal::RequestRefusal;
 
 pub(super) struct JobsService {
     handle: Handle,
     authenticator: Authenticator,
 }
 
-fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, Status> {
-    snapshot.job(id).ok_or_else(|| unknown_job(id))
+fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, RequestRefusal> {
+    snapshot.job(id).ok_or_else(|| RequestRefusal::unknown_job(id))
 }
 
 type PieceStream = Pin<Box<dyn Stream<Item = Result<pb::CertificatePiece, Status>> + Send>>;
@@ -43,11 +44,10 @@ impl Jobs for JobsService {
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
         let request = request.into_inner();
-        let recount_by = self.authenticator.arbiter(&request.recount_by).map_err(Status::invalid_argument)?;
+        let recount_by = self.arbiter(&request.recount_by)?;
         let asked = Submission::try_from(request).map_err(|error| invalid_message(&error))?;
         let asked = Submission { recount_by, ..asked };
-        let submitted = self.handle.submit(asked).await.map_err(stopped)?;
-        let job = submitted.map_err(|refusal| refused(&refusal))?;
+        let job = carried_out(self.handle.submit(asked).await)?;
         Ok(Response::new(pb::SubmitResponse { job: job.0 }))
     }
 
@@ -69,71 +69,30 @@ impl Jobs for JobsService {
         Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
     }
 
-    async fn cancel(
-        &self,
-        request: Request<pb::CancelRequest>,
-    ) -> Result<Response<pb::CancelResponse>, Status> {
-        let job = JobId(request.into_inner().job);
-        self.handle.cancel(job).await.map_err(stopped)?.map_err(not_changed)?;
-        Ok(Response::new(pb::CancelResponse {}))
-    }
-
-    async fn pause(&self, request: Request<pb::PauseRequest>) -> Result<Response<pb::PauseResponse>, Status> {
-        self.change_job(request.into_inner().job, JobChange::Pause).await?;
-        Ok(Response::new(pb::PauseResponse {}))
-    }
-
-    async fn resume(
-        &self,
-        request: Request<pb::ResumeRequest>,
-    ) -> Result<Response<pb::ResumeResponse>, Status> {
-        self.change_job(request.into_inner().job, JobChange::Resume).await?;
-        Ok(Response::new(pb::ResumeResponse {}))
-    }
-
-    async fn set_priority(
-        &self,
-        request: Request<pb::SetPriorityRequest>,
-    ) -> Result<Response<pb::SetPriorityResponse>, Status> {
-        let pb::SetPriorityRequest { job, priority } = request.into_inner();
-        self.change_job(job, JobChange::Priority(self::priority(priority)?)).await?;
-        Ok(Response::new(pb::SetPriorityResponse {}))
-    }
-
-    async fn verify_more(
-        &self,
-        request: Request<pb::VerifyMoreRequest>,
-    ) -> Result<Response<pb::VerifyMoreResponse>, Status> {
-        let request = request.into_inner();
-        let job = request.job;
-        let more = verification(&request).map_err(|error| invalid_message(&error))?;
-        let more = Verification {
-            recount_by: self.authenticator.arbiter(&request.recount_by).map_err(Status::invalid_argument)?,
-            ..more
+    async fn change_job(&self, request: Request<pb::ChangeJobRequest>) -> Result<Response<pb::Job>, Status> {
+        let pb::ChangeJobRequest { job, change } = request.into_inner();
+        let (id, change) = (JobId(job), change.ok_or_else(no_change)?);
+        let changed = match self.job_change(change)? {
+            Some(change) => self.handle.change_job(id, change).await,
+            None => self.handle.cancel(id).await,
         };
-        self.change_job(job, JobChange::Verify(more)).await?;
-        Ok(Response::new(pb::VerifyMoreResponse {}))
+        carried_out(changed)?;
+        Ok(Response::new(find(&self.handle.snapshot(), id)?.clone().into()))
     }
 
-    async fn drain_workers(
+    async fn change_workers(
         &self,
-        request: Request<pb::WorkersRequest>,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        self.change_workers(request.into_inner(), WorkerChange::Drain).await
-    }
-
-    async fn block_workers(
-        &self,
-        request: Request<pb::WorkersRequest>,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        self.change_workers(request.into_inner(), WorkerChange::Block).await
-    }
-
-    async fn unblock_workers(
-        &self,
-        request: Request<pb::WorkersRequest>,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        self.change_workers(request.into_inner(), WorkerChange::Unblock).await
+        request: Request<pb::ChangeWorkersRequest>,
+    ) -> Result<Response<pb::ChangedWorkers>, Status> {
+        let pb::ChangeWorkersRequest { name, change } = request.into_inner();
+        let name = worker_name(&name).map_err(|invalid| invalid_message(&invalid))?;
+        let change = match change.ok_or_else(no_change)? {
+            change_workers_request::Change::Drain(_) => WorkerChange::Drain,
+            change_workers_request::Change::Block(_) => WorkerChange::Block,
+            change_workers_request::Change::Unblock(_) => WorkerChange::Unblock,
+        };
+        let workers = carried_out(self.handle.change_workers(name, change).await)?;
+        Ok(Response::new(pb::ChangedWorkers { workers: workers as u64 }))
     }
 
     async fn list_workers(
@@ -149,8 +108,7 @@ impl Jobs for JobsService {
         request: Request<pb::GetRequest>,
     ) -> Result<Response<pb::ListContributionsResponse>, Status> {
         let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
-        let contributions = self.handle.contributions(job).await;
-        let contributions = contributions.map_err(|untold| Status::unavailable(untold.to_string()))?;
+        let contributions = self.handle.contributions(job).await.map_err(RequestRefusal::from)?;
         let contributions = contributions.iter().map(pb::Contribution::from).collect();
         Ok(Response::new(pb::ListContributionsResponse { contributions }))
     }
@@ -162,7 +120,7 @@ impl Jobs for JobsService {
         let pb::ListVerdictsRequest { job, offset } = request.into_inner();
         let job = find(&self.handle.snapshot(), JobId(job))?.id;
         let verdicts = self.handle.verdicts(job, usize::try_from(offset).unwrap_or(usize::MAX)).await;
-        let verdicts = verdicts.map_err(|untold| Status::unavailable(untold.to_string()))?;
+        let verdicts = verdicts.map_err(RequestRefusal::from)?;
         let verdicts = verdicts.iter().map(pb::Verdict::from).collect();
         Ok(Response::new(pb::ListVerdictsResponse { verdicts }))
     }
@@ -230,34 +188,37 @@ impl JobsService {
         Self { handle, authenticator }
     }
 
-    async fn change_job(&self, job: u64, change: JobChange) -> Result<(), Status> {
-        let changed = self.handle.change_job(JobId(job), change).await.map_err(stopped)?;
-        changed.map_err(not_changed)
+    /// Converts a change of a job; `None` if it is cancelled.
+    fn job_change(&self, change: change_job_request::Change) -> Result<Option<JobChange>, Status> {
+        use change_job_request::Change;
+        Ok(match change {
+            Change::Cancel(_) => None,
+            Change::Pause(_) => Some(JobChange::Pause),
+            Change::Resume(_) => Some(JobChange::Resume),
+            Change::Priority(priority) => Some(JobChange::Priority(self::priority(priority)?)),
+            Change::VerifyMore(more) => {
+                let (recount, second_pass) = verify_more(&more).map_err(|error| invalid_message(&error))?;
+                let recount_by = self.arbiter(&more.recount_by)?;
+                Some(JobChange::Verify(Verification { recount, recount_by, second_pass }))
+            }
+        })
     }
 
-    async fn change_workers(
-        &self,
-        request: pb::WorkersRequest,
-        change: WorkerChange,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        let name = worker_name(&request.name).map_err(|invalid| invalid_message(&invalid))?;
-        let changed = self.handle.change_workers(name, change).await.map_err(stopped)?;
-        let workers = changed.map_err(|unknown: UnknownWorker| Status::not_found(unknown.to_string()))?;
-        Ok(Response::new(pb::WorkersResponse { workers: workers as u64 }))
-    }
-}
-
-fn not_changed(refusal: JobRefusal) -> Status {
-    match refusal {
-        JobRefusal::Unknown(job) => unknown_job(job),
-        JobRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
-        _ => Status::failed_precondition(refusal.to_string()),
+    fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, Status> {
+        self.authenticator.arbiter(text).map_err(Status::invalid_argument)
     }
 }
 
-fn verification(request: &pb::VerifyMoreRequest) -> Result<Verification, InvalidMessage> {
-    let (recount, second_pass) = verify_more(request)?;
-    Ok(Verification { recount, recount_by: None, second_pass })
+fn no_change() -> Status {
+    Status::invalid_argument("the change is missing")
+}
+
+/// Returns the result of a command, or why it was refused.
+fn carried_out<T, E>(answer: Result<Result<T, E>, Stopped>) -> Result<T, RequestRefusal>
+where
+    RequestRefusal: From<E>,
+{
+    Ok(answer??)
 }
 
 fn priority(priority: i32) -> Result<Priority, Status> {

@@ -1,15 +1,14 @@
 //! Converts refused requests to gRPC statuses.
 
 use axum::extract::ConnectInfo;
-use queens_event_loop::{NoExport, Stopped};
-use queens_ledger::SubmissionRefusal;
-use queens_model::JobId;
+use queens_event_loop::NoExport;
 use queens_proto::convert::InvalidMessage;
 use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;
 use tonic::Status;
 
 use crate::net::Peer;
+use crate::refusal::RequestRefusal;
 
 /// Returns the peer's address for the log.
 pub(super) fn peer(info: Option<&ConnectInfo<Peer>>) -> String {
@@ -20,34 +19,14 @@ pub(super) fn unknown_page(unknown: UnknownPage) -> Status {
     Status::invalid_argument(unknown.to_string())
 }
 
-pub(super) fn unknown_job(id: JobId) -> Status {
-    Status::not_found(format!("there is no job {id}"))
-}
-
 pub(super) fn not_exported(error: &NoExport) -> Status {
     match error {
         NoExport::Unkept | NoExport::Failed(ExportError::NotDone { .. } | ExportError::Second { .. }) => {
             Status::failed_precondition(error.to_string())
         }
-        NoExport::Failed(ExportError::Unknown(job)) => unknown_job(*job),
+        NoExport::Failed(ExportError::Unknown(job)) => RequestRefusal::unknown_job(*job).into(),
         NoExport::Busy | NoExport::Failed(_) => Status::unavailable(error.to_string()),
     }
-}
-
-pub(super) fn refused(refusal: &SubmissionRefusal) -> Status {
-    match refusal {
-        SubmissionRefusal::TooMany(_) => Status::resource_exhausted(refusal.to_string()),
-        SubmissionRefusal::Expensive { .. } => {
-            Status::failed_precondition(format!("{refusal}; if you mean it, set 'confirmed'"))
-        }
-        SubmissionRefusal::PartRange { .. } | SubmissionRefusal::Second(_) => {
-            Status::invalid_argument(refusal.to_string())
-        }
-    }
-}
-
-pub(super) fn stopped(_: Stopped) -> Status {
-    Status::unavailable("the coordinator is stopping")
 }
 
 pub(super) fn invalid_message(invalid: &InvalidMessage) -> Status {

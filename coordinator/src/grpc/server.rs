@@ -9,7 +9,7 @@ use axum::extract::Request as HttpRequest;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response as HttpResponse;
 use queens_event_loop::Handle;
-use queens_model::{LARGEST_OF_WORKER, PageUrl};
+use queens_model::PageUrl;
 use queens_platform::LogThrottle;
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::JobsServer;
@@ -34,6 +34,9 @@ use crate::net::{TooLate, attend};
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
 /// Otherwise a connection to a vanished host would stay open for ever.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Maximal bytes of a worker's message. A Hello with more held leases comes in pieces.
+const LARGEST_OF_WORKER: usize = 256 << 10;
 
 /// Maximal bytes of an operator's request, and of an unauthenticated one.
 const LARGEST_REQUEST: usize = 64 << 10;

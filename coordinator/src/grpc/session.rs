@@ -10,11 +10,11 @@ use queens_event_loop::{Handle, OpenSession, Stopped};
 use queens_ledger::WorkerRefusal;
 use queens_model::{Hello, LeaseId, Notice, Report, ToCoordinator, ToWorker};
 use queens_platform::LogThrottle;
-use queens_proto::convert::InvalidMessage;
+use queens_proto::convert::{HeldPieces, InvalidMessage};
 use queens_proto::pb;
-use queens_proto::pb::coordinator_message;
 use queens_proto::pb::workers_server::Workers;
-use tokio::sync::{mpsc, watch};
+use queens_proto::pb::{coordinator_message, worker_message};
+use tokio::sync::{OwnedMutexGuard, mpsc, watch};
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +25,6 @@ use super::own_contribution::own_contribution;
 use super::refusal::{invalid_message, peer};
 use super::worker_news::WorkerNews;
 use crate::access::{AuthContext, Authenticator, NameError, REVOKED};
-use crate::net::{NotYetAtWork, RequestGuard};
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;
@@ -42,8 +41,9 @@ const IDLE: Duration = Duration::from_secs(1);
 /// The most leases that a session knows of its worker: two for each of the most threads.
 const MOST_HELD: usize = 8192;
 
-/// How long a session may take until its Hello.
+/// How long a session may take until its Hello, and how long the rest of the held leases may then take.
 const HELLO: Duration = Duration::from_secs(10);
+const HELD: Duration = Duration::from_secs(30);
 
 pub(super) struct WorkersService {
     handle: Handle,
@@ -75,7 +75,6 @@ impl Workers for WorkersService {
         let peer = peer(request.extensions().get());
         let worker = Arc::new(OnceLock::new());
         let heard = Heard {
-            visit: request.extensions().get().cloned(),
             auth: request.extensions().get().cloned(),
             name: worker.clone(),
             news: self.news.clone(),
@@ -103,9 +102,7 @@ impl Workers for WorkersService {
                 warn!(peer, worker, reason = status.message(), left_out, "session ended");
             }
         });
-        let mut response = Response::new(ReceiverStream::new(stream));
-        response.extensions_mut().insert(NotYetAtWork);
-        Ok(response)
+        Ok(Response::new(ReceiverStream::new(stream)))
     }
 
     async fn get_own_contribution(
@@ -120,8 +117,6 @@ impl Workers for WorkersService {
 
 /// What a session knows about its worker.
 struct Heard {
-    /// The session's request; its connection counts as active from the Hello on.
-    visit: Option<RequestGuard>,
     /// Determines the names under which the worker may report.
     auth: Option<AuthContext>,
     /// The worker's name, after its Hello.
@@ -147,7 +142,6 @@ impl Heard {
     async fn introduce(&self, hello: &Hello) -> Result<(), Status> {
         _ = self.name.set(hello.name.to_string());
         // Active before the name is bound: binding takes a while when thousands of workers connect at once.
-        self.visit.iter().for_each(RequestGuard::begin_work);
         if let Some(auth) = &self.auth {
             auth.use_name(&hello.name).await.map_err(not_bound)?;
         }
@@ -158,11 +152,36 @@ impl Heard {
         Ok(())
     }
 
-    /// Allows the next large message, as the last one was processed.
-    fn give_back_budget(&self) {
-        if let Some(budget) = self.auth.as_ref().and_then(AuthContext::session_budget) {
-            budget.give_back();
+    /// Reads the Hello of a session, and further leases that the worker holds. What comes in pieces takes megabytes: a
+    /// caller's sessions take turns, until the result is dropped.
+    async fn hello(&self, incoming: &mut Streaming<pb::WorkerMessage>) -> Result<Option<FullHello>, Status> {
+        let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
+        let Some(first) = timeout(HELLO, incoming.message()).await.map_err(no_hello)?? else {
+            return Ok(None);
+        };
+        let more = has_more(&first);
+        let ToCoordinator::Hello(hello) = self.read(first)? else {
+            return Err(refused(&WorkerRefusal::NoHello));
+        };
+        if !more {
+            return Ok(Some((hello, None)));
         }
+        let rest = async {
+            let turn = match &self.auth {
+                Some(auth) => Some(auth.hello_turn().await),
+                None => None,
+            };
+            let mut pieces = HeldPieces::of(hello);
+            while let Some(message) = incoming.message().await? {
+                if !pieces.add(message).map_err(|invalid| invalid_message(&invalid))? {
+                    return Ok(Some((pieces.whole(), turn)));
+                }
+            }
+            Ok(None)
+        };
+        let too_late =
+            || format!("the rest of the leases that it holds did not come within {} s", HELD.as_secs());
+        timeout(HELD, rest).await.unwrap_or_else(|_| Err(Status::deadline_exceeded(too_late())))
     }
 
     fn refused(&self, refusal: &WorkerRefusal) -> Status {
@@ -172,6 +191,15 @@ impl Heard {
             _ => status,
         }
     }
+}
+
+/// A Hello with all held leases, and the caller's turn if it came in pieces.
+type FullHello = (Box<Hello>, Option<OwnedMutexGuard<()>>);
+
+/// Returns whether more held leases follow a Hello.
+fn has_more(hello: &pb::WorkerMessage) -> bool {
+    let Some(worker_message::Message::Hello(hello)) = &hello.message else { return false };
+    hello.held.as_ref().is_some_and(|held| held.more)
 }
 
 /// The leases that a worker holds; cheap to clone.
@@ -258,20 +286,16 @@ async fn serve(
     heard: Heard,
     stop: CancellationToken,
 ) -> Result<(), Status> {
-    let no_hello = |_| Status::deadline_exceeded(format!("no Hello came within {} s", HELLO.as_secs()));
-    let first = tokio::select! {
-        first = timeout(HELLO, incoming.message()) => first.map_err(no_hello)??,
+    let hello = tokio::select! {
+        hello = heard.hello(&mut incoming) => hello?,
         () = stop.cancelled() => None,
     };
-    let Some(first) = first else { return Ok(()) };
-    let ToCoordinator::Hello(hello) = heard.read(first)? else {
-        return Err(refused(&WorkerRefusal::NoHello));
-    };
+    let Some((hello, turn)) = hello else { return Ok(()) };
     heard.introduce(&hello).await?;
     let party = heard.auth.as_ref().and_then(AuthContext::party);
     let opened = handle.open(*hello, party).await.map_err(|Stopped| closed())?;
     let (session, messages) = opened.map_err(|refusal| heard.refused(&refusal))?;
-    heard.give_back_budget();
+    drop(turn);
     let forwarding = forward(messages, heard.held.clone(), heard.outgoing.clone(), heard.news.clone());
     let end = tokio::select! {
         end = receive(incoming, &heard, &session, forwarding) => end,
@@ -331,7 +355,6 @@ async fn receive(
         }
         let is_goodbye = matches!(message, ToCoordinator::Goodbye);
         session.pass(message).await.map_err(|refusal| heard.refused(&refusal))?;
-        heard.give_back_budget();
         if is_goodbye {
             // The last pending message is the answer to that.
             _ = timeout(DRAIN_TIMEOUT, forwarding).await;

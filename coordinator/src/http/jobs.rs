@@ -265,8 +265,7 @@ pub(super) async fn contributions(
 ) -> Answer<Contributions> {
     let Query(page) = page?;
     let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
-    let contributions = app.handle.contributions(job).await;
-    let contributions = contributions.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
+    let contributions = app.handle.contributions(job).await?;
     let core_seconds = contributions.iter().map(|one| one.time.as_secs_f64()).sum();
     let all = Contribution::all(&contributions);
     let total = all.len();
@@ -294,8 +293,7 @@ pub(super) async fn verdicts(
 ) -> Answer<Verdicts> {
     let Query(Page { offset, limit }) = page?;
     let job = find(&app.handle.snapshot(), job_id(&id)?)?.id;
-    let verdicts = app.handle.verdicts(job, offset).await;
-    let verdicts = verdicts.map_err(|untold| RequestRefusal::unavailable(untold.to_string()))?;
+    let verdicts = app.handle.verdicts(job, offset).await?;
     let page = Page { offset: 0, limit };
     Ok(Json(Verdicts { verdicts: page.of(verdicts.iter().map(Verdict::from)).collect() }))
 }

@@ -4,43 +4,18 @@ use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_event_loop::Stopped;
-use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownWorker};
 use serde_json::json;
+
+pub(super) use crate::refusal::RequestRefusal;
 
 /// The largest body of a request in bytes. No valid body is longer than a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
-
-/// A status code and a reason, sent as `{"error": reason}`. An expensive job adds what the sender must confirm.
-#[derive(Debug)]
-pub(super) struct RequestRefusal {
-    status: StatusCode,
-    reason: String,
-    /// What the sender must confirm, for people.
-    confirm: Option<String>,
-}
 
 /// The reason of a refusal. The response carries it to the audit log.
 #[derive(Clone, Debug)]
 pub(super) struct Reason(pub(super) String);
 
 impl RequestRefusal {
-    pub(super) fn new(status: StatusCode, reason: impl Into<String>) -> Self {
-        Self { status, reason: reason.into(), confirm: None }
-    }
-
-    pub(super) fn not_found(reason: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, reason)
-    }
-
-    pub(super) fn bad_request(reason: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, reason)
-    }
-
-    pub(super) fn unavailable(reason: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, reason)
-    }
-
     pub(super) fn method() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -49,6 +24,7 @@ impl RequestRefusal {
     }
 }
 
+/// The response has the body `{"error": reason}`, and the price of an expensive job.
 impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {
         let body = Json(match self.confirm {
@@ -80,45 +56,6 @@ impl From<JsonRejection> for RequestRefusal {
 impl From<QueryRejection> for RequestRefusal {
     fn from(rejection: QueryRejection) -> Self {
         Self::new(rejection.status(), rejection.body_text())
-    }
-}
-
-impl From<Stopped> for RequestRefusal {
-    fn from(_: Stopped) -> Self {
-        Self::unavailable("the coordinator is stopping")
-    }
-}
-
-impl From<SubmissionRefusal> for RequestRefusal {
-    fn from(refusal: SubmissionRefusal) -> Self {
-        match refusal {
-            SubmissionRefusal::TooMany(_) => Self::unavailable(refusal.to_string()),
-            SubmissionRefusal::Expensive { .. } => {
-                let price = refusal.to_string();
-                let reason = format!("{price}; if you mean it, add \"confirm\": true");
-                Self { confirm: Some(price), ..Self::new(StatusCode::CONFLICT, reason) }
-            }
-            SubmissionRefusal::PartRange { .. } | SubmissionRefusal::Second(_) => {
-                Self::bad_request(refusal.to_string())
-            }
-        }
-    }
-}
-
-impl From<UnknownWorker> for RequestRefusal {
-    fn from(unknown: UnknownWorker) -> Self {
-        Self::not_found(unknown.to_string())
-    }
-}
-
-impl From<JobRefusal> for RequestRefusal {
-    fn from(refusal: JobRefusal) -> Self {
-        let status = match refusal {
-            JobRefusal::Unknown(_) => StatusCode::NOT_FOUND,
-            JobRefusal::TooMany(_) => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::CONFLICT,
-        };
-        Self::new(status, refusal.to_string())
     }
 }
 

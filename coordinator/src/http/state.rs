@@ -35,7 +35,7 @@ impl App {
 }
 
 pub(super) fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, RequestRefusal> {
-    snapshot.job(id).ok_or_else(|| RequestRefusal::not_found(format!("there is no job {id}")))
+    snapshot.job(id).ok_or_else(|| RequestRefusal::unknown_job(id))
 }
 
 /// Parses a job's number. Other text names no job.

@@ -2,52 +2,70 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::extract::ConnectInfo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
-use super::peer::{ConnectionSlot, Peer};
+use super::connection_limits::Place;
+use super::peer::{Peer, PortLog};
+
+/// Timeout of the first request: the HTTP/2 greeting and the request's head. `hyper` limits neither the time of a
+/// greeting nor, as `axum` serves it, that of a head.
+const FIRST_REQUEST: Duration = Duration::from_secs(10);
+
+/// How long a connection may then be without a request; at most twice as long.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// How long the peer may not read while data is pending.
 const UNREAD: Duration = Duration::from_secs(20);
 
+/// A timeout that is noticed this late is not enforced: the process was suspended and has not read what clients sent.
+const STANDSTILL: Duration = Duration::from_secs(3);
+
 /// TCP, or TLS over TCP.
 pub(super) type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 
-/// An accepted connection. Reads and writes fail once it must close.
+/// An accepted connection. Reads fail after a timeout without a request, writes after one without a reader.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Stream,
-    closed: Pin<Box<WaitForCancellationFutureOwned>>,
+    peer: Peer,
+    log: Arc<PortLog>,
+    /// Ends when the connection must have had a request.
+    idle: Pin<Box<Sleep>>,
     /// Running while the peer does not read; ends with the timeout.
     unread: Option<Pin<Box<Sleep>>>,
     /// Released after the stream is closed: fields are dropped in order.
-    place: ConnectionSlot,
+    _place: Place,
 }
 
 impl Connection {
-    /// Creates a connection that closes when `close` is cancelled, and then releases its slot.
-    pub(super) fn new(stream: Stream, close: CancellationToken, place: ConnectionSlot) -> Self {
-        Self { stream, closed: Box::pin(close.cancelled_owned()), unread: None, place }
+    pub(super) fn new(stream: Stream, peer: Peer, log: Arc<PortLog>, place: Place) -> Self {
+        Self { stream, peer, log, idle: Box::pin(sleep(FIRST_REQUEST)), unread: None, _place: place }
     }
 
     pub(super) fn peer(&self) -> &Peer {
-        self.place.peer()
+        &self.peer
     }
 
-    /// Fails if the connection must close.
-    fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
-        match self.closed.as_mut().poll(context) {
-            Poll::Ready(()) => Err(io::ErrorKind::ConnectionAborted.into()),
-            Poll::Pending => Ok(()),
+    /// Returns when nothing was asked for in time.
+    fn poll_idle(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            ready!(self.idle.as_mut().poll(context));
+            let now = Instant::now();
+            let was_suspended = now.duration_since(self.idle.deadline()) >= STANDSTILL;
+            if !was_suspended && !self.peer.activity.is_busy() {
+                return Poll::Ready(());
+            }
+            self.idle.as_mut().reset(now + IDLE);
         }
     }
 
@@ -57,9 +75,9 @@ impl Connection {
             self.unread = None;
             return written;
         }
-        let unread = self.unread.get_or_insert_with(|| Box::pin(tokio::time::sleep(UNREAD)));
+        let unread = self.unread.get_or_insert_with(|| Box::pin(sleep(UNREAD)));
         ready!(unread.as_mut().poll(context));
-        self.peer().say_unread();
+        self.log.say_closed(self.peer.address(), "it does not read the messages sent to it");
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -70,7 +88,10 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.check(context)?;
+        if self.poll_idle(context).is_ready() {
+            self.log.say_closed(self.peer.address(), "nothing was asked for in time");
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
@@ -81,7 +102,6 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.check(context)?;
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.written(context, written)
     }
@@ -91,7 +111,6 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.check(context)?;
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
         self.written(context, written)
     }
@@ -113,6 +132,6 @@ impl Connected for Connection {
     type ConnectInfo = ConnectInfo<Peer>;
 
     fn connect_info(&self) -> ConnectInfo<Peer> {
-        ConnectInfo(self.peer().clone())
+        ConnectInfo(self.peer.clone())
     }
 }

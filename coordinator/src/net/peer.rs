@@ -1,80 +1,75 @@
-//! The peer of a connection, its place in the connection table, and the state that a port shares.
+//! The peer of a connection, the requests on it, and the log of its port.
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::extract::{ConnectInfo, Request};
 use axum::http::HeaderMap;
 use queens_auth::Pin;
 use queens_platform::LogThrottle;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
 use tracing::warn;
 
-use super::connection_table::{ConnectionTable, QueueLimits};
 use super::forwarded::{Network, forwarded_for};
 
-/// Shared state of a port and its connections.
+/// What a port says in the log.
 #[derive(Debug)]
-pub(super) struct Shared {
-    /// For the log.
-    name: &'static str,
-    /// Proxies that tell the addresses of their visitors.
-    proxies: Arc<[Network]>,
-    table: Mutex<ConnectionTable>,
-    refusals: LogThrottle,
-    closings: LogThrottle,
+pub(super) struct PortLog {
+    pub(super) port: &'static str,
+    pub(super) refusals: LogThrottle,
+    pub(super) closings: LogThrottle,
 }
 
-impl Shared {
-    pub(super) fn new(
-        name: &'static str,
-        proxies: Arc<[Network]>,
-        shaking: QueueLimits,
-        waiting: QueueLimits,
-    ) -> Self {
-        let table = Mutex::new(ConnectionTable::new(shaking, waiting));
-        Self { name, proxies, table, refusals: LogThrottle::default(), closings: LogThrottle::default() }
-    }
-
-    pub(super) fn table<T>(&self, change: impl FnOnce(&mut ConnectionTable) -> T) -> T {
-        // A panic leaves no inconsistent state: each change leaves the table valid.
-        change(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
+impl PortLog {
     pub(super) fn say_refused(&self, peer: IpAddr, reason: &str) {
         if let Some(left_out) = self.refusals.allows() {
-            warn!(port = self.name, %peer, left_out, "a connection was closed at once: {reason}");
+            warn!(port = self.port, %peer, left_out, "a connection was closed at once: {reason}");
         }
     }
 
     pub(super) fn say_failed(&self, error: &io::Error) {
         if let Some(left_out) = self.refusals.allows() {
-            warn!(port = self.name, left_out, %error, "cannot accept a connection");
+            warn!(port = self.port, left_out, %error, "cannot accept a connection");
         }
     }
 
-    pub(super) fn say_closed(&self, connections: usize, reason: &str) {
+    pub(super) fn say_closed(&self, peer: IpAddr, reason: &str) {
         if let Some(left_out) = self.closings.allows() {
-            warn!(port = self.name, connections, left_out, "closed: {reason}");
+            warn!(port = self.port, %peer, left_out, "a connection was closed: {reason}");
         }
+    }
+}
+
+/// The requests on a connection.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    n_requests: AtomicUsize,
+    /// Whether a request has begun since the last look.
+    has_asked: AtomicBool,
+}
+
+impl Activity {
+    /// Returns whether a request is in progress or has begun since the last call.
+    pub(super) fn is_busy(&self) -> bool {
+        self.has_asked.swap(false, Ordering::Relaxed) || self.n_requests.load(Ordering::Relaxed) > 0
     }
 }
 
 /// The peer of a connection; an extension of its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    shared: Arc<Shared>,
-    number: u64,
-    peer: IpAddr,
+    address: IpAddr,
     /// The key of its TLS certificate, if it has presented one.
     key: Option<Pin>,
+    /// Proxies that tell the addresses of their visitors.
+    proxies: Arc<[Network]>,
+    pub(super) activity: Arc<Activity>,
 }
 
 impl Peer {
-    pub(super) fn new(shared: Arc<Shared>, number: u64, peer: IpAddr) -> Self {
-        Self { shared, number, peer, key: None }
+    pub(super) fn new(address: IpAddr, key: Option<Pin>, proxies: Arc<[Network]>) -> Self {
+        Self { address, key, proxies, activity: Arc::default() }
     }
 
     /// Returns the peer that sent a request; `None` in a simulated network.
@@ -84,14 +79,13 @@ impl Peer {
 
     /// Returns the peer of a request: with the address of the visitor for whom a trusted proxy sends it.
     pub(super) fn with_visitor(self, headers: &HeaderMap) -> Self {
-        let proxies = &self.shared.proxies;
-        let is_proxy = proxies.iter().any(|network| network.contains(self.peer));
-        let visitor = is_proxy.then(|| forwarded_for(proxies, headers)).flatten();
-        Self { peer: visitor.unwrap_or(self.peer), ..self }
+        let is_proxy = self.proxies.iter().any(|network| network.contains(self.address));
+        let visitor = is_proxy.then(|| forwarded_for(&self.proxies, headers)).flatten();
+        Self { address: visitor.unwrap_or(self.address), ..self }
     }
 
     pub(crate) fn address(&self) -> IpAddr {
-        self.peer
+        self.address
     }
 
     /// Returns the key of the verified TLS certificate, if there is one.
@@ -99,61 +93,21 @@ impl Peer {
         self.key
     }
 
-    /// Notes the end of the TLS handshake; `false` if the connection must close.
-    pub(super) fn end_handshake(&self) -> bool {
-        self.shared.table(|table| table.end_handshake(Instant::now(), self.number))
-    }
-
-    pub(super) fn say_no_handshake(&self, error: &io::Error) {
-        self.shared.say_refused(self.peer, &format!("its TLS handshake failed ({error})"));
-    }
-
-    /// Notes a request.
-    pub(super) fn ask(&self) {
-        self.shared.table(|table| table.ask(Instant::now(), self.number));
-    }
-
-    /// Notes that an answer is in progress.
-    pub(super) fn begin_work(&self) {
-        self.shared.table(|table| table.begin_work(self.number));
-    }
-
-    /// Notes that an answer has ended.
-    pub(super) fn end_work(&self) {
-        self.shared.table(|table| table.end_work(Instant::now(), self.number));
-    }
-
-    /// Logs that the connection is closed because the peer does not read.
-    pub(super) fn say_unread(&self) {
-        self.shared.say_closed(1, "it does not read the messages sent to it");
+    /// Counts a request until the result is dropped.
+    pub(super) fn begin_request(&self) -> RequestGuard {
+        self.activity.has_asked.store(true, Ordering::Relaxed);
+        self.activity.n_requests.fetch_add(1, Ordering::Relaxed);
+        RequestGuard(self.activity.clone())
     }
 }
 
-/// A connection's slot at its port; released on drop.
+/// A request in progress, from its head to the end of its answer.
 #[derive(Debug)]
-pub(super) struct ConnectionSlot {
-    peer: Peer,
-    _permit: OwnedSemaphorePermit,
-}
+pub(super) struct RequestGuard(Arc<Activity>);
 
-impl ConnectionSlot {
-    pub(super) fn new(peer: Peer, permit: OwnedSemaphorePermit) -> Self {
-        Self { peer, _permit: permit }
-    }
-
-    pub(super) fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    /// Sets the key of the peer's TLS certificate.
-    pub(super) fn know(&mut self, key: Option<Pin>) {
-        self.peer.key = key;
-    }
-}
-
-impl Drop for ConnectionSlot {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let Peer { shared, number, .. } = &self.peer;
-        shared.table(|table| table.leave(*number));
+        self.0.has_asked.store(true, Ordering::Relaxed);
+        self.0.n_requests.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -37,7 +37,7 @@ pub use event::{Event, EventKind};
 pub use fraction::{Fraction, InvalidFraction};
 pub use id::{InvalidJobId, InvalidJobIdentity, JobId, JobIdentity, LeaseId, WorkerId};
 pub use message::{
-    Delta, Failure, HalvesSkill, Held, Hello, LARGEST_OF_WORKER, Lease, LeasedSpan, MOST_THREADS, Report,
+    Delta, Failure, HalvesSkill, Held, Hello, Lease, LeasedSpan, MOST_DELTAS, MOST_THREADS, Report,
     ToCoordinator, ToWorker,
 };
 pub use name::{InvalidName, Name};

@@ -13,9 +13,8 @@ use crate::speed::Speed;
 /// The most threads of a worker.
 pub const MOST_THREADS: u32 = 4096;
 
-/// The largest message of a worker, in bytes. A worker with many threads that connects again names all the spans it
-/// holds.
-pub const LARGEST_OF_WORKER: usize = 16 << 20;
+/// The most deltas in a report, which keep it small.
+pub const MOST_DELTAS: usize = 1024;
 
 /// A message from a worker to its coordinator.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ mod tests;
 
 use std::time::Duration;
 
-use queens_model::{Delta, LeaseId, ToCoordinator, ToWorker, WorkerId};
+use queens_model::{Delta, LeaseId, MOST_DELTAS, ToCoordinator, ToWorker, WorkerId};
 
 use crate::identity::Identity;
 use crate::lease_queue::{Collected, LeaseQueue};
@@ -17,9 +17,6 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
 /// The maximum delay of a heartbeat.
 const LEEWAY: Duration = Duration::from_millis(500);
-
-/// The maximum number of deltas in one report, which keeps it far below gRPC's limit.
-const MOST_DELTAS: usize = 4096;
 
 /// The timeout for an acknowledgement while the coordinator sends nothing. After it, the worker reconnects: the old
 /// connection looks alive, but is stuck.

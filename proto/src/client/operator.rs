@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use queens_model::{
-    AuditEntry, Contribution, Event, JobId, JobStatus, Name, Priority, ProgressHistory, Share, Submission,
-    VerdictStatus, WorkerStatus,
+    AuditEntry, Contribution, Event, JobId, JobStatus, Name, ProgressHistory, Submission, VerdictStatus,
+    WorkerStatus,
 };
-use queens_solver::Method;
 use tonic::{Response, Status, Streaming};
 
 use crate::client::calls::{Calls, Jobs};
@@ -15,6 +14,8 @@ use crate::client::error::{ClientError, Problem};
 use crate::client::greeting::Greeting;
 use crate::client::route_list::Routes;
 use crate::pb;
+use crate::pb::change_job_request::Change as JobChange;
+use crate::pb::change_workers_request::Change as WorkersChange;
 
 /// The most entries of a list: more than any coordinator has.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -88,65 +89,16 @@ impl Operator {
         Ok(JobId(self.calls.change(request, call!(submit)).await?.job))
     }
 
-    /// Cancels a job.
-    pub async fn cancel(&self, job: JobId) -> Result<(), ClientError> {
-        self.calls.change(pb::CancelRequest { job: job.0 }, call!(cancel)).await?;
-        Ok(())
+    /// Changes a job; returns it as it is then.
+    pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<JobStatus, ClientError> {
+        let request = pb::ChangeJobRequest { job: job.0, change: Some(change) };
+        self.checked(self.calls.change(request, call!(change_job)).await?)
     }
 
-    /// Pauses a job.
-    pub async fn pause(&self, job: JobId) -> Result<(), ClientError> {
-        self.calls.change(pb::PauseRequest { job: job.0 }, call!(pause)).await?;
-        Ok(())
-    }
-
-    /// Resumes a job.
-    pub async fn resume(&self, job: JobId) -> Result<(), ClientError> {
-        self.calls.change(pb::ResumeRequest { job: job.0 }, call!(resume)).await?;
-        Ok(())
-    }
-
-    /// Sets the priority of a job.
-    pub async fn set_priority(&self, job: JobId, priority: Priority) -> Result<(), ClientError> {
-        let request = pb::SetPriorityRequest { job: job.0, priority: priority.get() };
-        self.calls.change(request, call!(set_priority)).await?;
-        Ok(())
-    }
-
-    /// Raises the share of a job that is recounted, or adds a second pass by this method.
-    pub async fn verify_more(
-        &self,
-        job: JobId,
-        recount: Option<Share>,
-        second_pass: Option<Method>,
-        recount_by: Option<&Name>,
-    ) -> Result<(), ClientError> {
-        let request = pb::VerifyMoreRequest {
-            job: job.0,
-            recount: recount.map(Share::ppm),
-            second_pass: second_pass.map_or(pb::Method::Unspecified, pb::Method::from).into(),
-            recount_by: recount_by.map(ToString::to_string).unwrap_or_default(),
-        };
-        self.calls.change(request, call!(verify_more)).await?;
-        Ok(())
-    }
-
-    /// Drains all workers of a name; returns their number.
-    pub async fn drain_workers(&self, name: &Name) -> Result<u64, ClientError> {
-        let request = pb::WorkersRequest { name: name.to_string() };
-        Ok(self.calls.change(request, call!(drain_workers)).await?.workers)
-    }
-
-    /// Blocks all workers of a name; returns their number.
-    pub async fn block_workers(&self, name: &Name) -> Result<u64, ClientError> {
-        let request = pb::WorkersRequest { name: name.to_string() };
-        Ok(self.calls.change(request, call!(block_workers)).await?.workers)
-    }
-
-    /// Unblocks all workers of a name; returns their number.
-    pub async fn unblock_workers(&self, name: &Name) -> Result<u64, ClientError> {
-        let request = pb::WorkersRequest { name: name.to_string() };
-        Ok(self.calls.change(request, call!(unblock_workers)).await?.workers)
+    /// Changes all workers of a name; returns their number.
+    pub async fn change_workers(&self, name: &Name, change: WorkersChange) -> Result<u64, ClientError> {
+        let request = pb::ChangeWorkersRequest { name: name.to_string(), change: Some(change) };
+        Ok(self.calls.change(request, call!(change_workers)).await?.workers)
     }
 
     /// Returns all jobs, in the order of submission.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queens_model::{
     InvalidFraction, InvalidName, InvalidPartRange, InvalidPriority, InvalidReportInterval, InvalidShare,
-    InvalidSpeed, InvalidTimeLeft, Name, plain,
+    InvalidSpeed, InvalidTimeLeft, JobIdentity, Name, plain,
 };
 use queens_solver::{EmptySpan, InvalidBoardSize, Method, Span};
 use thiserror::Error;
@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::pb;
 
 /// The protocol version that this program speaks.
-pub(crate) const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 2;
 
 /// The longest text that is passed on to people, in characters.
 const LONGEST_TEXT: usize = 500;
@@ -139,6 +139,10 @@ impl TryFrom<pb::Span> for Span {
     fn try_from(span: pb::Span) -> Result<Self, InvalidMessage> {
         Ok(Self::new(span.part, span.from, span.to)?)
     }
+}
+
+pub(super) fn identity(bytes: &[u8]) -> Result<JobIdentity, InvalidMessage> {
+    JobIdentity::from_bytes(bytes).ok_or(InvalidMessage::Missing("a job's identity"))
 }
 
 pub(super) fn spans(spans: Vec<pb::Span>) -> Result<Vec<Span>, InvalidMessage> {

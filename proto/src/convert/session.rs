@@ -3,26 +3,20 @@
 use std::time::Duration;
 
 use queens_model::{
-    Delta, Failure, HalvesSkill, Held, Hello, JobIdentity, Lease, LeaseId, LeasedSpan, MOST_THREADS, Report,
-    Speed, ToCoordinator, ToWorker, WorkerId,
+    Delta, Failure, HalvesSkill, Hello, Lease, LeaseId, LeasedSpan, MOST_DELTAS, MOST_THREADS, Report, Speed,
+    ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
-use super::check::{InvalidMessage, PROTOCOL, at_most, in_range, method, new_name, one_line, spans};
+use super::check::{
+    InvalidMessage, PROTOCOL, at_most, identity, in_range, method, new_name, one_line, spans,
+};
+use super::held::held;
 use crate::checksum;
 use crate::pb::{self, coordinator_message, worker_message};
 
 /// The most spans in a lease.
 const MOST_SPANS: usize = 8192;
-
-/// The most deltas in a report.
-pub(crate) const MOST_DELTAS: usize = 8192;
-
-/// The most leases that a worker can hold, including finished ones that are not acknowledged.
-pub(crate) const MOST_HELD: usize = 65_536;
-
-/// The most spans in all of them.
-pub(crate) const MOST_SPANS_HELD: usize = 1_000_000;
 
 impl From<ToCoordinator> for pb::WorkerMessage {
     fn from(message: ToCoordinator) -> Self {
@@ -51,21 +45,13 @@ impl TryFrom<pb::WorkerMessage> for ToCoordinator {
             Message::Notice(pb::WorkerNotice { text }) => Self::Notice(one_line(&text)),
             Message::Sensors(sensors) => Self::Sensors(sensors.into()),
             Message::Goodbye(pb::Goodbye {}) => Self::Goodbye,
+            Message::Held(_) => return Err(InvalidMessage::Missing("the Hello before held leases")),
         })
     }
 }
 
-fn identity(bytes: &[u8]) -> Result<JobIdentity, InvalidMessage> {
-    JobIdentity::from_bytes(bytes).ok_or(InvalidMessage::Missing("a job's identity"))
-}
-
 impl From<Hello> for pb::Hello {
     fn from(hello: Hello) -> Self {
-        let held = |held: Held| pb::HeldLease {
-            lease: held.lease.0,
-            job: held.job.to_bytes().to_vec(),
-            spans: held.spans.into_iter().map(pb::Span::from).collect(),
-        };
         Self {
             protocol: PROTOCOL,
             decomposition: hello.decomposition,
@@ -75,7 +61,7 @@ impl From<Hello> for pb::Hello {
             kernel: hello.kernel.to_string(),
             threads: hello.n_threads,
             work_per_second: hello.speed.get(),
-            held: hello.held.into_iter().map(held).collect(),
+            held: Some(hello.held.into()),
             halves_decomposition: hello.halves.decomposition,
             halves_work_per_second: hello.halves.speed.get(),
             machine: hello.machine,
@@ -90,10 +76,6 @@ impl TryFrom<pb::Hello> for Hello {
         if hello.protocol != PROTOCOL {
             return Err(InvalidMessage::Protocol { found: hello.protocol });
         }
-        at_most("the number of held leases", hello.held.len(), MOST_HELD)?;
-        let held = |held: pb::HeldLease| -> Result<Held, InvalidMessage> {
-            Ok(Held { lease: LeaseId(held.lease), job: identity(&held.job)?, spans: spans(held.spans)? })
-        };
         Ok(Self {
             worker: WorkerId(hello.worker),
             name: new_name("the worker's name", &hello.name)?,
@@ -107,7 +89,7 @@ impl TryFrom<pb::Hello> for Hello {
                 speed: Speed::try_from(hello.halves_work_per_second)?,
             },
             machine: hello.machine,
-            held: hello.held.into_iter().map(held).collect::<Result<_, _>>()?,
+            held: held(hello.held.unwrap_or_default())?,
         })
     }
 }
@@ -127,7 +109,6 @@ impl TryFrom<pb::Report> for Report {
 
     fn try_from(report: pb::Report) -> Result<Self, InvalidMessage> {
         at_most("the number of deltas", report.deltas.len(), MOST_DELTAS)?;
-        at_most("the number of finished leases", report.finished.len(), MOST_HELD)?;
         Ok(Self {
             sequence: report.sequence,
             deltas: report.deltas.into_iter().map(Delta::try_from).collect::<Result<_, _>>()?,

@@ -64,7 +64,7 @@ fn some_method(found: i32) -> Result<Option<Method>, InvalidMessage> {
 ///
 /// # Errors
 /// If a share or a method is invalid.
-pub fn verify_more(asked: &pb::VerifyMoreRequest) -> Result<(Option<Share>, Option<Method>), InvalidMessage> {
+pub fn verify_more(asked: &pb::VerifyMore) -> Result<(Option<Share>, Option<Method>), InvalidMessage> {
     Ok((asked.recount.map(Share::of_ppm).transpose()?, some_method(asked.second_pass)?))
 }
 

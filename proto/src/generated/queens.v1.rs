@@ -2,7 +2,7 @@
 /// A message from a worker; exactly one of these.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WorkerMessage {
-    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "worker_message::Message", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub message: ::core::option::Option<worker_message::Message>,
 }
 /// Nested message and enum types in `WorkerMessage`.
@@ -21,12 +21,14 @@ pub mod worker_message {
         Notice(super::WorkerNotice),
         #[prost(message, tag = "6")]
         Sensors(super::CardSensors),
+        #[prost(message, tag = "7")]
+        Held(super::HeldLeases),
     }
 }
 /// A worker's identity and the leases it still holds. Sent once, first.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
-    /// The worker's protocol version, now 1. A coordinator refuses any other, and names both.
+    /// The worker's protocol version, now 2. A coordinator refuses any other, and names both.
     #[prost(uint32, tag = "1")]
     pub protocol: u32,
     /// The decomposition version of the search that the worker's subproblem numbers refer to. Must equal the
@@ -52,9 +54,6 @@ pub struct Hello {
     /// Expected search speed of one thread, in nodes per second; a guess until it is measured.
     #[prost(double, tag = "8")]
     pub work_per_second: f64,
-    /// Leases from an earlier session that it continues.
-    #[prost(message, repeated, tag = "9")]
-    pub held: ::prost::alloc::vec::Vec<HeldLease>,
     /// The decomposition version of halves that its subproblem numbers refer to. It gets leases of this method only if
     /// this equals the coordinator's version.
     #[prost(uint32, tag = "10")]
@@ -65,6 +64,20 @@ pub struct Hello {
     /// A number that is equal for workers on one machine, and hardly ever equal otherwise; it reveals nothing else.
     #[prost(fixed64, tag = "12")]
     pub machine: u64,
+    /// Leases from an earlier session that it continues, or the first of them.
+    #[prost(message, optional, tag = "13")]
+    pub held: ::core::option::Option<HeldLeases>,
+}
+/// Leases that a worker still holds when it reconnects. Those that do not fit into the Hello follow it, before any other
+/// message; the coordinator does nothing before the last have arrived.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct HeldLeases {
+    /// At most 4096 leases and spans. A lease may begin in one message and continue in the next.
+    #[prost(message, repeated, tag = "1")]
+    pub leases: ::prost::alloc::vec::Vec<HeldLease>,
+    /// Whether more follow in another message.
+    #[prost(bool, tag = "2")]
+    pub more: bool,
 }
 /// A lease that a worker still holds when it reconnects.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -99,7 +112,7 @@ pub struct Report {
     /// Increasing number of the worker's reports, across sessions.
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
-    /// Newly counted spans, at most 8192.
+    /// Newly counted spans, at most 1024.
     #[prost(message, repeated, tag = "2")]
     pub deltas: ::prost::alloc::vec::Vec<Delta>,
     /// Tokens of leases that the worker is done with.
@@ -391,68 +404,55 @@ pub struct GetRequest {
     #[prost(uint64, tag = "1")]
     pub job: u64,
 }
-/// Asks to cancel a job.
+/// Nothing more than the name of its field says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CancelRequest {
-    /// The job's number.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-/// The job is cancelled, or was over already.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CancelResponse {}
-/// Asks to pause a job.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PauseRequest {
-    /// The job's number.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-/// The job is paused.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct PauseResponse {}
-/// Asks to resume a job.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResumeRequest {
-    /// The job's number.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-}
-/// The job is resumed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ResumeResponse {}
-/// Asks to set the priority of a job.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SetPriorityRequest {
-    /// The job's number.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-    /// -1000 to 1000: higher first, and equal priorities in the order of submission.
-    #[prost(sint32, tag = "2")]
-    pub priority: i32,
-}
-/// The job has this priority.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SetPriorityResponse {}
-/// Asks to add verification to a job.
+pub struct Empty {}
+/// Asks to change a job.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct VerifyMoreRequest {
+pub struct ChangeJobRequest {
     /// The job's number.
     #[prost(uint64, tag = "1")]
     pub job: u64,
+    /// The change; required.
+    #[prost(oneof = "change_job_request::Change", tags = "2, 3, 4, 5, 6")]
+    pub change: ::core::option::Option<change_job_request::Change>,
+}
+/// Nested message and enum types in `ChangeJobRequest`.
+pub mod change_job_request {
+    /// The change; required.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Change {
+        /// Cancels the job and keeps its records. Does nothing if it is cancelled already.
+        #[prost(message, tag = "2")]
+        Cancel(super::Empty),
+        /// Pauses it: its workers report their current chunks and get no more of it.
+        #[prost(message, tag = "3")]
+        Pause(super::Empty),
+        /// Resumes it, and retries its failed spans.
+        #[prost(message, tag = "4")]
+        Resume(super::Empty),
+        /// Sets its priority, -1000 to 1000: higher first, and equal priorities in the order of submission. Workers of jobs
+        /// with a lower priority switch to it at their next chunk.
+        #[prost(sint32, tag = "5")]
+        Priority(i32),
+        /// Adds verification. A finished job is open again until the verification is finished.
+        #[prost(message, tag = "6")]
+        VerifyMore(super::VerifyMore),
+    }
+}
+/// More verification of a job.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct VerifyMore {
     /// The share of the work to recount, in parts per million. A share below the agreed one changes nothing.
-    #[prost(uint32, optional, tag = "2")]
+    #[prost(uint32, optional, tag = "1")]
     pub recount: ::core::option::Option<u32>,
     /// The method of a second pass over the whole job; METHOD_UNSPECIFIED for none.
-    #[prost(enumeration = "Method", tag = "3")]
+    #[prost(enumeration = "Method", tag = "2")]
     pub second_pass: i32,
     /// The only party that recounts from now on, as in SubmitRequest; empty to keep it.
-    #[prost(string, tag = "4")]
+    #[prost(string, tag = "3")]
     pub recount_by: ::prost::alloc::string::String,
 }
-/// The verification is added.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct VerifyMoreResponse {}
 /// The status of a job. All sums are over its records.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Job {
@@ -592,16 +592,36 @@ pub struct ListWorkersResponse {
     #[prost(string, tag = "3")]
     pub next_page: ::prost::alloc::string::String,
 }
-/// Asks to change the state of workers.
+/// Asks to change the state of all workers of a name.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct WorkersRequest {
+pub struct ChangeWorkersRequest {
     /// The name of the workers.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
+    /// The change; required.
+    #[prost(oneof = "change_workers_request::Change", tags = "2, 3, 4")]
+    pub change: ::core::option::Option<change_workers_request::Change>,
 }
-/// The state is changed.
+/// Nested message and enum types in `ChangeWorkersRequest`.
+pub mod change_workers_request {
+    /// The change; required.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Change {
+        /// Drains them: they report their current chunks, give back the rest and end. NOT_FOUND if no worker has the name.
+        #[prost(message, tag = "2")]
+        Drain(super::Empty),
+        /// Blocks the name: its workers get no leases, now and after reconnecting, until it is unblocked. They still report
+        /// their current chunks. Survives restarts; no worker needs to have the name.
+        #[prost(message, tag = "3")]
+        Block(super::Empty),
+        /// Unblocks the name. NOT_FOUND if no worker has the name and it is not blocked.
+        #[prost(message, tag = "4")]
+        Unblock(super::Empty),
+    }
+}
+/// The workers of a name, after a change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct WorkersResponse {
+pub struct ChangedWorkers {
     /// Number of workers that have the name now.
     #[prost(uint64, tag = "1")]
     pub workers: u64,
@@ -1713,11 +1733,12 @@ pub mod jobs_client {
             req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Cancels a job and keeps its records. Does nothing if the job is over. NOT_FOUND if it does not exist.
-        pub async fn cancel(
+        /// Changes a job, and returns it as it is then. Survives restarts. Idempotent. NOT_FOUND if the job does not exist;
+        /// FAILED_PRECONDITION if it is over, or can't be changed in this way.
+        pub async fn change_job(
             &mut self,
-            request: impl tonic::IntoRequest<super::CancelRequest>,
-        ) -> std::result::Result<tonic::Response<super::CancelResponse>, tonic::Status> {
+            request: impl tonic::IntoRequest<super::ChangeJobRequest>,
+        ) -> std::result::Result<tonic::Response<super::Job>, tonic::Status> {
             self.inner
                 .ready()
                 .await
@@ -1727,100 +1748,9 @@ pub mod jobs_client {
                     )
                 })?;
             let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/Cancel");
+            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/ChangeJob");
             let mut req = request.into_request();
-            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "Cancel"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Pauses a job: its workers report their current chunks and get no more of it. Survives restarts. Idempotent.
-        /// NOT_FOUND if it does not exist; FAILED_PRECONDITION if it is done or cancelled.
-        pub async fn pause(
-            &mut self,
-            request: impl tonic::IntoRequest<super::PauseRequest>,
-        ) -> std::result::Result<tonic::Response<super::PauseResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/Pause");
-            let mut req = request.into_request();
-            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "Pause"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Resumes a paused job, and retries its failed spans. Idempotent. NOT_FOUND if it does not exist; FAILED_PRECONDITION
-        /// if it is done or cancelled.
-        pub async fn resume(
-            &mut self,
-            request: impl tonic::IntoRequest<super::ResumeRequest>,
-        ) -> std::result::Result<tonic::Response<super::ResumeResponse>, tonic::Status> {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static("/queens.v1.Jobs/Resume");
-            let mut req = request.into_request();
-            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "Resume"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Sets the priority of a job. Workers of jobs with a lower priority switch to it at their next chunk. Survives
-        /// restarts. Idempotent. NOT_FOUND if it does not exist; FAILED_PRECONDITION if it is done or cancelled.
-        pub async fn set_priority(
-            &mut self,
-            request: impl tonic::IntoRequest<super::SetPriorityRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::SetPriorityResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/SetPriority",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.Jobs", "SetPriority"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Adds verification to a job. A finished job is open again until the verification is finished. FAILED_PRECONDITION if
-        /// it is cancelled, is a second pass itself, or can't be verified in this way.
-        pub async fn verify_more(
-            &mut self,
-            request: impl tonic::IntoRequest<super::VerifyMoreRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::VerifyMoreResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/VerifyMore",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "VerifyMore"));
+            req.extensions_mut().insert(GrpcMethod::new("queens.v1.Jobs", "ChangeJob"));
             self.inner.unary(req, path, codec).await
         }
         /// Lists the contributions to a job, from its records. NOT_FOUND if the job does not exist; UNAVAILABLE if the records
@@ -1949,15 +1879,11 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListWorkers"));
             self.inner.unary(req, path, codec).await
         }
-        /// Drains all workers of a name: they report their current chunks, give back the rest and end. Idempotent. NOT_FOUND
-        /// if no worker has the name.
-        pub async fn drain_workers(
+        /// Changes the state of all workers of a name, and returns their number. Idempotent.
+        pub async fn change_workers(
             &mut self,
-            request: impl tonic::IntoRequest<super::WorkersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::WorkersResponse>,
-            tonic::Status,
-        > {
+            request: impl tonic::IntoRequest<super::ChangeWorkersRequest>,
+        ) -> std::result::Result<tonic::Response<super::ChangedWorkers>, tonic::Status> {
             self.inner
                 .ready()
                 .await
@@ -1968,62 +1894,11 @@ pub mod jobs_client {
                 })?;
             let codec = crate::codec::Codec::default();
             let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/DrainWorkers",
+                "/queens.v1.Jobs/ChangeWorkers",
             );
             let mut req = request.into_request();
             req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.Jobs", "DrainWorkers"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Blocks a name: its workers get no leases, now and after reconnecting, until it is unblocked. They still report
-        /// their current chunks. Survives restarts. Idempotent; no worker needs to have the name.
-        pub async fn block_workers(
-            &mut self,
-            request: impl tonic::IntoRequest<super::WorkersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::WorkersResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/BlockWorkers",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.Jobs", "BlockWorkers"));
-            self.inner.unary(req, path, codec).await
-        }
-        /// Unblocks a name. Idempotent. NOT_FOUND if no worker has the name and it is not blocked.
-        pub async fn unblock_workers(
-            &mut self,
-            request: impl tonic::IntoRequest<super::WorkersRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::WorkersResponse>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/UnblockWorkers",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.Jobs", "UnblockWorkers"));
+                .insert(GrpcMethod::new("queens.v1.Jobs", "ChangeWorkers"));
             self.inner.unary(req, path, codec).await
         }
         /// Lists some hundred recent events, including those before the last start of the coordinator.
@@ -2139,41 +2014,12 @@ pub mod jobs_server {
             &self,
             request: tonic::Request<super::GetRequest>,
         ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
-        /// Cancels a job and keeps its records. Does nothing if the job is over. NOT_FOUND if it does not exist.
-        async fn cancel(
+        /// Changes a job, and returns it as it is then. Survives restarts. Idempotent. NOT_FOUND if the job does not exist;
+        /// FAILED_PRECONDITION if it is over, or can't be changed in this way.
+        async fn change_job(
             &self,
-            request: tonic::Request<super::CancelRequest>,
-        ) -> std::result::Result<tonic::Response<super::CancelResponse>, tonic::Status>;
-        /// Pauses a job: its workers report their current chunks and get no more of it. Survives restarts. Idempotent.
-        /// NOT_FOUND if it does not exist; FAILED_PRECONDITION if it is done or cancelled.
-        async fn pause(
-            &self,
-            request: tonic::Request<super::PauseRequest>,
-        ) -> std::result::Result<tonic::Response<super::PauseResponse>, tonic::Status>;
-        /// Resumes a paused job, and retries its failed spans. Idempotent. NOT_FOUND if it does not exist; FAILED_PRECONDITION
-        /// if it is done or cancelled.
-        async fn resume(
-            &self,
-            request: tonic::Request<super::ResumeRequest>,
-        ) -> std::result::Result<tonic::Response<super::ResumeResponse>, tonic::Status>;
-        /// Sets the priority of a job. Workers of jobs with a lower priority switch to it at their next chunk. Survives
-        /// restarts. Idempotent. NOT_FOUND if it does not exist; FAILED_PRECONDITION if it is done or cancelled.
-        async fn set_priority(
-            &self,
-            request: tonic::Request<super::SetPriorityRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::SetPriorityResponse>,
-            tonic::Status,
-        >;
-        /// Adds verification to a job. A finished job is open again until the verification is finished. FAILED_PRECONDITION if
-        /// it is cancelled, is a second pass itself, or can't be verified in this way.
-        async fn verify_more(
-            &self,
-            request: tonic::Request<super::VerifyMoreRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::VerifyMoreResponse>,
-            tonic::Status,
-        >;
+            request: tonic::Request<super::ChangeJobRequest>,
+        ) -> std::result::Result<tonic::Response<super::Job>, tonic::Status>;
         /// Lists the contributions to a job, from its records. NOT_FOUND if the job does not exist; UNAVAILABLE if the records
         /// can't be read now.
         async fn list_contributions(
@@ -2218,23 +2064,11 @@ pub mod jobs_server {
             tonic::Response<super::ListWorkersResponse>,
             tonic::Status,
         >;
-        /// Drains all workers of a name: they report their current chunks, give back the rest and end. Idempotent. NOT_FOUND
-        /// if no worker has the name.
-        async fn drain_workers(
+        /// Changes the state of all workers of a name, and returns their number. Idempotent.
+        async fn change_workers(
             &self,
-            request: tonic::Request<super::WorkersRequest>,
-        ) -> std::result::Result<tonic::Response<super::WorkersResponse>, tonic::Status>;
-        /// Blocks a name: its workers get no leases, now and after reconnecting, until it is unblocked. They still report
-        /// their current chunks. Survives restarts. Idempotent; no worker needs to have the name.
-        async fn block_workers(
-            &self,
-            request: tonic::Request<super::WorkersRequest>,
-        ) -> std::result::Result<tonic::Response<super::WorkersResponse>, tonic::Status>;
-        /// Unblocks a name. Idempotent. NOT_FOUND if no worker has the name and it is not blocked.
-        async fn unblock_workers(
-            &self,
-            request: tonic::Request<super::WorkersRequest>,
-        ) -> std::result::Result<tonic::Response<super::WorkersResponse>, tonic::Status>;
+            request: tonic::Request<super::ChangeWorkersRequest>,
+        ) -> std::result::Result<tonic::Response<super::ChangedWorkers>, tonic::Status>;
         /// Lists some hundred recent events, including those before the last start of the coordinator.
         async fn list_events(
             &self,
@@ -2509,23 +2343,23 @@ pub mod jobs_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.Jobs/Cancel" => {
+                "/queens.v1.Jobs/ChangeJob" => {
                     #[allow(non_camel_case_types)]
-                    struct CancelSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::CancelRequest>
-                    for CancelSvc<T> {
-                        type Response = super::CancelResponse;
+                    struct ChangeJobSvc<T: Jobs>(pub Arc<T>);
+                    impl<T: Jobs> tonic::server::UnaryService<super::ChangeJobRequest>
+                    for ChangeJobSvc<T> {
+                        type Response = super::Job;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::CancelRequest>,
+                            request: tonic::Request<super::ChangeJobRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as Jobs>::cancel(&inner, request).await
+                                <T as Jobs>::change_job(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2536,179 +2370,7 @@ pub mod jobs_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = CancelSvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/Pause" => {
-                    #[allow(non_camel_case_types)]
-                    struct PauseSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::PauseRequest>
-                    for PauseSvc<T> {
-                        type Response = super::PauseResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::PauseRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::pause(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = PauseSvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/Resume" => {
-                    #[allow(non_camel_case_types)]
-                    struct ResumeSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::ResumeRequest>
-                    for ResumeSvc<T> {
-                        type Response = super::ResumeResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::ResumeRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::resume(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = ResumeSvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/SetPriority" => {
-                    #[allow(non_camel_case_types)]
-                    struct SetPrioritySvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::SetPriorityRequest>
-                    for SetPrioritySvc<T> {
-                        type Response = super::SetPriorityResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::SetPriorityRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::set_priority(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = SetPrioritySvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/VerifyMore" => {
-                    #[allow(non_camel_case_types)]
-                    struct VerifyMoreSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::VerifyMoreRequest>
-                    for VerifyMoreSvc<T> {
-                        type Response = super::VerifyMoreResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::VerifyMoreRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::verify_more(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = VerifyMoreSvc(inner);
+                        let method = ChangeJobSvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(
@@ -2944,23 +2606,25 @@ pub mod jobs_server {
                     };
                     Box::pin(fut)
                 }
-                "/queens.v1.Jobs/DrainWorkers" => {
+                "/queens.v1.Jobs/ChangeWorkers" => {
                     #[allow(non_camel_case_types)]
-                    struct DrainWorkersSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::WorkersRequest>
-                    for DrainWorkersSvc<T> {
-                        type Response = super::WorkersResponse;
+                    struct ChangeWorkersSvc<T: Jobs>(pub Arc<T>);
+                    impl<
+                        T: Jobs,
+                    > tonic::server::UnaryService<super::ChangeWorkersRequest>
+                    for ChangeWorkersSvc<T> {
+                        type Response = super::ChangedWorkers;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
                             tonic::Status,
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<super::WorkersRequest>,
+                            request: tonic::Request<super::ChangeWorkersRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as Jobs>::drain_workers(&inner, request).await
+                                <T as Jobs>::change_workers(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -2971,93 +2635,7 @@ pub mod jobs_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = DrainWorkersSvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/BlockWorkers" => {
-                    #[allow(non_camel_case_types)]
-                    struct BlockWorkersSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::WorkersRequest>
-                    for BlockWorkersSvc<T> {
-                        type Response = super::WorkersResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::WorkersRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::block_workers(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = BlockWorkersSvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/UnblockWorkers" => {
-                    #[allow(non_camel_case_types)]
-                    struct UnblockWorkersSvc<T: Jobs>(pub Arc<T>);
-                    impl<T: Jobs> tonic::server::UnaryService<super::WorkersRequest>
-                    for UnblockWorkersSvc<T> {
-                        type Response = super::WorkersResponse;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::WorkersRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::unblock_workers(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = UnblockWorkersSvc(inner);
+                        let method = ChangeWorkersSvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
+use queens_proto::pb::{self, change_job_request::Change, change_workers_request::Change as WorkersChange};
 use queens_tests::cluster::Coordinator;
 use queens_tests::guarded::Behind;
 use queens_tests::process::{Running, clean, wait_until};
@@ -36,7 +36,7 @@ enum Asked {
     Pause(u64),
     Resume(u64),
     Priority(u64, i32),
-    VerifyMore(u64, pb::VerifyMoreRequest, Value),
+    VerifyMore(u64, pb::VerifyMore, Value),
     Drain(&'static str),
     Block(&'static str),
     Unblock(&'static str),
@@ -49,21 +49,28 @@ impl Asked {
         fn said<T>(answer: Result<Response<T>, Status>) -> Result<(), String> {
             answer.map(drop).map_err(|status| status.message().to_owned())
         }
-        let named = |name: &str| pb::WorkersRequest { name: name.to_owned() };
+        let job = |job, change| pb::ChangeJobRequest { job, change: Some(change) };
+        let named =
+            |name: &str, change| pb::ChangeWorkersRequest { name: name.to_owned(), change: Some(change) };
+        let nothing = pb::Empty {};
         match self.clone() {
             Self::Submit(request, _) => said(client.submit(request).await),
-            Self::Cancel(job) => said(client.cancel(pb::CancelRequest { job }).await),
-            Self::Pause(job) => said(client.pause(pb::PauseRequest { job }).await),
-            Self::Resume(job) => said(client.resume(pb::ResumeRequest { job }).await),
-            Self::Priority(job, priority) => {
-                said(client.set_priority(pb::SetPriorityRequest { job, priority }).await)
+            Self::Cancel(id) => said(client.change_job(job(id, Change::Cancel(nothing))).await),
+            Self::Pause(id) => said(client.change_job(job(id, Change::Pause(nothing))).await),
+            Self::Resume(id) => said(client.change_job(job(id, Change::Resume(nothing))).await),
+            Self::Priority(id, priority) => {
+                said(client.change_job(job(id, Change::Priority(priority))).await)
             }
-            Self::VerifyMore(job, request, _) => {
-                said(client.verify_more(pb::VerifyMoreRequest { job, ..request }).await)
+            Self::VerifyMore(id, more, _) => said(client.change_job(job(id, Change::VerifyMore(more))).await),
+            Self::Drain(name) => {
+                said(client.change_workers(named(name, WorkersChange::Drain(nothing))).await)
             }
-            Self::Drain(name) => said(client.drain_workers(named(name)).await),
-            Self::Block(name) => said(client.block_workers(named(name)).await),
-            Self::Unblock(name) => said(client.unblock_workers(named(name)).await),
+            Self::Block(name) => {
+                said(client.change_workers(named(name, WorkersChange::Block(nothing))).await)
+            }
+            Self::Unblock(name) => {
+                said(client.change_workers(named(name, WorkersChange::Unblock(nothing))).await)
+            }
             Self::Export(job) => {
                 let answer = client.export(pb::GetRequest { job }).await;
                 let mut pieces = answer.map_err(|status| status.message().to_owned())?.into_inner();
@@ -193,10 +200,10 @@ fn submit(n: u32, more: impl FnOnce(&mut pb::SubmitRequest), body: Value) -> Ask
 
 fn verify_more(job: u64, recount_ppm: u32, second_pass: Option<&str>) -> Asked {
     let method = second_pass.map(|_| pb::Method::Search.into());
-    let request = pb::VerifyMoreRequest {
+    let request = pb::VerifyMore {
         recount: Some(recount_ppm),
         second_pass: method.unwrap_or_default(),
-        ..pb::VerifyMoreRequest::default()
+        ..pb::VerifyMore::default()
     };
     let percent = (recount_ppm / 10_000).to_string();
     let body = match second_pass {

@@ -7,21 +7,28 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_model::{HalvesSkill, Hello, Name, Report, Speed, ToCoordinator, WorkerId};
+use queens_model::{
+    HalvesSkill, Held, Hello, JobIdentity, LeaseId, Name, Report, Speed, ToCoordinator, WorkerId,
+};
+use queens_proto::convert::in_pieces;
 use queens_proto::pb;
 use queens_proto::pb::jobs_client::JobsClient;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
-use queens_solver::DECOMPOSITION_VERSION;
+use queens_solver::{DECOMPOSITION_VERSION, Span};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::process::{wait_at_most, wait_until};
 use queens_tests::{TempDir, files, http};
+use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::{IntervalStream, ReceiverStream};
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
+
+/// How long honest connections may wait for their places after a flood.
+const AFTER_FLOOD: Duration = Duration::from_secs(30);
 
 /// By then, a connection without a request is closed: the limit is 10 s, and 15 s for a request that has begun.
 const CLOSED: Duration = Duration::from_secs(60);
@@ -158,29 +165,44 @@ async fn request_without_body(channel: Channel) -> Status {
 
 #[test]
 fn one_address_cannot_take_all_places() {
-    const MOST: usize = 200;
+    const MOST: usize = 20;
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    command.args(["--max-waiting", &MOST.to_string()]);
+    command.args(["--http", "127.0.0.1:0", "--max-connections-of-address", &MOST.to_string()]);
     let coordinator = Coordinator::start_command(command, &data_dir);
-    let _files = files::take(2 * MOST);
-    let opened = Instant::now();
-    let silent = open(coordinator.address(), 2 * MOST, b"PRI");
-    let n_closed = wait_until("some to be closed", || {
-        let n_closed = silent.iter().filter(|stream| is_closed(stream)).count();
-        (n_closed >= MOST).then_some(n_closed)
+    let runtime = Runtime::new().expect("a runtime");
+    let address = coordinator.http().parse().expect("an address");
+    let connect_from = |from: &str| {
+        let connected = async {
+            let socket = TcpSocket::new_v4().expect("a socket");
+            socket.bind(format!("{from}:0").parse().expect("an address")).expect("bound");
+            socket.connect(address).await.expect("it listens")
+        };
+        let stream = runtime.block_on(connected).into_std().expect("a stream");
+        stream.set_nonblocking(true).expect("a socket");
+        stream
+    };
+    let flood: Vec<TcpStream> = (0..2 * MOST).map(|_| connect_from("127.0.0.2")).collect();
+    let is_refused = || flood.iter().filter(|stream| is_closed(stream)).count() >= MOST;
+    wait_until("some to be closed", || is_refused().then_some(()));
+    assert_eq!(http::get(&coordinator.http(), "/healthz").status, 200, "another address");
+    assert!(coordinator.log().contains("its address has too many"));
+    drop(flood);
+    wait_at_most(AFTER_FLOOD, "an answer to the same address", || {
+        let mut stream = connect_from("127.0.0.2");
+        stream.set_nonblocking(false).expect("a socket");
+        is_healthy(&mut stream)
     });
-    // Later, the silent ones are closed for their silence.
-    if opened.elapsed() < Duration::from_secs(8) {
-        assert!(n_closed < MOST + MOST / 2, "{n_closed} are closed: there is room for {MOST} that wait");
-    }
-    // While those wait, others from the same address are accepted in their place. The old ones are closed only after
-    // ten seconds.
-    wait_at_most(Duration::from_secs(8), "an answer", || {
-        coordinator.queens(["jobs"]).status.success().then_some(())
-    });
-    assert!(coordinator.log().contains("too many of its address wait"));
+}
+
+/// Returns once a coordinator has answered that it is healthy.
+fn is_healthy(stream: &mut TcpStream) -> Option<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(2))).expect("a timeout");
+    stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.starts_with("HTTP/1.0 200 ").then_some(())
 }
 
 #[test]
@@ -196,19 +218,12 @@ fn idle_pages_do_not_take_the_last_files() {
     let _idle = open(&coordinator.http(), 80, b"");
     let _idle_too = open(coordinator.address(), 80, b"");
     let _worker = coordinator.worker("honest");
-    let counted = wait_at_most(Duration::from_secs(8), "a count", || {
+    let counted = wait_at_most(AFTER_FLOOD, "a count", || {
         let outcome = coordinator.queens(["count", "12", "--output", "json"]);
         outcome.status.success().then(|| outcome.answer())
     });
     assert_eq!(counted["solutions"], "14200");
-    wait_at_most(Duration::from_secs(8), "a page", || {
-        let mut stream = TcpStream::connect(coordinator.http()).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(2))).expect("a timeout");
-        stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        answer.starts_with("HTTP/1.0 200 ").then_some(())
-    });
+    wait_at_most(AFTER_FLOOD, "a page", || is_healthy(&mut TcpStream::connect(coordinator.http()).ok()?));
     assert!(!coordinator.log().contains("Too many open files"), "{}", coordinator.log());
 }
 
@@ -216,10 +231,9 @@ fn idle_pages_do_not_take_the_last_files() {
 fn streams_that_nobody_reads_do_not_lock_followers_out() {
     let (_scratch, coordinator) = start();
     let request = b"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-    // A quarter of the connections are for pages: 248 with 1,024 files.
-    let _files = files::take(200);
-    let _unread = open(&coordinator.http(), 200, request);
-    // While the coordinator has not read all these requests, it may refuse one more connection.
+    // With 1,024 files, 248 connections are for pages, half of them for one address.
+    let _files = files::take(120);
+    let _unread = open(&coordinator.http(), 120, request);
     let told = wait_at_most(Duration::from_secs(60), "news", || {
         let mut follower = TcpStream::connect(coordinator.http()).ok()?;
         follower.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
@@ -265,10 +279,10 @@ fn why_a_message_is_too_large_is_told_and_logged() {
     let (_scratch, coordinator) = start();
     let runtime = Runtime::new().expect("a runtime");
     runtime.block_on(async {
-        for (worker, megabytes) in [(1, 17), (2, 64)] {
+        for (worker, kibibytes) in [(1, 256), (2, 64 << 10)] {
             let name = format!("talker-{worker}");
             let (sender, mut answers) = session(channel(&coordinator).await, hello(worker, &name)).await;
-            let reason = "x".repeat(megabytes << 20);
+            let reason = "x".repeat(kibibytes << 10);
             let failure = pb::Failure { job: vec![0; 16], lease: 1, span: None, reason };
             let message = pb::WorkerMessage { message: Some(Message::Failure(failure)) };
             sender.send(message).await.expect("it is open");
@@ -292,12 +306,50 @@ fn why_a_message_is_too_large_is_told_and_logged() {
         }
         let mut jobs = JobsClient::new(channel(&coordinator).await);
         let name = "x".repeat(17 << 20);
-        let status = jobs.block_workers(pb::WorkersRequest { name }).await.expect_err("it is refused");
+        let status = jobs
+            .change_workers(pb::ChangeWorkersRequest { name, change: None })
+            .await
+            .expect_err("it is refused");
         assert_eq!(status.code(), Code::OutOfRange, "{status}");
     });
     wait_until("the log", || {
         let log = coordinator.log();
-        log.lines().any(|line| line.contains("Jobs/BlockWorkers") && line.contains("too large")).then_some(())
+        log.lines()
+            .any(|line| line.contains("Jobs/ChangeWorkers") && line.contains("too large"))
+            .then_some(())
+    });
+}
+
+#[test]
+fn held_leases_come_in_pieces_and_count_when_all_are_there() {
+    let (_scratch, coordinator) = start();
+    Runtime::new().expect("a runtime").block_on(async {
+        let span = |n: u64| Span::new(0, 2 * n, 2 * n + 1).expect("a span");
+        let job = JobIdentity::from_bytes(&[7; 16]).expect("an identity");
+        let held = vec![Held { lease: LeaseId(7), job, spans: (0..10_000).map(span).collect() }];
+        let hello = Hello { held, ..hello(1, "many") };
+        let pieces = in_pieces(ToCoordinator::Hello(Box::new(hello)));
+        let (last, first) = pieces.split_last().expect("a Hello");
+        assert_eq!(first.len(), 2);
+        let (sender, messages) = mpsc::channel(4);
+        for piece in first {
+            sender.send(piece.clone()).await.expect("it is open");
+        }
+        let mut client = WorkersClient::new(channel(&coordinator).await);
+        let session = client.session(ReceiverStream::new(messages)).await;
+        let mut answers = session.expect("a session").into_inner();
+        tokio::time::timeout(Duration::from_millis(500), answers.message()).await.expect_err("nothing yet");
+        sender.send(last.clone()).await.expect("it is open");
+        // The coordinator knows no such lease.
+        let cancelled = async {
+            loop {
+                let answer = answers.message().await.expect("an answer").expect("an answer");
+                if let Some(pb::coordinator_message::Message::Cancel(cancelled)) = answer.message {
+                    return cancelled.lease;
+                }
+            }
+        };
+        assert_eq!(tokio::time::timeout(CLOSED, cancelled).await, Ok(7));
     });
 }
 
@@ -307,7 +359,7 @@ fn thousands_of_workers_with_long_names_are_listed() {
     let (_scratch, coordinator) = start();
     let runtime = Runtime::new().expect("a runtime");
     // The longest names: a hundred characters of four bytes.
-    let (filler, mut sessions, mut on_channel) = ("\u{1d52e}".repeat(95), Vec::new(), None);
+    let (filler, mut sessions, mut on_channel) = ("\u{20000}".repeat(95), Vec::new(), None);
     runtime.block_on(async {
         for worker in 0..N_WORKERS {
             if worker % 100 == 0 {

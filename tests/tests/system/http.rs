@@ -336,7 +336,7 @@ fn a_submission_is_what_it_is_by_the_command_line() {
     let price =
         "n = 28 takes some 55 core-years by halves even if all workers have the fastest kernel, avx512";
     assert_eq!((refused.status, &refused.json()["confirm"]), (409, &json!(price)), "{refused:?}");
-    let expected = format!("{price}; if you mean it, add \"confirm\": true");
+    let expected = format!("{price}; if you mean it, add \"confirm\": true (by gRPC, 'confirmed')");
     assert_eq!(refused.json()["error"], expected.as_str());
     assert_eq!(site.get("/api/v1/jobs").json()["total"], 0);
     let confirmed = site.post("/api/v1/jobs", "{\"n\":28,\"confirm\":true}");

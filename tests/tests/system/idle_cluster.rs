@@ -21,7 +21,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 /// leases.
 async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessage> {
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker,
         name: format!("idle-{worker}"),
@@ -29,7 +29,7 @@ async fn idle_worker(url: String, worker: u64) -> Streaming<pb::CoordinatorMessa
         kernel: "none".to_owned(),
         threads: 1,
         work_per_second: 1e6,
-        held: Vec::new(),
+        held: None,
         ..pb::Hello::default()
     };
     let first = Instant::now() + SIGN_OF_LIFE;

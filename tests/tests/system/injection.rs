@@ -105,30 +105,8 @@ impl Jobs for Liar {
         self.answer(jobs)
     }
 
-    async fn cancel(&self, _: Request<pb::CancelRequest>) -> Result<Response<pb::CancelResponse>, Status> {
-        self.answer(pb::CancelResponse {})
-    }
-
-    async fn pause(&self, _: Request<pb::PauseRequest>) -> Result<Response<pb::PauseResponse>, Status> {
-        self.answer(pb::PauseResponse {})
-    }
-
-    async fn resume(&self, _: Request<pb::ResumeRequest>) -> Result<Response<pb::ResumeResponse>, Status> {
-        self.answer(pb::ResumeResponse {})
-    }
-
-    async fn set_priority(
-        &self,
-        _: Request<pb::SetPriorityRequest>,
-    ) -> Result<Response<pb::SetPriorityResponse>, Status> {
-        self.answer(pb::SetPriorityResponse {})
-    }
-
-    async fn verify_more(
-        &self,
-        _: Request<pb::VerifyMoreRequest>,
-    ) -> Result<Response<pb::VerifyMoreResponse>, Status> {
-        self.answer(pb::VerifyMoreResponse {})
+    async fn change_job(&self, _: Request<pb::ChangeJobRequest>) -> Result<Response<pb::Job>, Status> {
+        self.answer(job())
     }
 
     async fn list_workers(
@@ -141,25 +119,11 @@ impl Jobs for Liar {
         self.answer(pb::ListWorkersResponse { workers, blocked, next_page: String::new() })
     }
 
-    async fn drain_workers(
+    async fn change_workers(
         &self,
-        _: Request<pb::WorkersRequest>,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        self.answer(pb::WorkersResponse { workers: 1 })
-    }
-
-    async fn block_workers(
-        &self,
-        _: Request<pb::WorkersRequest>,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        self.answer(pb::WorkersResponse { workers: 1 })
-    }
-
-    async fn unblock_workers(
-        &self,
-        _: Request<pb::WorkersRequest>,
-    ) -> Result<Response<pb::WorkersResponse>, Status> {
-        self.answer(pb::WorkersResponse { workers: 1 })
+        _: Request<pb::ChangeWorkersRequest>,
+    ) -> Result<Response<pb::ChangedWorkers>, Status> {
+        self.answer(pb::ChangedWorkers { workers: 1 })
     }
 
     async fn export(&self, _: Request<pb::GetRequest>) -> Result<Response<Self::ExportStream>, Status> {

@@ -74,7 +74,7 @@ async fn pretend(
 ) -> (mpsc::Sender<pb::WorkerMessage>, tonic::Streaming<pb::CoordinatorMessage>) {
     let (sender, receiver) = mpsc::channel(4);
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker,
         name: "mallory".to_owned(),

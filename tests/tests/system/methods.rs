@@ -104,7 +104,7 @@ fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
 /// Opens a session of a worker's version that knows only the search.
 async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: 7,
         name: "old".to_owned(),

@@ -117,7 +117,7 @@ fn bad_arguments_are_refused_in_one_line() {
 
 fn hello() -> pb::Hello {
     pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: 42,
         name: "strange".to_owned(),
@@ -125,7 +125,7 @@ fn hello() -> pb::Hello {
         kernel: "none".to_owned(),
         threads: 1,
         work_per_second: 1e6,
-        held: Vec::new(),
+        held: None,
         ..pb::Hello::default()
     }
 }
@@ -177,7 +177,7 @@ fn a_worker_that_makes_no_sense_is_sent_away_and_told_why() {
         let report = pb::Report { sequence: 1, deltas: vec![delta], finished: vec![] };
         vec![Message::Hello(pb::Hello { threads: 1, ..self::hello() }), Message::Report(report)]
     };
-    let versions = "protocol version 99 is not supported: this program supports 1";
+    let versions = "protocol version 99 is not supported: this program supports 2";
     let other = vec![Message::Hello(pb::Hello { protocol: 99, ..hello.clone() })];
     check_refused(&fixture, other, Code::FailedPrecondition, versions);
     let other = vec![Message::Hello(pb::Hello { decomposition: 99, ..hello.clone() })];
@@ -245,7 +245,9 @@ fn operators_who_ask_for_nonsense_are_told_so() {
             .expect_err("no such board");
         assert_eq!(refused.code(), Code::InvalidArgument);
         assert!(refused.message().contains("'33' is not a whole number from 0 to 32"), "{refused:?}");
-        let refused = client.cancel(pb::CancelRequest { job: u64::MAX }).await.expect_err("no such job");
+        let change = Some(pb::change_job_request::Change::Cancel(pb::Empty {}));
+        let cancel = pb::ChangeJobRequest { job: u64::MAX, change };
+        let refused = client.change_job(cancel).await.expect_err("no such job");
         assert_eq!(refused.code(), Code::NotFound);
     });
     fixture.check_alive();

@@ -241,7 +241,7 @@ async fn failing_worker(url: String, id: u64) {
     let (sender, receiver) = mpsc::channel(64);
     let send = |message| pb::WorkerMessage { message: Some(message) };
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: id,
         name: format!("broken {id}"),
@@ -249,7 +249,7 @@ async fn failing_worker(url: String, id: u64) {
         kernel: "none".to_owned(),
         threads: 1,
         work_per_second: 1e6,
-        held: Vec::new(),
+        held: None,
         ..pb::Hello::default()
     };
     sender.send(send(Message::Hello(hello))).await.expect("open");

@@ -160,7 +160,7 @@ fn one_person_has_so_many_sessions() {
 /// Returns a worker's first message.
 fn hello(number: u64, name: &str) -> pb::WorkerMessage {
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: number,
         name: name.to_owned(),
@@ -256,10 +256,9 @@ fn what_has_more_parts_than_anybody_sends_is_refused() {
         pb::WorkerMessage { message: Some(pb::worker_message::Message::Report(report)) }
     };
     Runtime::new().expect("a runtime").block_on(async {
-        // Decoded, and invalid; and not decoded.
-        assert_eq!(answer(&route, report(8192)).await, Code::InvalidArgument);
-        assert_eq!(answer(&route, report(8193)).await, Code::OutOfRange);
-        // This would take 400 MiB.
-        assert_eq!(answer(&route, report(5_000_000)).await, Code::OutOfRange);
+        // Decoded, and invalid.
+        assert_eq!(answer(&route, report(1025)).await, Code::InvalidArgument);
+        // Not decoded: it would take 20 MiB.
+        assert_eq!(answer(&route, report(200_000)).await, Code::OutOfRange);
     });
 }

@@ -17,7 +17,7 @@ const N: u8 = 14;
 async fn idle(url: String, n_threads: u32) {
     let (sender, receiver) = mpsc::channel(4);
     let hello = pb::Hello {
-        protocol: 1,
+        protocol: 2,
         decomposition: DECOMPOSITION_VERSION,
         worker: 42,
         name: "slow".to_owned(),

@@ -114,11 +114,11 @@ async fn workers_of_other_versions_are_told_which_one_to_install() {
     let expected = format!("install version {version}");
     assert!(refused.starts_with("protocol version 99 is not supported"), "{refused}");
     assert!(refused.contains(&expected) && refused.ends_with(&format!("(see {ABOUT})")), "{refused}");
-    let mut found = notices(&coordinator.url(), hello(1, "0.0.1"), 2).await.expect("notices");
+    let mut found = notices(&coordinator.url(), hello(2, "0.0.1"), 2).await.expect("notices");
     found.sort_by_key(|notice| notice.is_reason_to_wait);
     assert!(found[0].text.starts_with("this worker has version 0.0.1, and the coordinator "), "{found:?}");
     assert!(found[1].is_reason_to_wait && found[1].text.contains("there is no job"), "{found:?}");
     assert!(found.iter().all(|notice| notice.url == ABOUT), "{found:?}");
-    let found = notices(&coordinator.url(), hello(1, version), 1).await.expect("a notice");
+    let found = notices(&coordinator.url(), hello(2, version), 1).await.expect("a notice");
     assert!(found[0].is_reason_to_wait, "{found:?}");
 }

@@ -48,7 +48,7 @@ fn what_changes_something_is_asked_before_it_is_done() {
     // Workers are in the order of their names.
     press(&mut screen, &[KeyCode::Tab, KeyCode::Down]);
     let name: Name = "alpha".parse().expect("a name");
-    let drain = OperatorAction::Workers(WorkerAction::Drain, name);
+    let drain = OperatorAction::Workers(WorkersChange::Drain(Empty {}), name);
     assert_eq!(press(&mut screen, &typed("dy")), Some(Pressed::Do(drain)));
     // A job that has ended can't be changed.
     press(&mut screen, &[KeyCode::Tab, KeyCode::End]);

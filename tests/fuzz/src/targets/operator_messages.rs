@@ -22,7 +22,7 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
         4 => is_passed_on::<_, Contribution>(message, |counted| pb::Contribution::from(&counted), |_| ()),
         5 => worker(message),
         6 => coordinator(message),
-        _ => pb::VerifyMoreRequest::decode(message).is_ok_and(|asked| verify_more(&asked).is_ok()),
+        _ => pb::VerifyMore::decode(message).is_ok_and(|asked| verify_more(&asked).is_ok()),
     };
     Outcome::of(is_accepted)
 }

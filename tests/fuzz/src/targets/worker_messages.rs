@@ -3,16 +3,12 @@
 use prost::Message;
 use queens_model::{Name, ToCoordinator, plain};
 use queens_proto::checksum;
-use queens_proto::codec::count_parts;
 use queens_proto::pb::{self, worker_message};
 
 use crate::outcome::Outcome;
 
 /// Parses the input as a message, and again with correct checksums.
 pub(crate) fn run(input: &[u8]) -> Outcome {
-    if count_parts(input).is_err() {
-        return Outcome::Refused;
-    }
     let Ok(message) = pb::WorkerMessage::decode(input) else { return Outcome::Refused };
     let mut sealed = message.clone();
     if let Some(worker_message::Message::Report(report)) = &mut sealed.message {

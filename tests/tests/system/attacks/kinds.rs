@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use queens_proto::pb::{self, worker_message::Message};
 use tokio_rustls::rustls::ClientConfig;
+use tonic_prost::prost::Message as _;
 
 use super::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, Endings, HEADERS, PING, Peer, RST_STREAM, SETTINGS, frame,
@@ -47,7 +49,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 const SESSION: &str = "/queens.v1.Workers/Session";
 
-pub(crate) const KINDS: [Kind; 19] = [
+pub(crate) const KINDS: [Kind; 20] = [
     Kind { name: "idle connections", run: idle },
     Kind { name: "half-open TLS handshakes", run: half_open },
     Kind { name: "whole TLS handshakes, one after the other", run: handshakes },
@@ -66,6 +68,7 @@ pub(crate) const KINDS: [Kind; 19] = [
     },
     Kind { name: "large messages that never end", run: never_ending },
     Kind { name: "messages with too many empty parts", run: empty_parts },
+    Kind { name: "Hellos that never end", run: endless_hellos },
     Kind { name: "large messages of strangers", run: strangers },
     Kind { name: "compression bombs", run: bombs },
     Kind {
@@ -247,9 +250,44 @@ fn speak(target: &Target, end: Instant, more: &[(&str, &str)], said: &[u8]) -> O
     })
 }
 
-/// Sends only the beginning of messages of 16 MiB.
+/// Sends only the beginning of messages that are as large as they may be.
 fn never_ending(target: &Target, end: Instant) -> Outcome {
-    speak(target, end, &[], &message(false, 16 << 20, &[1; 8000]))
+    speak(target, end, &[], &message(false, 256 << 10, &[1; 8000]))
+}
+
+/// Names held leases without an end, in pieces of 10 KiB.
+fn endless_hellos(target: &Target, end: Instant) -> Outcome {
+    let lease = pb::HeldLease {
+        lease: 1,
+        job: vec![7; 16],
+        spans: (1..1000).map(|to| pb::Span { part: 1 << 30, from: 0, to }).collect(),
+    };
+    let held = pb::HeldLeases { leases: vec![lease], more: true };
+    let hello = pb::Hello {
+        protocol: 2,
+        name: "fool".to_owned(),
+        build: "1".to_owned(),
+        kernel: "portable".to_owned(),
+        threads: 1,
+        held: Some(pb::HeldLeases { leases: Vec::new(), more: true }),
+        ..pb::Hello::default()
+    };
+    let framed = |message| {
+        let bytes = pb::WorkerMessage { message: Some(message) }.encode_to_vec();
+        self::message(false, u32::try_from(bytes.len()).expect("small"), &bytes)
+    };
+    let (hello, piece) = (framed(Message::Hello(hello)), framed(Message::Held(held)));
+    let head = head(SESSION, Some(&target.token), &[]);
+    again_and_again(target, end, |peer, stream| {
+        let mut burst = Vec::new();
+        if *stream == 1 {
+            burst.extend(frame(HEADERS, END_HEADERS, 1, &head));
+            burst.extend(frame(DATA, 0, 1, &hello));
+            *stream = 3;
+        }
+        burst.extend(frame(DATA, 0, 1, &piece));
+        peer.send(&burst).then_some(1)
+    })
 }
 
 /// Sends half of messages of 4 MiB to methods without authentication.
