@@ -9,7 +9,6 @@ use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, worker_with};
 use queens_tests::liar::Liar;
 use queens_tests::process::wait_until;
-use serde_json::Value;
 
 struct Size {
     n: &'static str,
@@ -57,7 +56,6 @@ fn attack(options: &[&str]) {
         let workers = coordinator.queens(["workers", "--output", "json"]).answer();
         let blocked = workers.as_array().expect("an array").iter().filter(|it| it["state"] == "blocked");
         let blocked: Vec<&str> = blocked.filter_map(|worker| worker["name"].as_str()).collect();
-        eprintln!("{options:?}, run {run}: {} lies, blocked: {blocked:?}", liar.n_lies());
         assert!(liar.n_lies() > 0, "he has not lied");
         assert!(!blocked.iter().any(|name| ["anna", "bert"].contains(name)), "{blocked:?}");
     }

@@ -15,6 +15,9 @@ const RANDOM_HISTORIES: u64 = 100;
 /// The simulated time in which a history must end. It takes less than a minute to simulate.
 const MOST: Duration = Duration::from_secs(200_000);
 
+/// The longest delay by each colluder, beyond a multiple of the time that the honest workers need alone.
+const MOST_DELAY: Duration = Duration::from_mins(25);
+
 /// What a liar and his friends do, against honest workers of these speeds.
 struct NamedPlay {
     name: &'static str,
@@ -263,5 +266,8 @@ fn jobs_end_against_any_adversaries() {
         let outcome = Siege::new(seed, check, 1, &honest, &plays).with_breaks().play(MOST);
         assert!(outcome.is_over, "seed {seed}: no end in sight against {plays:?}");
         assert_eq!(outcome.n_honest_blocked, 0, "seed {seed}: honest parties are blocked, against {plays:?}");
+        let alone = Siege::new(seed, check, 1, &honest, &[]).play(MOST).duration;
+        let most = 6 * alone + MOST_DELAY * u32::try_from(k).expect("few");
+        assert!(outcome.duration <= most, "seed {seed}: {:?}, {alone:?} alone: {plays:?}", outcome.duration);
     }
 }

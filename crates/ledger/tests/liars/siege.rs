@@ -158,27 +158,6 @@ impl Siege {
             self.count_lies();
         }
         let blocked = self.world.blocked();
-        if !self.is_over() {
-            eprintln!("{:#?} {blocked:?} lies {:?}", self.world.ledger.jobs(), self.lies);
-            for j in self.world.jobs() {
-                for r in self.world.store.records(*j) {
-                    let ag: Vec<_> = self
-                        .world
-                        .store
-                        .second_counts(*j)
-                        .filter(|s| s.span == r.span)
-                        .map(|s| (s.source.name.to_string(), s.count.solutions))
-                        .collect();
-                    eprintln!(
-                        "{j} {:?} {} {:?} {} {ag:?}",
-                        r.span,
-                        r.source.name,
-                        r.count.solutions,
-                        self.world.true_count(*j, r.span).solutions
-                    );
-                }
-            }
-        }
         Outcome {
             is_over: self.is_over(),
             n_lies: self.complete.values().sum(),
