@@ -141,7 +141,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.press("b");
     terminal.wait_for("Block the worker named 'alpha'?");
     terminal.press("y");
-    terminal.wait_for("all named alpha were blocked");
+    terminal.wait_for("all workers named alpha were blocked");
     terminal.press("?");
     terminal.wait_for("Any key closes this.");
     terminal.press("x");
@@ -157,7 +157,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     wait_until("the new coordinator's state, and what happened before", || {
         let screen = terminal.screen();
         let is_back = !screen.contains("no state from the coordinator");
-        (is_back && screen.contains("all named alpha were blocked") && screen.contains("coordinator started"))
+        (is_back && screen.contains("all workers named alpha were blocked") && screen.contains("coordinator started"))
             .then_some(())
     });
     terminal.press("q");
