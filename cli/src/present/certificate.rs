@@ -7,8 +7,8 @@ use queens_certificate::{
 };
 use queens_solver::Count;
 
-use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work_text;
+use queens_model::{date, percent, plural};
 
 /// Describes the current stage of a check.
 pub(crate) fn stage(stage: Stage) -> String {

@@ -2,9 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_model::{JobState, JobStatus, Share, bound};
-
-use crate::present::numbers::{date, done_at, duration, percent, plural, range};
+use queens_model::{JobState, JobStatus, Share, bound, date, done_at, duration, percent, plural, range};
 
 /// Formats one line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
@@ -75,14 +73,6 @@ pub(crate) const REPAIR: &str =
 /// Describes the damage of a job.
 pub(crate) fn describe_damage(job: &JobStatus) -> String {
     format!("its stored data are inconsistent: {}", job.failure.as_deref().unwrap_or_default())
-}
-
-/// Describes the damage of a job, or what workers failed to count.
-pub(crate) fn fault(job: &JobStatus) -> Option<String> {
-    match job.state {
-        JobState::Damaged => Some(describe_damage(job)),
-        _ => (job.n_failed > 0).then(|| describe_failure(job)),
-    }
 }
 
 /// Compares a completed count with the published one.

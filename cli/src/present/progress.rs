@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use queens_model::{JobState, JobStatus, plain};
+use queens_model::{JobState, JobStatus, percent, plain};
 use queens_platform::is_screen;
 use queens_program::say;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::present::job::{ends, range_left, state};
-use crate::present::numbers::percent;
 use crate::present::work;
 
 /// The width of a bar, in columns.

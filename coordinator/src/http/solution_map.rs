@@ -11,7 +11,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use queens_ledger::PartStatus;
-use queens_model::{JobState, JobStatus, date};
+use queens_model::{JobState, JobStatus, date, percent};
 use queens_solver::boards::grid::{self, Cell, Labels};
 use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
 use queens_store::unix_ms;
@@ -165,12 +165,6 @@ fn images(
     })
 }
 
-/// Formats a share below 1, rounded down so that it never shows 100 %.
-pub(super) fn percent(share: f64) -> String {
-    let tenths = (share * 1000.0).floor().min(999.0);
-    if tenths < 1.0 { "less than 0.1 %".to_owned() } else { format!("{:.1} %", tenths / 10.0) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
@@ -261,12 +255,5 @@ mod tests {
         job.terms.part_range = Some("0..1".parse().expect("parts"));
         let part = Spread::of(&job, &plan, &parts);
         assert!(part.is_complete && part.svg(&job, 0).contains("a partial count"));
-    }
-
-    #[test]
-    fn shares_are_never_rounded_up() {
-        for (share, expected) in [(0.0, "less than 0.1 %"), (0.0314, "3.1 %"), (0.9999, "99.9 %")] {
-            assert_eq!(percent(share), expected);
-        }
     }
 }

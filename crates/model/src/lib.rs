@@ -15,6 +15,7 @@ pub mod json;
 mod message;
 mod name;
 mod notice;
+mod numbers;
 mod party;
 mod party_totals;
 pub mod plain;
@@ -22,7 +23,6 @@ mod priority;
 mod progress_history;
 mod recounting;
 mod report_interval;
-mod rounded;
 mod speed;
 mod status;
 mod submission_rules;
@@ -42,13 +42,13 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use notice::{InvalidPageUrl, Notice, PageUrl};
+pub use numbers::{TimeUnit, YEAR, done_at, duration, grouped, percent, plural, range, two_digits};
 pub use party::{InvalidParty, Party};
 pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
 pub use priority::{InvalidPriority, Priority};
 pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
-pub use rounded::{TimeUnit, YEAR, grouped, two_digits};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, FleetSpeed, InHand, JobState, JobStatus, Progress, WorkerState,
