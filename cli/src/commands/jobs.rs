@@ -9,7 +9,6 @@ use queens_program::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;
-use crate::present::job::{state, time_left};
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
@@ -93,10 +92,10 @@ pub(crate) fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
             job.n.to_string(),
             method(job),
             job.priority.to_string(),
-            state(job),
+            job.state_text(),
             percent(job.fraction()),
             format!("{provisional}{}", job.progress.solutions),
-            time_left(job),
+            job.time_left_text(),
             job.n_workers.to_string(),
         ]);
     }

@@ -11,6 +11,7 @@ mod date;
 mod event;
 mod fraction;
 mod id;
+mod job_text;
 pub mod json;
 mod message;
 mod name;
