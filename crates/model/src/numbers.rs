@@ -9,7 +9,7 @@ const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
 
 /// A year, in seconds.
-pub const YEAR: f64 = 365.25 * DAY;
+pub(crate) const YEAR: f64 = 365.25 * DAY;
 
 /// A unit for times that are known only to a few per cent.
 #[derive(Clone, Copy, Debug)]

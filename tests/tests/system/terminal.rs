@@ -257,7 +257,7 @@ fn top_tells_a_viewer_that_only_operators_decide() {
     let token = behind.token("viewer");
     terminal.enter(&format!("NO_COLOR=1 QUEENS_TOKEN={token} {} top --coordinator {url}", top.display()));
     let screen = terminal.wait_for("you: viewer");
-    assert!(screen.contains("Tab workers") && !screen.contains("s submit"), "{screen}");
+    assert!(screen.contains("Tab workers") && !screen.contains("  s submit"), "{screen}");
     terminal.press("s");
     terminal.wait_for("you were invited as a viewer: only operators can change something");
     // Without colours, emphasis remains.
