@@ -10,7 +10,6 @@ mod event;
 mod job;
 mod notice;
 mod own_contribution;
-mod progress_history;
 mod session;
 mod terms;
 mod verdict;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use queens_auth::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot};
 use queens_ledger::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
-use queens_model::{JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
+use queens_model::{JobId, JobStatus, Priority, Submission};
 use queens_proto::convert::{InvalidMessage, verify_more, worker_name};
 use queens_proto::pb;
 use queens_proto::pb::jobs_server::Jobs;
@@ -165,18 +165,6 @@ impl Jobs for JobsService {
         let verdicts = verdicts.map_err(|untold| Status::unavailable(untold.to_string()))?;
         let verdicts = verdicts.iter().map(pb::Verdict::from).collect();
         Ok(Response::new(pb::ListVerdictsResponse { verdicts }))
-    }
-
-    async fn get_progress_history(
-        &self,
-        request: Request<pb::GetProgressHistoryRequest>,
-    ) -> Result<Response<pb::ProgressHistory>, Status> {
-        let pb::GetProgressHistoryRequest { job, rates, groups } = request.into_inner();
-        let job = find(&self.handle.snapshot(), JobId(job))?.clone();
-        let [rates, groups] = [rates, groups].map(|asked| {
-            usize::try_from(asked).map_or(MOST_HISTORY_POINTS, |asked| asked.min(MOST_HISTORY_POINTS))
-        });
-        Ok(Response::new(self.handle.progress_history(&job, rates, groups).await.into()))
     }
 
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {

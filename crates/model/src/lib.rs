@@ -21,7 +21,6 @@ mod party;
 mod party_totals;
 pub mod plain;
 mod priority;
-mod progress_history;
 mod recounting;
 mod report_interval;
 mod speed;
@@ -47,7 +46,6 @@ pub use numbers::{TimeUnit, done_at, duration, grouped, percent, plural, range, 
 pub use party::{InvalidParty, Party};
 pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
 pub use priority::{InvalidPriority, Priority};
-pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
