@@ -199,7 +199,9 @@ fn draw_job(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Pal
         all => contributions_table(all).fitted(Some(area.width.into())).0,
     };
     let text = format!("{}\n\n{contributions}", describe(job));
-    let n_lines = u16::try_from(text.lines().count()).unwrap_or(u16::MAX);
+    // Long lines are wrapped, between words.
+    let n_rows = |line: &str| measure_text_width(line).div_ceil(usize::from(area.width.max(1))).max(1);
+    let n_lines = u16::try_from(text.lines().map(n_rows).sum::<usize>()).unwrap_or(u16::MAX);
     page.scrolled = page.scrolled.min(n_lines.saturating_sub(area.height.saturating_sub(1)));
     let block =
         titled(&format!("job {id}: {}", job.state.name()), area.width).title_style(palette.of_job(job));
