@@ -2,13 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
-use queens_model::{core_seconds, price, price_of_jobs};
+use queens_model::{core_seconds, price};
 use queens_program::say;
 use queens_solver::{BoardSize, Kernel, Method};
 
-use crate::boards::Boards;
 use crate::flags::WrongUsage;
-use crate::method::MethodChoice;
 
 /// The size in bytes above which a file needs confirmation.
 const LARGE: usize = 20_000_000;
@@ -28,13 +26,11 @@ pub(crate) fn confirm_count(
     confirm(&format!("n = {n} takes some {price} with the {kernel} kernel"), yes)
 }
 
-/// Returns whether jobs may be submitted for remote workers, by the rule of the coordinator.
+/// Returns whether jobs may be submitted for remote workers: they have no price, or the user confirms it.
 ///
 /// # Errors
 /// If confirmation is needed and stdin is no terminal.
-pub(crate) fn confirm_jobs(boards: Boards, method: MethodChoice, yes: bool) -> Result<bool, WrongUsage> {
-    let jobs: Vec<(BoardSize, Method)> = boards.iter().map(|n| (n, method.in_cluster(n))).collect();
-    let price = price_of_jobs(&jobs, &boards.to_string());
+pub(crate) fn confirm_jobs(price: Option<String>, yes: bool) -> Result<bool, WrongUsage> {
     price.map_or(Ok(true), |takes| confirm(&takes, yes))
 }
 

@@ -43,7 +43,6 @@ queens contributions 3 | sort -k 6 -n -r  # by the share of each
 queens cancel 3  # stop counting job 3
 queens top  # of the coordinator on this machine
 queens top --coordinator http://a:50051,http://b:50051  # which of them leads
-queens top --once  # the screen, for a file or a message
 queens workers  # who counts, and how fast
 queens workers drain rack1  # its workers report their counts, and leave
 queens workers drain 'rack 2'  # a name with a space

@@ -65,7 +65,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Pause(args) => change_job::change(&args, JobChange::Pause(Empty {})).await,
             Command::Resume(args) => change_job::change(&args, JobChange::Resume(Empty {})).await,
             Command::Priority(args) => {
-                change_job::change(&args.of, JobChange::Priority(args.priority.get())).await
+                change_job::change(&args.of, JobChange::Priority(args.value.priority.get())).await
             }
             Command::VerifyMore(args) => change_job::verify_more(&args).await,
             Command::Cancel(args) => change_job::change(&args, JobChange::Cancel(Empty {})).await,

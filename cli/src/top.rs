@@ -1,14 +1,9 @@
-//! `queens top`: the screen's state, its drawing, its keys, and the poller that updates it.
+//! `queens top`: the screen's state, its drawing, and the requests that update it.
 
-mod action;
-mod cluster;
-mod filter;
-mod form;
-mod input;
-mod keys;
-pub(crate) mod poller;
-#[cfg(test)]
-pub(crate) mod sample;
+pub(crate) mod action;
+mod list;
+pub(crate) mod requests;
 pub(crate) mod screen;
-mod selection;
+#[cfg(test)]
+pub(crate) mod tests;
 pub(crate) mod view;

@@ -1,6 +1,6 @@
 // The page of one job.
 
-import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, stateText, subproblems, timeLeft, took } from "./page.js";
+import { $, agreement, countTitle, duration, follow, get, grouped, h, isOver, jobActions, partText, pathPart, percent, repeat, reveal, say, showEvents, speed, subproblems, timeLeft, took } from "./page.js";
 import { drawChart, throughput } from "./chart.js";
 import { makeHeat } from "./heat.js";
 import { makePicture } from "./picture.js";
@@ -37,7 +37,7 @@ function show(job) {
   leaveOut(job);
   showPicture(job);
   say($("title"), `Job ${id}: ${job.n} queens${job.part_range === null ? "" : `, ${partText(job)}`}`);
-  say($("state"), stateText(job));
+  say($("state"), job.state_text);
   say($("method"), job.method);
   $("waits").hidden = job.waits_for === null;
   say($("waits"), job.waits_for === null ? "" : `The job waits for ${job.waits_for}.`);
@@ -97,9 +97,12 @@ function show(job) {
   actions.show(job);
 }
 
+let isInStream = false;
 follow((summary) => {
   const job = summary.jobs.find((job) => job.job === id);
+  isInStream = job !== undefined;
   if (job) show(job);
+  if (job) isThere("job");
 });
 /** Core-hours, with three digits from a hundredth on. */
 const coreHours = (seconds) => {
@@ -124,7 +127,11 @@ addEventListener("resize", redraw);
 const showMap = repeat(1, async () => {
   if (hasMap) await get(`jobs/${id}/cells`).then(showHeat).finally(() => isThere("map"));
 });
-repeat(1, async () => { show(await get(`jobs/${id}`)); isThere("job"); });
+// The stream has only the first jobs.
+repeat(1, async () => {
+  if (!isInStream) show(await get(`jobs/${id}`));
+  isThere("job");
+});
 repeat(2, async () => { showEvents($("events"), (await get(`events?job=${id}&limit=100`)).events); isThere("events"); });
 repeat(5, async () => {
   const { contributions, total, core_seconds: coreSeconds } = await get(`jobs/${id}/contributions?limit=100`);

@@ -1,6 +1,6 @@
 // The page of all jobs, with the form that submits one.
 
-import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, stateText, timeLeft, took } from "./page.js";
+import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, timeLeft, took } from "./page.js";
 import { drawChart, drawSpeeds, ofMeans } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
@@ -42,7 +42,7 @@ function makeRow(id) {
     say(method, job.method);
     say(pass, job.second_of === null ? "" : `second pass of job ${job.second_of}`);
     element.className = job.state === "done" ? "is-counted" : "";
-    say(state, stateText(job));
+    say(state, job.state_text);
     state.className = ["failed", "disputed", "damaged"].includes(job.state) || job.failed ? "bad" : job.state === "done" ? "good" : "";
     say(failure, job.failure ?? (job.waits_for === null ? "" : `waits for ${job.waits_for}`));
     failure.className = job.failure ? "bad" : "quiet";

@@ -75,22 +75,6 @@ export function duration(seconds) {
 /** Formats the duration of a finished job. */
 export const took = (seconds) => (seconds < 0.1 ? "under 0.1 s" : duration(seconds));
 
-/** Formats a range of seconds with its significant digits: "45 to 60 min". */
-export function range(low, high) {
-  const units = [["y", 31557600], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
-  // The largest unit that fits both ends, or else the upper one.
-  const both = units.find(([name, unit]) => high >= 2 * unit && low >= unit && (name === "y" || high < 1000 * unit));
-  const [name, unit] = both ?? units.find(([, unit]) => high >= 2 * unit) ?? ["s", 1];
-  // Two digits, and whole numbers.
-  const rounded = (number, round) => {
-    const digits = 10 ** Math.max(Math.floor(Math.log10(Math.max(number, 1))) - 1, 0);
-    return round(number / digits) * digits;
-  };
-  const least = rounded(low / unit, Math.floor), most = Math.max(rounded(high / unit, Math.ceil), 1);
-  if (least < 1) return `at most ${grouped(most)} ${name}`;
-  return least < most ? `${grouped(least)} to ${grouped(most)} ${name}` : `about ${grouped(most)} ${name}`;
-}
-
 /** Formats the local time at which a job will be done, unless it is too near or too far for a date. */
 export function doneAt(low, high) {
   const day = 86400, year = 365.25 * day;
@@ -104,12 +88,8 @@ export function doneAt(low, high) {
 
 export const isOver = (job) => ["done", "cancelled", "failed", "damaged"].includes(job.state);
 
-export function timeLeft(job) {
-  if (isOver(job)) return "–";
-  if (job.unchecked !== null) return job.unchecked;
-  const { seconds_left_low: low, seconds_left_high: high } = job;
-  return typeof low === "number" && typeof high === "number" ? `${range(low, high)}${doneAt(low, high)}` : "unknown";
-}
+export const timeLeft = (job) =>
+  job.left + (isOver(job) || job.unchecked !== null || job.seconds_left_high === null ? "" : doneAt(job.seconds_left_low, job.seconds_left_high));
 
 /** Describes the parts that a job counts. */
 export const partText = (job) => `parts ${job.part_range}${job.parts ? ` of ${grouped(job.parts)}` : ""}`;
@@ -118,22 +98,11 @@ export const partText = (job) => `parts ${job.part_range}${job.parts ? ` of ${gr
 export const countTitle = (job) =>
   job.state === "done" ? "Counted: solutions" : job.provisional ? "Provisional number of solutions" : "Counted so far";
 
-/** Compares a finished count to the published one; returns a text and a class. */
+/** The comparison of a finished count with the published one, and its class. */
 export function agreement(job) {
   if (job.provisional) return ["provisional: not all of it is verified yet", "warn"];
   if (job.state !== "done") return ["", ""];
-  if (job.part_range !== null) return [`a part of the board: ${partText(job)}`, "quiet"];
-  if (job.agrees === null) return ["there is no published count to compare with", "quiet"];
-  return job.agrees
-    ? ["agrees with the published count", "good"]
-    : [`CONTRADICTS the published count ${grouped(job.published)}`, "bad"];
-}
-
-export function stateText(job) {
-  const failed = job.failed ? `, ${job.failed} ${job.failed === 1 ? "span" : "spans"} failed` : "";
-  const waiting = job.plans_before === null ? "" : `, ${job.plans_before} before it`;
-  const planned = job.plan_fraction === null ? "" : ` ${Math.floor(100 * job.plan_fraction)} %`;
-  return job.state + planned + failed + waiting;
+  return [job.comparison, job.agrees === null ? "quiet" : job.agrees ? "good" : "bad"];
 }
 
 async function answer(response) {

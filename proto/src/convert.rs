@@ -11,7 +11,6 @@ mod held;
 mod job;
 mod notice;
 mod own_contribution;
-mod progress_history;
 mod session;
 mod terms;
 mod verdict;

@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use queens_model::AuditEntry;
+use queens_model::{AuditEntry, date};
 use queens_program::print;
 
 use crate::flags::RemoteArgs;
-use crate::present::numbers::date;
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 

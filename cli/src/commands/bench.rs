@@ -17,11 +17,11 @@ use queens_solver::{
 use crate::flags::{GpuArgs, OutputArgs};
 use crate::method::MethodChoice;
 use crate::present::bench_answer::{BenchAnswer, StageTime, comparison, text};
-use crate::present::numbers::plural;
 use crate::present::output::Output;
 use crate::present::progress::Spinner;
 use crate::sampling::cards::{TimedProbe, probe_card, sums, time_of_cards};
 use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
+use queens_model::plural;
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
 const TEXTBOOK_EVERY: usize = 64;

@@ -2,12 +2,10 @@
 
 use std::process::ExitCode;
 
-use queens_model::Contribution;
-use queens_model::json;
+use queens_model::{Contribution, grouped, json, two_digits};
 use queens_program::print;
 
 use crate::flags::JobArgs;
-use crate::present::numbers::{grouped, two_digits};
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
@@ -25,7 +23,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Formats contributions as a table.
-fn contributions_table(contributions: &[Contribution]) -> Table<6> {
+pub(crate) fn contributions_table(contributions: &[Contribution]) -> Table<6> {
     let all = contributions.iter().map(|it| it.work as f64).sum::<f64>().max(1.0);
     let mut table = Table::new([
         Column::name("WORKER"),

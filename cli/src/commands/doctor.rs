@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use queens_counting::default_threads;
-use queens_model::{JobState, JobStatus};
+use queens_model::{JobState, JobStatus, date, duration};
 use queens_platform::{VERSION, available_memory, n_processors};
 use queens_program::print;
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
@@ -15,7 +15,6 @@ use serde::Serialize;
 
 use crate::flags::RemoteArgs;
 use crate::present::job::{REPAIR, describe_damage};
-use crate::present::numbers::{date, duration};
 use crate::present::output::{Output, json_of};
 
 /// The board that tests whether a kernel counts correctly. It takes milliseconds.

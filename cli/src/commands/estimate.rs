@@ -12,12 +12,12 @@ use serde::Serialize;
 
 use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
-use crate::present::numbers::{TimeUnit, grouped, plural};
 use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
 use crate::sampling::cards::{probe_card, solutions_of_cards, time_of_cards};
 use crate::sampling::{Measured, Probing, board_nodes, board_solutions, board_time, probe, samples_of};
+use queens_model::{TimeUnit, grouped, plural};
 
 /// The duration of sampling.
 const PROBING: Probing = Probing { time: Duration::from_secs(3), fewest: 16 };

@@ -4,13 +4,11 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use queens_model::json::Job;
-use queens_model::{JobState, JobStatus};
+use queens_model::{JobState, JobStatus, percent, plural};
 use queens_program::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
 use crate::flags::RemoteArgs;
-use crate::present::job::{state, time_left};
-use crate::present::numbers::{percent, plural};
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
@@ -26,6 +24,9 @@ pub(crate) struct JobsArgs {
     #[command(flatten)]
     remote: RemoteArgs,
 }
+
+/// The text for an empty list.
+pub(crate) const NO_JOBS: &str = "no jobs; 'queens submit N' makes one";
 
 fn states() -> impl TypedValueParser<Value = JobState> {
     PossibleValuesParser::new(JobState::ALL.map(JobState::name)).try_map(|name| {
@@ -51,7 +52,7 @@ pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<ExitCode> {
             let jobs: Vec<Job> = jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect();
             print(&json_of(&jobs)?)?;
         }
-        Output::Text if n_all == 0 => print("no jobs; 'queens submit N' makes one")?,
+        Output::Text if n_all == 0 => print(NO_JOBS)?,
         Output::Text if jobs.is_empty() => print(&none_of_these(&args.state, n_all))?,
         Output::Text => jobs_table(&jobs).print()?,
     }
@@ -71,7 +72,8 @@ fn method(job: &JobStatus) -> String {
     format!("{}{}", job.method, pass.unwrap_or_default())
 }
 
-fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
+/// Formats jobs as a table.
+pub(crate) fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
     let mut table = Table::new([
         Column::number("JOB"),
         Column::number("N"),
@@ -90,10 +92,10 @@ fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
             job.n.to_string(),
             method(job),
             job.priority.to_string(),
-            state(job),
+            job.state_text(),
             percent(job.fraction()),
             format!("{provisional}{}", job.progress.solutions),
-            time_left(job),
+            job.time_left_text(),
             job.n_workers.to_string(),
         ]);
     }

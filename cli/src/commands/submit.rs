@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use queens_model::{JobId, Priority};
+use queens_model::{JobId, Priority, price_of_jobs};
 use queens_program::{print, say};
+use queens_proto::client::Operator;
 use queens_solver::BoardSize;
 use serde_json::json;
 
 use crate::boards::Boards;
 use crate::confirm::confirm_jobs;
 use crate::counting::cluster::submit;
-use crate::flags::RemoteArgs;
-use crate::flags::WrongUsage;
+use crate::flags::{RemoteArgs, WrongUsage};
 use crate::method::MethodArgs;
 use crate::present::output::Output;
 use crate::terms::TermsArgs;
@@ -24,6 +24,16 @@ use crate::terms::TermsArgs;
 /// says by which method each board is counted, why, and at which price.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubmitArgs {
+    #[command(flatten)]
+    jobs: JobsToSubmitArgs,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+/// The jobs of `queens submit` and of `queens top`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobsToSubmitArgs {
     /// Size of the board, 0 to 32; or a range that includes both ends, such as 24-28
     #[arg(value_name = "N|A-B", allow_negative_numbers = true)]
     boards: Boards,
@@ -47,44 +57,73 @@ pub(crate) struct SubmitArgs {
     /// Don't ask, even if the count takes more than a year of core time
     #[arg(long)]
     yes: bool,
-
-    #[command(flatten)]
-    remote: RemoteArgs,
 }
 
 /// Runs the command and returns its exit status. Checks all boards before it submits the first.
 pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
-    let boards = args.boards;
-    if args.terms.are_of_one_board() && !boards.is_one() {
-        return Err(WrongUsage(format!(
-            "--parts names parts of one board, and not of {boards}: submit each by itself"
-        ))
-        .into());
-    }
-    if !confirm_jobs(boards, args.method.choice(), args.yes)? {
+    let SubmitArgs { jobs, remote } = args;
+    jobs.check()?;
+    if !confirm_jobs(jobs.price(), jobs.yes)? {
         return Ok(ExitCode::FAILURE);
     }
-    let operator = args.remote.connect().await?;
-    let mut submitted = Vec::new();
-    for n in boards.iter() {
-        let asked = args.terms.submission(n, args.method.choice().in_cluster(n), args.priority);
-        let job = match submit(&operator, asked, args.terms.recount_by.by()).await {
-            Ok(job) => job,
-            Err(error) if submitted.is_empty() => return Err(error),
-            Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),
-        };
-        submitted.push((n, job));
-        args.method.choice().explained_in_cluster(n).iter().for_each(|text| say(text));
-        print(&match args.remote.output() {
+    let operator = remote.connect().await?;
+    jobs.submit(&operator, |n, job| {
+        jobs.method.choice().explained_in_cluster(n).iter().for_each(|text| say(text));
+        print(&match remote.output() {
             Output::Text => job.to_string(),
             Output::Json => json!({ "job": job.to_string() }).to_string(),
-        })?;
-    }
+        })
+    })
+    .await?;
     Ok(ExitCode::SUCCESS)
 }
 
+impl JobsToSubmitArgs {
+    /// Checks that the arguments go together.
+    pub(crate) fn check(&self) -> Result<(), WrongUsage> {
+        let boards = self.boards;
+        if self.terms.are_of_one_board() && !boards.is_one() {
+            let problem = format!("--parts names parts of one board, and not of {boards}");
+            return Err(WrongUsage(format!("{problem}: submit each by itself")));
+        }
+        Ok(())
+    }
+
+    /// Returns the price of the jobs if it must be confirmed, by the rule of the coordinator.
+    fn price(&self) -> Option<String> {
+        let method = self.method.choice();
+        let jobs: Vec<_> = self.boards.iter().map(|n| (n, method.in_cluster(n))).collect();
+        price_of_jobs(&jobs, &self.boards.to_string())
+    }
+
+    /// Returns the price of the jobs if `--yes` does not confirm it.
+    pub(crate) fn unconfirmed_price(&self) -> Option<String> {
+        self.price().filter(|_| !self.yes)
+    }
+
+    /// Submits the jobs, the smallest first, and calls `done` with each. Returns all.
+    pub(crate) async fn submit(
+        &self,
+        operator: &Operator,
+        mut done: impl FnMut(BoardSize, JobId) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Vec<(BoardSize, JobId)>> {
+        let mut submitted = Vec::new();
+        for n in self.boards.iter() {
+            let asked = self.terms.submission(n, self.method.choice().in_cluster(n), self.priority);
+            let job = match submit(operator, asked, self.terms.recount_by.by()).await {
+                Ok(job) => job,
+                Err(error) if submitted.is_empty() => return Err(error),
+                Err(error) => bail!("n = {n}: {error:#}; submitted before it: {}", list(&submitted)),
+            };
+            submitted.push((n, job));
+            done(n, job)?;
+        }
+        Ok(submitted)
+    }
+}
+
 /// Lists submitted jobs: "n = 16 as job 1, n = 17 as job 2".
-fn list(submitted: &[(BoardSize, JobId)]) -> String {
+pub(crate) fn list(submitted: &[(BoardSize, JobId)]) -> String {
     let each = submitted.iter().map(|(n, job)| format!("n = {n} as job {job}"));
     each.collect::<Vec<_>>().join(", ")
 }

@@ -2,126 +2,98 @@
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use queens_platform::is_screen;
-use queens_program::{cancel_on_signal, print, stdout};
-use queens_proto::client::Operator;
-use ratatui::backend::TestBackend;
+use queens_program::{cancel_on_signal, stdout};
+use queens_proto::client::{ClientError, Operator};
+use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::terminal::size;
-use ratatui::{DefaultTerminal, Terminal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::flags::CoordinatorArgs;
 use crate::present::progress::TakenScreen;
-use crate::top::poller::ask;
+use crate::top::requests::{Answer, ask};
 use crate::top::screen::{Pressed, Screen};
 use crate::top::view::{self, Palette};
 
 /// The interval of drawing without a change.
 const REDRAW: Duration = Duration::from_secs(1);
 
-/// The capacity of the queue of answers and keys.
+/// The capacity of the queue of keys.
 const QUEUE: usize = 64;
-
-/// The size of a screen that is printed where there is no terminal.
-const PRINTED: (u16, u16) = (120, 40);
 
 /// Watch and manage jobs and workers on the whole terminal
 ///
-/// It shows events as well; keys pause jobs, and drain or block workers.
+/// It shows what 'queens jobs', 'queens workers', 'queens status' and 'queens contributions' print, and events. Keys
+/// submit and change jobs, and drain or block workers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TopArgs {
     #[command(flatten)]
     coordinator: CoordinatorArgs,
+}
 
-    /// Print the screen once, without colours, and exit
-    #[arg(long)]
-    once: bool,
+/// The end of a request.
+enum Ended {
+    Answer(Box<Result<Answer, ClientError>>),
+    Action(anyhow::Result<String>),
 }
 
 /// Runs the command and returns its exit status.
 pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
-    let TopArgs { coordinator, once } = args;
-    if *once {
-        print(&printed(coordinator.connect().await?).await?)?;
-        return Ok(ExitCode::SUCCESS);
-    }
     if !is_screen(&stdout()?) || !io::stdin().is_terminal() {
-        bail!("'queens top' needs a terminal; 'queens top --once' prints the screen");
+        bail!("'queens top' needs a terminal; 'queens jobs' and 'queens workers' print the same");
     }
     let stop = CancellationToken::new();
     cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
     // Connects first, so that a wrong address is an ordinary error.
-    let operator = coordinator.connect().await?;
+    let operator = Arc::new(args.coordinator.connect().await?);
     let _taken = TakenScreen::take();
     // It installs a hook that restores the terminal if this process panics.
     let mut terminal = ratatui::try_init().context("failed to take over the terminal")?;
-    let mut screen = Screen::new(operator.coordinator());
-    let shown = show(&mut terminal, &mut screen, operator, &stop).await;
+    let shown = show(&mut terminal, &operator, &stop).await;
     ratatui::restore();
     shown?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the lines of the screen, once it has everything that it shows.
-async fn printed(operator: Operator) -> anyhow::Result<String> {
-    let of_terminal =
-        size().ok().filter(|&(width, height)| io::stdout().is_terminal() && width > 0 && height > 0);
-    let (width, height) = of_terminal.unwrap_or(PRINTED);
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).context("failed to draw")?;
-    let mut screen = Screen::new(operator.coordinator());
-    let (_to_coordinator, actions) = mpsc::channel(QUEUE);
-    let (to_screen, mut answers) = mpsc::channel(QUEUE);
-    let (wants, wanted) = watch::channel(screen.wanted());
-    let asking = tokio::spawn(ask(operator, actions, wanted, to_screen));
-    let palette = Palette::from_env();
-    loop {
-        terminal.draw(|frame| view::draw(frame, &mut screen, palette)).context("failed to draw")?;
-        if screen.is_complete() {
-            break;
-        }
-        if let Some(problem) = screen.problem() {
-            bail!("{}: {problem}", screen.url);
-        }
-        wants.send_if_modified(|wanted| std::mem::replace(wanted, screen.wanted()) != screen.wanted());
-        screen.hear(answers.recv().await.context("the connection has ended")?);
-    }
-    asking.abort();
-    let buffer = terminal.backend().buffer();
-    let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-    Ok((0..height).map(line).collect::<Vec<_>>().join("\n").trim_end().to_owned())
-}
-
 async fn show(
     terminal: &mut DefaultTerminal,
-    screen: &mut Screen,
-    operator: Operator,
+    operator: &Arc<Operator>,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let (to_coordinator, actions) = mpsc::channel(QUEUE);
-    let (to_screen, mut answers) = mpsc::channel(QUEUE);
-    let (wants, wanted) = watch::channel(screen.wanted());
-    let asking = tokio::spawn(ask(operator, actions, wanted, to_screen));
+    let mut screen = Screen::new(operator.coordinator());
     let palette = Palette::from_env();
     let mut keys = keys();
     let mut redraw = tokio::time::interval(REDRAW);
+    let mut requests = JoinSet::new();
     loop {
-        terminal.draw(|frame| view::draw(frame, screen, palette)).context("failed to draw")?;
-        wants.send_if_modified(|wanted| std::mem::replace(wanted, screen.wanted()) != screen.wanted());
+        terminal.draw(|frame| view::draw(frame, &mut screen, palette)).context("failed to draw")?;
+        if screen.due.take_if(|due| *due <= Instant::now()).is_some() {
+            let (operator, view, all) = (operator.clone(), screen.view, screen.are_contributions_due());
+            requests.spawn(async move { Ended::Answer(Box::new(ask(&operator, view, all).await)) });
+        }
         tokio::select! {
             () = stop.cancelled() => break,
             _ = redraw.tick() => {}
-            answer = answers.recv() => if let Some(answer) = answer { screen.hear(answer) },
+            Some(ended) = requests.join_next() => match ended? {
+                Ended::Answer(answer) => screen.hear(*answer),
+                Ended::Action(result) => screen.hear_result(result),
+            },
             event = keys.recv() => match event {
                 // The terminal is gone.
                 None => break,
                 Some(Event::Key(key)) if key.kind != KeyEventKind::Release => match screen.press(key) {
                     Some(Pressed::Quit) => break,
-                    Some(Pressed::Do(action)) => screen.asking = to_coordinator.try_send(action).is_ok(),
+                    Some(Pressed::Do(action)) => {
+                        screen.is_acting = true;
+                        let operator = operator.clone();
+                        requests.spawn(async move { Ended::Action(action.carry_out(&operator).await) });
+                    }
                     None => {}
                 },
                 // The terminal has a new size: draw again.
@@ -129,7 +101,6 @@ async fn show(
             },
         }
     }
-    asking.abort();
     Ok(())
 }
 

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use queens_model::VerdictStatus;
 use queens_model::json::Verdict;
+use queens_model::{VerdictStatus, date};
 use queens_program::print;
 
 use crate::flags::JobArgs;
-use crate::present::numbers::date;
 use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;
 use crate::flags::JobArgs;
-use crate::present::job::{line, state};
+use crate::present::job::line;
 use crate::present::output::{Output, json_of};
 use crate::present::progress::{Progress, Showing};
 
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
             return;
         }
         // A line must have news, and appears at most once a second.
-        let news = (state(job), job.progress.n_recorded, job.n_workers);
+        let news = (job.state_text(), job.progress.n_recorded, job.n_workers);
         let is_old = printed
             .as_ref()
             .is_some_and(|(before, at): &(_, Instant)| *before == news || at.elapsed() < LINE);

@@ -84,10 +84,8 @@ pub(crate) fn describe(change: WorkersChange, n_workers: u64, name: &Name) -> St
 }
 
 async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
-    let (mut workers, blocked) = args.connect().await?.workers_and_blocked().await?;
-    workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-    let is_absent = |name: &&Name| workers.iter().all(|worker| worker.name != **name);
-    let absent: Vec<&Name> = blocked.iter().filter(is_absent).collect();
+    let (mut workers, mut absent) = args.connect().await?.workers_and_blocked().await?;
+    order(&mut workers, &mut absent);
     match args.output() {
         Output::Json => {
             let absent = absent
@@ -112,8 +110,14 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
     }
 }
 
+/// Sorts workers by their names, and keeps of the blocked names those without a worker.
+pub(crate) fn order(workers: &mut [WorkerStatus], blocked: &mut Vec<Name>) {
+    workers.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    blocked.retain(|name| workers.binary_search_by(|worker| worker.name.cmp(name)).is_err());
+}
+
 /// Formats the workers that are or were recently connected, and the blocked names without a worker.
-fn workers_table(workers: &[WorkerStatus], absent: &[&Name]) -> Table<11> {
+pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> Table<11> {
     let mut table = Table::new([
         Column::name("NAME"),
         Column::text("STATE"),
@@ -156,7 +160,7 @@ mod tests {
     use queens_model::CardSensors;
 
     use super::*;
-    use crate::top::sample::worker;
+    use crate::top::tests::worker;
 
     #[test]
     fn sensors_are_listed_if_a_worker_has_a_card() {

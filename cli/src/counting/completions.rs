@@ -12,8 +12,8 @@ use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
 use crate::flags::WrongUsage;
-use crate::present::numbers::plural;
 use crate::present::output::Output;
+use queens_model::plural;
 
 /// The count to run.
 pub(crate) struct Completions<'a> {

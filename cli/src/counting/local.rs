@@ -12,7 +12,7 @@ use queens_event_loop::{Coordinator, Handle, Snapshot};
 use queens_gpu::CardId;
 use queens_ledger::store::memory::MemoryStore;
 use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
-use queens_model::{JobId, JobState, JobStatus, Name, Submission, ToCoordinator, ToWorker};
+use queens_model::{JobId, JobState, JobStatus, Name, Submission, ToCoordinator, ToWorker, percent};
 use queens_program::say;
 use queens_solver::{BoardSize, Kernel, Method};
 use queens_store::Archive;
@@ -23,7 +23,6 @@ use tokio_util::sync::CancellationToken;
 use crate::counting::counted::{Counted, Counter, kernels};
 use crate::method::MethodChoice;
 use crate::present::job::{REPAIR, describe_damage, describe_failure};
-use crate::present::numbers::percent;
 use crate::present::progress::{Progress, Showing};
 
 /// The name of the worker in this process.

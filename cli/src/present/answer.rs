@@ -5,9 +5,9 @@ use queens_solver::{BoardSize, Method, fundamental, published};
 use serde::Serialize;
 
 use crate::counting::counted::{Counted, Counter};
-use crate::present::numbers::{date, plural};
 use crate::present::output::method_name;
 use crate::present::work::work_text;
+use queens_model::{date, plural};
 
 /// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]

@@ -4,10 +4,10 @@ use queens_platform::{VERSION, processor_name};
 use queens_solver::Method;
 use serde::Serialize;
 
-use crate::present::numbers::{TimeUnit, plural};
 use crate::present::output::method_name;
 use crate::present::work::work_text;
 use crate::sampling::samples_of;
+use queens_model::{TimeUnit, plural};
 
 /// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use queens_certificate::{Agreement, PartReport, PassReport, Report, SampleReport, Stage, time_to_check};
 
-use crate::present::numbers::{date, percent, plural};
 use crate::present::work::work_text;
+use queens_model::{date, percent, plural};
 
 /// Describes the current stage of a check.
 pub(crate) fn stage(stage: Stage) -> String {

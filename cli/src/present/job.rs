@@ -2,14 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use queens_model::{JobState, JobStatus, Share, bound};
-
-use crate::present::numbers::{date, done_at, duration, percent, plural, range};
+use queens_model::{JobState, JobStatus, Share, bound, date, done_at, duration, percent, plural};
 
 /// Formats one line of `queens watch`.
 pub(crate) fn line(job: &JobStatus) -> String {
     let JobStatus { id, n, n_workers, .. } = job;
-    let (state, solutions) = (state(job), job.progress.solutions);
+    let (state, solutions) = (job.state_text(), job.progress.solutions);
     let share = percent(job.fraction());
     let part = job.part().map(|part| format!("  {part}")).unwrap_or_default();
     let provisional = if job.is_provisional() { " (provisional)" } else { "" };
@@ -17,7 +15,7 @@ pub(crate) fn line(job: &JobStatus) -> String {
     let so_far = format!("job {id}  n = {n}{part}  {state}  {share}  {solutions}{provisional}");
     match job.state {
         JobState::Done if job.is_part() => so_far,
-        JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), comparison(job)),
+        JobState::Done => format!("{so_far}  fundamental: {}  {}", fundamental(job), job.comparison()),
         JobState::Failed => format!("{so_far}  {}", describe_failure(job)),
         JobState::Damaged => format!("{so_far}  {}", describe_damage(job)),
         JobState::Cancelled => so_far,
@@ -40,22 +38,6 @@ fn plan(job: &JobStatus) -> String {
     }
 }
 
-/// Describes the state of a job, the progress of its plan, and its failures.
-pub(crate) fn state(job: &JobStatus) -> String {
-    let state = job.state.name();
-    if let Some(n_before) = job.n_plans_before {
-        return format!("{state}, {n_before} before it");
-    }
-    if let Some(share) = job.plan_fraction {
-        return format!("{state} {}", percent(share.get()));
-    }
-    match job.n_failed {
-        0 => state.to_owned(),
-        1 => format!("{state}, 1 span failed"),
-        n_failed => format!("{state}, {n_failed} spans failed"),
-    }
-}
-
 /// Describes the failures of a job, with the reason.
 pub(crate) fn describe_failure(job: &JobStatus) -> String {
     let JobStatus { n_failed, n_given_up, failure, .. } = job;
@@ -75,27 +57,6 @@ pub(crate) const REPAIR: &str =
 /// Describes the damage of a job.
 pub(crate) fn describe_damage(job: &JobStatus) -> String {
     format!("its stored data are inconsistent: {}", job.failure.as_deref().unwrap_or_default())
-}
-
-/// Describes the damage of a job, or what workers failed to count.
-pub(crate) fn fault(job: &JobStatus) -> Option<String> {
-    match job.state {
-        JobState::Damaged => Some(describe_damage(job)),
-        _ => (job.n_failed > 0).then(|| describe_failure(job)),
-    }
-}
-
-/// Compares a completed count with the published one.
-pub(crate) fn comparison(job: &JobStatus) -> String {
-    match job.published() {
-        None if job.is_part() => "a part of the board: there is nothing to compare it with".to_owned(),
-        None => "no count has been published to compare with".to_owned(),
-        Some(_) if job.agrees() == Some(true) => "agrees with the published count".to_owned(),
-        Some(counts) => format!(
-            "CONTRADICTS the published count {} ({} fundamental)",
-            counts.solutions, counts.fundamental
-        ),
-    }
 }
 
 /// Returns the number of fundamental solutions, computed from the count.
@@ -157,8 +118,8 @@ pub(crate) fn describe(job: &JobStatus) -> String {
         _ => String::new(),
     };
     let compared = match job.state {
-        JobState::Done if job.is_part() => format!("\n              {}", comparison(job)),
-        JobState::Done => format!("\n              {}\nfundamental   {}", comparison(job), fundamental(job)),
+        JobState::Done if job.is_part() => format!("\n              {}", job.comparison()),
+        JobState::Done => format!("\n              {}\nfundamental   {}", job.comparison(), fundamental(job)),
         _ => String::new(),
     };
     let share = match progress.n_subproblems {
@@ -188,27 +149,13 @@ pub(crate) fn describe(job: &JobStatus) -> String {
     )
 }
 
-/// Returns the remaining time as a range if it is known, or a short note on remaining checks.
-pub(crate) fn time_left(job: &JobStatus) -> String {
-    match range_left(job) {
-        _ if job.state.is_over() => "-".to_owned(),
-        _ if job.is_provisional() => match (job.recounting.n_open, job.second.or(job.terms.second_of)) {
-            (0, Some(other)) => format!("job {other}"),
-            (0, None) => "checks".to_owned(),
-            (n_open, _) => plural(n_open, "span"),
-        },
-        Some(range) => range,
-        None => "unknown".to_owned(),
-    }
-}
-
 /// Returns the remaining time, with the date if it is long; or a full note on remaining checks.
 pub(crate) fn time_left_and_end(job: &JobStatus) -> String {
     if let Some(unchecked) = job.unchecked() {
         return unchecked;
     }
     let ends = ends(job).map(|at| format!(" ({at})")).unwrap_or_default();
-    time_left(job) + &ends
+    job.time_left_text() + &ends
 }
 
 /// Returns when a job should be done, if that takes long: "done 2026-11-22 01:00 to 03:00 UTC".
@@ -217,11 +164,6 @@ pub(crate) fn ends(job: &JobStatus) -> Option<String> {
     let running = !job.state.is_over();
     let left = job.time_left?;
     done_at(now, left.low(), left.high()).filter(|_| running).map(|at| format!("done {at}"))
-}
-
-/// Returns the range of the remaining time: "4 to 6 min".
-pub(crate) fn range_left(job: &JobStatus) -> Option<String> {
-    job.time_left.map(|left| range(left.low(), left.high()))
 }
 
 #[cfg(test)]

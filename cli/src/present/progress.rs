@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
-use queens_model::{JobState, JobStatus, plain};
+use queens_model::{JobState, JobStatus, percent, plain};
 use queens_platform::is_screen;
 use queens_program::say;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::present::job::{ends, range_left, state};
-use crate::present::numbers::percent;
+use crate::present::job::ends;
 use crate::present::work;
 
 /// The width of a bar, in columns.
@@ -196,9 +195,9 @@ impl TermLike for Narrowed {
 fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
     let n = format!("n = {}", job.n);
     let share = percent(job.fraction());
-    let left = match range_left(job) {
+    let left = match job.range_left() {
         Some(range) => format!("{range} left"),
-        None => state(job),
+        None => job.state_text(),
     };
     let speed = work::speed(job.method, speed);
     let found = format!("{} found", job.progress.solutions);

@@ -1,9 +1,7 @@
 //! Formats work and speed: in nodes for the search, in units for the halves.
 
-use queens_model::MethodSpeeds;
+use queens_model::{MethodSpeeds, grouped, plural};
 use queens_solver::Method;
-
-use crate::present::numbers::{grouped, plural};
 
 /// Formats work: "41109033 nodes", "1729 units of work".
 pub(crate) fn work_text(method: Method, amount: &str) -> String {

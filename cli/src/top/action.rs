@@ -1,85 +1,93 @@
 //! Operators' actions in `queens top`.
 
-use queens_model::{JobId, Name, Priority, Share, Submission, WorkerStatus};
+use clap::Parser;
+use queens_model::{JobId, Name};
 use queens_proto::client::{JobChange, Operator, WorkersChange};
 use queens_proto::pb::Empty;
-use queens_solver::BoardSize;
 
+use crate::commands::change_job::{MoreArgs, PriorityValue, describe_change};
+use crate::commands::submit::{JobsToSubmitArgs, list};
 use crate::commands::workers::describe;
-use crate::counting::cluster::submit;
-use crate::method::MethodChoice;
-use crate::terms::TermsArgs;
 
-/// An action of an operator.
-#[derive(Clone, Debug, PartialEq)]
+/// An action of an operator. Those with values are typed as in a shell: "submit 20 --priority 5".
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true, disable_help_subcommand = true)]
 pub(crate) enum OperatorAction {
-    Submit {
-        n: BoardSize,
-        method: MethodChoice,
-        priority: Priority,
-        recount: Option<Share>,
-        recount_by: Option<Name>,
+    Submit(JobsToSubmitArgs),
+    Priority {
+        job: JobId,
+        #[command(flatten)]
+        value: PriorityValue,
     },
+    VerifyMore {
+        job: JobId,
+        #[command(flatten)]
+        more: MoreArgs,
+    },
+    #[command(skip)]
     Pause(JobId),
+    #[command(skip)]
     Resume(JobId),
+    #[command(skip)]
     Cancel(JobId),
-    Priority(JobId, Priority),
+    #[command(skip)]
     Workers(WorkersChange, Name),
 }
 
 impl OperatorAction {
+    /// Parses a typed action. An expensive job needs `--yes`, as for `queens submit` without a terminal.
+    pub(super) fn typed(text: &str) -> anyhow::Result<Self> {
+        let action = Self::try_parse_from(text.split_whitespace()).map_err(|error| {
+            let first = error.to_string().lines().next().unwrap_or_default().to_owned();
+            anyhow::Error::msg(first.trim_start_matches("error: ").to_owned())
+        })?;
+        if let Self::Submit(args) = &action {
+            args.check()?;
+            if let Some(price) = args.unconfirmed_price() {
+                anyhow::bail!("{price}; if you mean it, add --yes");
+            }
+        }
+        Ok(action)
+    }
+
     /// Carries out the action; returns a message on the result.
-    pub(super) async fn carry_out(&self, operator: &Operator) -> anyhow::Result<String> {
-        Ok(match self {
-            Self::Submit { n, method, priority, recount, recount_by } => {
-                let asked = TermsArgs::default().submission(*n, method.in_cluster(*n), *priority);
-                let job =
-                    submit(operator, Submission { recount: *recount, ..asked }, recount_by.as_ref()).await?;
-                format!("job {job} is submitted")
-            }
-            Self::Pause(job) => {
-                operator.change_job(*job, JobChange::Pause(Empty {})).await?;
-                format!("job {job} is paused")
-            }
-            Self::Resume(job) => {
-                operator.change_job(*job, JobChange::Resume(Empty {})).await?;
-                format!("job {job} goes on")
-            }
-            Self::Cancel(job) => {
-                operator.change_job(*job, JobChange::Cancel(Empty {})).await?;
-                format!("job {job} is given up")
-            }
-            Self::Priority(job, priority) => {
-                operator.change_job(*job, JobChange::Priority(priority.get())).await?;
-                format!("job {job} has priority {priority}")
+    pub(crate) async fn carry_out(&self, operator: &Operator) -> anyhow::Result<String> {
+        let (job, change) = match self {
+            Self::Submit(args) => {
+                let submitted = args.submit(operator, |_, _| Ok(())).await?;
+                return Ok(format!("submitted {}", list(&submitted)));
             }
             Self::Workers(action, name) => {
                 let n_workers = operator.change_workers(name, *action).await?;
-                describe(*action, n_workers, name)
+                return Ok(describe(*action, n_workers, name));
             }
-        })
+            Self::VerifyMore { job, more } => {
+                return Ok(describe_change(&more.carry_out(operator, *job).await?));
+            }
+            Self::Pause(job) => (job, JobChange::Pause(Empty {})),
+            Self::Resume(job) => (job, JobChange::Resume(Empty {})),
+            Self::Cancel(job) => (job, JobChange::Cancel(Empty {})),
+            Self::Priority { job, value } => (job, JobChange::Priority(value.priority.get())),
+        };
+        Ok(describe_change(&operator.change_job(*job, change).await?))
     }
 
-    /// Returns the question that the operator must confirm. O(W) for an action on workers.
-    pub(super) fn question(&self, workers: &[WorkerStatus]) -> String {
+    /// Returns the question that the user must confirm.
+    pub(super) fn question(&self) -> String {
         match self {
-            Self::Submit { n, priority, .. } => format!("Submit n = {n}, priority {priority}?"),
             Self::Pause(job) => format!("Pause job {job}?"),
-            Self::Resume(job) => format!("Let job {job} go on?"),
-            Self::Cancel(job) => format!("Give up job {job} for good?"),
-            Self::Priority(job, priority) => format!("Give job {job} priority {priority}?"),
-            Self::Workers(action, name) => workers_question(*action, name, workers),
+            Self::Resume(job) => format!("Resume job {job}?"),
+            Self::Cancel(job) => format!("Cancel job {job} for good?"),
+            Self::Workers(action, name) => {
+                let verb = match action {
+                    WorkersChange::Drain(_) => "Drain",
+                    WorkersChange::Block(_) => "Block",
+                    WorkersChange::Unblock(_) => "Unblock",
+                };
+                format!("{verb} all workers named '{name}'?")
+            }
+            // The user has typed it.
+            Self::Submit(_) | Self::Priority { .. } | Self::VerifyMore { .. } => String::new(),
         }
     }
-}
-
-fn workers_question(action: WorkersChange, name: &Name, workers: &[WorkerStatus]) -> String {
-    let n_workers = workers.iter().filter(|worker| worker.name == *name).count();
-    let workers = if n_workers == 1 { "the worker".to_owned() } else { format!("all {n_workers} workers") };
-    let what = match action {
-        WorkersChange::Drain(_) => "Send home",
-        WorkersChange::Block(_) => "Block",
-        WorkersChange::Unblock(_) => "Unblock",
-    };
-    format!("{what} {workers} named '{name}'?")
 }

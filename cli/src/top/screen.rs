@@ -1,93 +1,83 @@
 //! The state of the screen, and the effects of keys on it.
 
-#[cfg(test)]
-mod tests;
-
 use std::time::{Duration, Instant};
 
-use queens_model::{JobId, JobState, JobStatus, WorkerId, WorkerStatus};
-use queens_proto::client::Problem;
+use queens_model::{Contribution, Event, JobId, JobState, JobStatus, Name, WorkerState, WorkerStatus};
+use queens_proto::client::{ClientError, Greeting, Problem};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::top::action::OperatorAction;
-use crate::top::cluster::{Counters, FromCoordinator, JobNews, Lists, News, Wanted};
-use crate::top::filter::Filter;
-use crate::top::form::{Filled, Form};
-use crate::top::keys::View;
-use crate::top::selection::Selection;
 use queens_proto::client::WorkersChange;
 use queens_proto::pb::Empty;
+
+use super::action::OperatorAction;
+use super::list::List;
+use super::requests::{Answer, Content, View};
+use crate::commands::workers::order;
+
+/// The pause after a failed request.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The interval of requests for a job's contributions, for which the coordinator reads all its records.
+const CONTRIBUTIONS: Duration = Duration::from_secs(5);
 
 /// How long the result of an action stays on the screen.
 const MESSAGE: Duration = Duration::from_secs(6);
 
 /// A request of a key that the screen can't handle itself.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Pressed {
     Quit,
     Do(OperatorAction),
 }
 
-/// A panel in front of the tables, which receives the keys.
+/// The last line, if it receives the keys.
 #[derive(Debug)]
-pub(super) enum Front {
-    /// The help, from this line on.
-    Help(usize),
-    Form(Form),
-    /// An action that the key 'y' confirms, and its question.
-    Question(OperatorAction, String),
-    /// An input of filter words for the current table, with the previous filter.
-    Filter(Filter),
+pub(super) enum Prompt {
+    /// An action that the key 'y' confirms.
+    Question(OperatorAction),
+    /// An action that the user types.
+    Line(String),
 }
 
-/// One job on the whole screen.
+/// One job on the screen.
 #[derive(Debug)]
-pub(super) struct Page {
-    pub(super) job: JobId,
-    /// The last received status.
+pub(super) struct JobPage {
     pub(super) status: Option<JobStatus>,
-    pub(super) counters: Option<Counters>,
-    /// The number of contributors that are scrolled off at the top.
-    pub(super) scrolled: usize,
-}
-
-/// One of the two tables: its filter, its matching entries and its selection.
-#[derive(Debug)]
-pub(super) struct TableOf<I> {
-    pub(super) filter: Filter,
-    /// The positions of the matching entries in the list.
-    pub(super) shown: Vec<usize>,
-    pub(super) selection: Selection<I>,
+    pub(super) contributions: Vec<Contribution>,
+    contributions_due: Instant,
+    /// The number of lines scrolled off at the top.
+    pub(super) scrolled: u16,
 }
 
 /// The state of the screen.
 #[derive(Debug)]
 pub(crate) struct Screen {
     /// The coordinator that answered last.
-    pub(crate) url: String,
-    pub(super) lists: Option<Lists>,
-    pub(super) news: Option<News>,
-    /// The last received progress history of a job.
-    pub(super) job: Option<JobNews>,
+    pub(super) url: String,
+    pub(crate) view: View,
+    /// The list to return to from a job.
+    back: View,
+    pub(super) jobs: List<JobStatus>,
+    pub(super) workers: List<WorkerStatus>,
+    /// Blocked names without a worker.
+    pub(super) absent: Vec<Name>,
+    pub(super) page: JobPage,
+    pub(super) greeting: Option<Greeting>,
+    pub(super) events: Vec<Event>,
     /// Why the coordinator can't be reached, and since when.
     pub(super) away: Option<(Problem, Instant)>,
-    /// What receives the keys: one of the tables, or a job.
-    pub(super) is_at_workers: bool,
-    pub(super) page: Option<Page>,
-    pub(super) jobs: TableOf<JobId>,
-    pub(super) workers: TableOf<WorkerId>,
-    pub(super) front: Option<Front>,
+    pub(super) prompt: Option<Prompt>,
     /// Whether an action still waits for the coordinator's answer.
-    pub(crate) asking: bool,
+    pub(crate) is_acting: bool,
+    /// When to request the view; `None` while a request runs.
+    pub(crate) due: Option<Instant>,
     /// The result of the last action, its time, and whether it succeeded.
     message: Option<(String, Instant, bool)>,
-    /// The numbers of rates and groups that fitted when the screen was drawn last.
-    pub(super) room: (u32, u32),
 }
 
-impl<I> Default for TableOf<I> {
-    fn default() -> Self {
-        Self { filter: Filter::default(), shown: Vec::new(), selection: Selection::default() }
+impl JobPage {
+    fn new(status: Option<JobStatus>) -> Self {
+        Self { status, contributions: Vec::new(), contributions_due: Instant::now(), scrolled: 0 }
     }
 }
 
@@ -95,306 +85,212 @@ impl Screen {
     pub(crate) fn new(url: String) -> Self {
         Self {
             url,
-            lists: None,
-            news: None,
-            job: None,
+            view: View::Jobs,
+            back: View::Jobs,
+            jobs: List::default(),
+            workers: List::default(),
+            absent: Vec::new(),
+            page: JobPage::new(None),
+            greeting: None,
+            events: Vec::new(),
             away: None,
-            is_at_workers: false,
-            page: None,
-            jobs: TableOf::default(),
-            workers: TableOf::default(),
-            front: None,
-            asking: false,
+            prompt: None,
+            is_acting: false,
+            due: Some(Instant::now()),
             message: None,
-            room: (0, 0),
         }
     }
 
-    /// Returns the data that the last drawn screen needs.
-    pub(crate) fn wanted(&self) -> Wanted {
-        let job = self.page.as_ref().map(|page| page.job).or_else(|| self.selected_job().map(|job| job.id));
-        let (n_rates, n_groups) = self.room;
-        Wanted { job, n_rates, n_groups, is_page: self.page.is_some() }
+    /// Returns whether a request for the view needs a job's contributions.
+    pub(crate) fn are_contributions_due(&self) -> bool {
+        Instant::now() >= self.page.contributions_due
     }
 
-    /// Returns whether everything that the screen shows has been received.
-    pub(crate) fn is_complete(&self) -> bool {
-        let shown = self.selected_job().map(|job| job.id);
-        self.lists.is_some() && self.news.is_some() && shown == self.job.as_ref().map(|news| news.id)
-    }
-
-    /// Returns why the coordinator can't be reached.
-    pub(crate) fn problem(&self) -> Option<&Problem> {
-        self.away.as_ref().map(|(problem, _)| problem)
-    }
-
-    pub(crate) fn hear(&mut self, answer: FromCoordinator) {
-        match answer {
-            FromCoordinator::Lists(lists) => {
-                self.lists = Some(lists);
-                self.settle();
+    /// Shows an answer. O(J log J), or O(W log W).
+    pub(crate) fn hear(&mut self, answer: Result<Answer, ClientError>) {
+        let pause = match &answer {
+            // The user has opened another view meanwhile.
+            Ok(answer) if answer.view != self.view => Duration::ZERO,
+            Ok(answer) => answer.pause(),
+            Err(_) => RETRY,
+        };
+        self.due = Some(Instant::now() + pause);
+        let Answer { url, greeting, events, content, .. } = match (answer, self.view) {
+            (Ok(answer), _) => answer,
+            // The job does not exist.
+            (Err(ClientError { problem: Problem::Refused(words), .. }), View::Job(_)) => {
+                self.say(words, false);
+                return self.go(self.back);
             }
-            FromCoordinator::Job(news) => self.hear_of_job(*news),
-            FromCoordinator::News(news) => {
-                self.away = None;
-                self.url.clone_from(&news.url);
-                self.news = Some(news);
-            }
-            FromCoordinator::Away(problem) => {
+            (Err(error), _) => {
                 let since = self.away.take().map_or_else(Instant::now, |(_, since)| since);
-                self.away = Some((problem, since));
+                self.away = Some((error.problem, since));
+                return;
             }
-            FromCoordinator::Gone(words) => {
-                if self.page.take().is_some() {
-                    self.say(words, false);
+        };
+        (self.away, self.url, self.greeting, self.events) = (None, url, Some(greeting), events);
+        match content {
+            Content::Jobs(mut jobs) => {
+                // In the order of service; then those that have ended, the latest first.
+                jobs.sort_by_key(|job| match job.state.is_over() {
+                    false => (false, -job.priority.get(), job.id.0),
+                    true => (true, 0, u64::MAX - job.id.0),
+                });
+                self.jobs.replace(jobs, |job| job.id, |job| job.state == JobState::Running);
+            }
+            Content::Workers(mut workers, mut blocked) => {
+                order(&mut workers, &mut blocked);
+                self.workers.replace(workers, |worker| worker.id, |_| true);
+                self.absent = blocked;
+            }
+            Content::Job(job, contributions) if self.view == View::Job(job.id) => {
+                self.page.status = Some(*job);
+                if let Some(contributions) = contributions {
+                    self.page.contributions = contributions;
+                    self.page.contributions_due = Instant::now() + CONTRIBUTIONS;
                 }
             }
-            FromCoordinator::Done(done) => {
-                self.asking = false;
-                let is_done = done.is_ok();
-                self.say(done.unwrap_or_else(|words| words), is_done);
-            }
+            Content::Job(..) => {}
         }
     }
 
-    fn hear_of_job(&mut self, mut news: JobNews) {
-        if let Some(page) = self.page.as_mut().filter(|page| page.job == news.id) {
-            page.status = news.status.take().or_else(|| page.status.take());
-            page.counters = news.counters.take().or_else(|| page.counters.take());
-        }
-        // A busy coordinator may omit the progress of parts. Then the last known progress stays.
-        let before =
-            self.job.take().filter(|before| before.id == news.id).map(|before| before.progress_history);
-        if let Some(before) = before
-            && news.progress_history.groups.is_empty()
-            && self.page.is_some()
-        {
-            news.progress_history.groups = before.groups;
-        }
-        self.job = Some(news);
+    /// Shows the result of an action.
+    pub(crate) fn hear_result(&mut self, result: anyhow::Result<String>) {
+        self.is_acting = false;
+        let is_done = result.is_ok();
+        self.say(result.unwrap_or_else(|error| format!("{error:#}")), is_done);
+        self.refresh();
     }
 
     fn say(&mut self, text: String, is_good: bool) {
         self.message = Some((text, Instant::now(), is_good));
     }
 
-    /// Updates the filtered lists and their selections. O(J + W).
-    fn settle(&mut self) {
-        let Some(lists) = &self.lists else { return };
-        self.jobs.shown = self.jobs.filter.jobs(&lists.jobs);
-        let shown = self.jobs.shown.iter().map(|at| &lists.jobs[*at]);
-        let running = shown.clone().position(|job| job.state == JobState::Running);
-        self.jobs.selection.settle(shown.map(|job| job.id), running.unwrap_or(0));
-        self.workers.shown = self.workers.filter.workers(&lists.workers);
-        let shown = self.workers.shown.iter().map(|at| lists.workers[*at].id);
-        self.workers.selection.settle(shown, 0);
-    }
-
-    /// Returns the message, while it is recent.
+    /// Returns the message, while it is recent, and whether it is a good one.
     pub(super) fn message(&self) -> Option<(&str, bool)> {
-        let (text, at, good) = self.message.as_ref()?;
-        (at.elapsed() < MESSAGE).then_some((text, *good))
-    }
-
-    /// Returns the view that receives the keys.
-    pub(super) fn place(&self) -> View {
-        match (&self.page, self.is_at_workers) {
-            (Some(_), _) => View::Page,
-            (None, true) => View::Workers,
-            (None, false) => View::Jobs,
-        }
+        let (text, at, is_good) = self.message.as_ref()?;
+        (at.elapsed() < MESSAGE).then_some((text, *is_good))
     }
 
     /// Returns whether the user has only the role of a viewer.
     pub(super) fn is_for_viewer(&self) -> bool {
-        self.news.as_ref().is_some_and(News::is_for_viewer)
-    }
-
-    pub(super) fn selected_job(&self) -> Option<&JobStatus> {
-        self.lists.as_ref()?.jobs.get(*self.jobs.shown.get(self.jobs.selection.place())?)
-    }
-
-    pub(super) fn selected_worker(&self) -> Option<&WorkerStatus> {
-        self.lists.as_ref()?.workers.get(*self.workers.shown.get(self.workers.selection.place())?)
-    }
-
-    /// Returns the job that keys apply to: the one on the whole screen, or the selected one.
-    pub(super) fn job_at_hand(&self) -> Option<&JobStatus> {
-        match self.place() {
-            View::Page => self.page.as_ref()?.status.as_ref(),
-            View::Jobs => self.selected_job(),
-            View::Workers => None,
-        }
+        self.greeting.as_ref().is_some_and(|greeting| greeting.role.as_deref() == Some("viewer"))
     }
 
     pub(crate) fn press(&mut self, key: KeyEvent) -> Option<Pressed> {
-        if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
-            return Some(Pressed::Quit);
-        }
-        match self.front.take() {
-            Some(front) => self.press_in_front(front, key),
-            None => self.press_behind(key),
-        }
-    }
-
-    fn press_in_front(&mut self, front: Front, key: KeyEvent) -> Option<Pressed> {
-        match front {
-            Front::Question(action, _) => {
-                return matches!(key.code, KeyCode::Char('y' | 'Y')).then_some(Pressed::Do(action));
-            }
-            Front::Help(first) => {
-                self.front = match key.code {
-                    KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j' | ' ') => {
-                        Some(Front::Help(first + 1))
-                    }
-                    KeyCode::Up | KeyCode::PageUp | KeyCode::Char('k') => {
-                        Some(Front::Help(first.saturating_sub(1)))
-                    }
-                    _ => None,
-                };
-            }
-            Front::Form(mut form) => match form.press(key) {
-                Filled::NotYet => self.front = Some(Front::Form(form)),
-                Filled::Do(action) => return Some(Pressed::Do(action)),
-                Filled::Ask(action, question) => self.front = Some(Front::Question(action, question)),
-                Filled::Dropped => {}
-            },
-            Front::Filter(before) => {
-                let filter =
-                    if self.is_at_workers { &mut self.workers.filter } else { &mut self.jobs.filter };
-                match key.code {
-                    KeyCode::Enter => {}
-                    KeyCode::Esc => *filter = before,
-                    _ => {
-                        filter.input.press(key);
-                        self.front = Some(Front::Filter(before));
-                    }
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match (self.prompt.take(), key.code) {
+            (_, KeyCode::Char('c')) if is_control => return Some(Pressed::Quit),
+            (Some(Prompt::Question(action)), KeyCode::Char('y' | 'Y')) => return Some(Pressed::Do(action)),
+            (Some(Prompt::Question(_)), _) | (Some(Prompt::Line(_)), KeyCode::Esc) => {}
+            (Some(Prompt::Line(text)), KeyCode::Enter) => match OperatorAction::typed(&text) {
+                Ok(action) => return Some(Pressed::Do(action)),
+                Err(error) => {
+                    self.say(error.to_string(), false);
+                    self.prompt = Some(Prompt::Line(text));
                 }
-                self.settle();
+            },
+            (Some(Prompt::Line(mut text)), code) => {
+                match code {
+                    KeyCode::Char('u') if is_control => text.clear(),
+                    KeyCode::Char(c) if !is_control => text.push(c),
+                    KeyCode::Backspace => _ = text.pop(),
+                    _ => {}
+                }
+                self.message = None;
+                self.prompt = Some(Prompt::Line(text));
             }
+            (None, KeyCode::Char('q')) => return Some(Pressed::Quit),
+            (None, code) => self.press_key(code),
         }
         None
     }
 
-    fn press_behind(&mut self, key: KeyEvent) -> Option<Pressed> {
-        let is_page = self.page.is_some();
-        match key.code {
-            KeyCode::Char('q') => return Some(Pressed::Quit),
-            KeyCode::Char('?' | 'h') => self.front = Some(Front::Help(0)),
-            KeyCode::Esc | KeyCode::Backspace => self.go_back(),
-            KeyCode::Tab | KeyCode::BackTab | KeyCode::Left | KeyCode::Right if !is_page => {
-                self.is_at_workers = !self.is_at_workers;
+    fn press_key(&mut self, key: KeyCode) {
+        match (key, self.view) {
+            (KeyCode::Esc | KeyCode::Backspace, View::Job(_)) => self.go(self.back),
+            (KeyCode::Tab, View::Jobs) => self.go(View::Workers),
+            (KeyCode::Tab, View::Workers) => self.go(View::Jobs),
+            (KeyCode::Enter, View::Jobs) => {
+                if let Some(job) = self.jobs.selected() {
+                    self.open(job.id, Some(job.clone()));
+                }
             }
-            KeyCode::Up | KeyCode::Char('k') => self.move_by(-1),
-            KeyCode::Down | KeyCode::Char('j') => self.move_by(1),
-            KeyCode::PageUp => self.move_by(-10),
-            KeyCode::PageDown => self.move_by(10),
-            KeyCode::Home => self.move_by(isize::MIN),
-            KeyCode::End => self.move_by(isize::MAX),
-            KeyCode::Enter if !is_page => self.open_page(),
-            KeyCode::Char('/') if !is_page => {
-                let filter = if self.is_at_workers { &self.workers.filter } else { &self.jobs.filter };
-                self.front = Some(Front::Filter(filter.clone()));
+            (KeyCode::Enter, View::Workers) => {
+                if let Some(counting) = self.workers.selected().and_then(|worker| worker.counting) {
+                    self.open(counting.job, None);
+                }
             }
-            KeyCode::Char(c) => self.decide(c),
+            (KeyCode::Up | KeyCode::Char('k'), _) => self.move_by(-1),
+            (KeyCode::Down | KeyCode::Char('j'), _) => self.move_by(1),
+            (KeyCode::PageUp, _) => self.move_by(-10),
+            (KeyCode::PageDown, _) => self.move_by(10),
+            (KeyCode::Home, _) => self.move_by(isize::MIN),
+            (KeyCode::End, _) => self.move_by(isize::MAX),
+            (KeyCode::Char(key), _) => {
+                let Some(prompt) = self.prompt_of(key).filter(|_| !self.is_acting) else { return };
+                if self.is_for_viewer() {
+                    let words = "you were invited as a viewer: only operators can change something";
+                    self.say(words.to_owned(), false);
+                } else {
+                    self.prompt = Some(prompt);
+                }
+            }
             _ => {}
         }
-        None
     }
 
-    /// Leaves the job's page, or clears a filter.
-    fn go_back(&mut self) {
-        if self.page.take().is_none() {
-            let filter = if self.is_at_workers { &mut self.workers.filter } else { &mut self.jobs.filter };
-            *filter = Filter::default();
-            self.settle();
-        }
+    fn open(&mut self, job: JobId, status: Option<JobStatus>) {
+        self.page = JobPage::new(status);
+        self.back = self.view;
+        self.go(View::Job(job));
     }
 
-    /// Shows one job on the whole screen: the selected one, or the selected worker's.
-    fn open_page(&mut self) {
-        let of_worker =
-            || self.selected_worker().and_then(|worker| worker.counting).map(|counting| counting.job);
-        let job = if self.is_at_workers { of_worker() } else { self.selected_job().map(|job| job.id) };
-        let Some(job) = job else { return };
-        let jobs = self.lists.iter().flat_map(|lists| &lists.jobs);
-        let status = jobs.clone().find(|status| status.id == job).cloned();
-        self.page = Some(Page { job, status, counters: None, scrolled: 0 });
+    fn go(&mut self, view: View) {
+        self.view = view;
+        self.refresh();
+    }
+
+    /// Requests the view at once, unless a request runs already.
+    fn refresh(&mut self) {
+        self.due = self.due.map(|_| Instant::now());
     }
 
     fn move_by(&mut self, steps: isize) {
-        if let Some(page) = &mut self.page {
-            let n = page.counters.as_ref().map_or(0, |counters| counters.contributions.len());
-            page.scrolled = page.scrolled.saturating_add_signed(steps).min(n.saturating_sub(1));
-            return;
-        }
-        let Some(lists) = &self.lists else { return };
-        if self.is_at_workers {
-            let shown = &self.workers.shown;
-            let line = |at| shown.get(at).map(|at: &usize| lists.workers[*at].id);
-            self.workers.selection.move_by(steps, shown.len(), line);
-        } else {
-            let shown = &self.jobs.shown;
-            let line = |at| shown.get(at).map(|at: &usize| lists.jobs[*at].id);
-            self.jobs.selection.move_by(steps, shown.len(), line);
-        }
-    }
-
-    /// Handles a key that changes something: opens a form or a question.
-    fn decide(&mut self, key: char) {
-        let Some(front) = self.decision(key).filter(|_| !self.asking) else { return };
-        if self.is_for_viewer() {
-            self.say("you were invited as a viewer: only operators can change something".to_owned(), false);
-        } else {
-            self.front = Some(front);
-        }
-    }
-
-    fn decision(&self, key: char) -> Option<Front> {
-        let action = match key {
-            's' if self.page.is_none() => return Some(Front::Form(Form::submit())),
-            'u' => {
-                let job = self.job_at_hand().filter(|job| !is_closed(job))?;
-                return Some(Front::Form(Form::priority(job.id, job.priority)));
+        match self.view {
+            View::Jobs => self.jobs.move_by(steps),
+            View::Workers => self.workers.move_by(steps),
+            View::Job(_) => {
+                let scrolled = isize::try_from(self.page.scrolled).unwrap_or(0).saturating_add(steps);
+                self.page.scrolled = u16::try_from(scrolled.max(0)).unwrap_or(u16::MAX);
             }
-            'p' => pause_or_resume(self.job_at_hand()?)?,
-            'c' => OperatorAction::Cancel(self.job_at_hand().filter(|job| !is_closed(job))?.id),
-            'd' => self.worker_action(false)?,
-            'b' => self.worker_action(true)?,
+        }
+    }
+
+    /// Returns the prompt of a key that changes something.
+    fn prompt_of(&self, key: char) -> Option<Prompt> {
+        let job = match self.view {
+            View::Jobs => self.jobs.selected(),
+            View::Job(_) => self.page.status.as_ref(),
+            View::Workers => None,
+        };
+        let worker = self.workers.selected().filter(|_| self.view == View::Workers);
+        let line = |text: String| Some(Prompt::Line(text));
+        Some(Prompt::Question(match key {
+            's' => return line("submit ".to_owned()),
+            'u' => return line(format!("priority {} ", job?.id)),
+            'v' => return line(format!("verify-more {} --recount ", job?.id)),
+            'p' if matches!(job?.state, JobState::Paused | JobState::Failed) => {
+                OperatorAction::Resume(job?.id)
+            }
+            'p' => OperatorAction::Pause(job?.id),
+            'c' => OperatorAction::Cancel(job?.id),
+            'd' => OperatorAction::Workers(WorkersChange::Drain(Empty {}), worker?.name.clone()),
+            'b' if worker?.state == WorkerState::Blocked => {
+                OperatorAction::Workers(WorkersChange::Unblock(Empty {}), worker?.name.clone())
+            }
+            'b' => OperatorAction::Workers(WorkersChange::Block(Empty {}), worker?.name.clone()),
             _ => return None,
-        };
-        let workers = self.lists.as_ref().map_or(&[][..], |lists| &lists.workers);
-        let question = action.question(workers);
-        Some(Front::Question(action, question))
+        }))
     }
-
-    /// Drains the workers with the selected one's name, or blocks or unblocks them.
-    fn worker_action(&self, block: bool) -> Option<OperatorAction> {
-        let lists = self.lists.as_ref().filter(|_| self.place() == View::Workers)?;
-        let name = self.selected_worker()?.name.clone();
-        let action = match block {
-            false => WorkersChange::Drain(Empty {}),
-            true if lists.blocked.contains(&name) => WorkersChange::Unblock(Empty {}),
-            true => WorkersChange::Block(Empty {}),
-        };
-        Some(OperatorAction::Workers(action, name))
-    }
-}
-
-/// Pauses or resumes a job.
-fn pause_or_resume(job: &JobStatus) -> Option<OperatorAction> {
-    match job.state {
-        JobState::Paused | JobState::Failed => Some(OperatorAction::Resume(job.id)),
-        JobState::Done | JobState::Cancelled | JobState::Damaged => None,
-        JobState::Planning
-        | JobState::Queued
-        | JobState::Running
-        | JobState::Verifying
-        | JobState::Disputed => Some(OperatorAction::Pause(job.id)),
-    }
-}
-
-/// Returns whether a job can't be changed any more.
-fn is_closed(job: &JobStatus) -> bool {
-    matches!(job.state, JobState::Done | JobState::Cancelled)
 }

@@ -1,90 +1,263 @@
 //! Draws the screen of `queens top`.
 
-mod column_layout;
-mod curve;
-mod details;
-mod events;
-mod footer;
-mod header;
-mod job_page;
-mod jobs;
-mod overlay;
-mod palette;
-mod parts;
-mod truncate;
-mod workers;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-#[cfg(test)]
-mod tests;
-
+use console::{measure_text_width, truncate_str};
+use queens_model::{Event, FleetSpeed, JobState, JobStatus, WorkerState, WorkerStatus, duration, plain};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Modifier;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Borders, Paragraph, Wrap};
 
-pub(crate) use palette::Palette;
+use super::requests::View;
+use super::screen::{Prompt, Screen};
+use crate::commands::contributions::contributions_table;
+use crate::commands::jobs::{NO_JOBS, jobs_table};
+use crate::commands::workers::workers_table;
+use crate::present::job::describe;
+use crate::present::table::Table;
+use crate::present::work::speeds;
 
-use crate::top::screen::{Front, Screen};
+/// Colours that every terminal has; none with `NO_COLOR`. No colour is the only carrier of information, and none is a
+/// background, so that light and dark terminals can show them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Palette {
+    has_colors: bool,
+}
 
-/// Draws the screen into a terminal of any size. O(cells of the screen + data of one job and of events).
+impl Palette {
+    /// Creates the palette that the environment asks for.
+    pub(crate) fn from_env() -> Self {
+        Self { has_colors: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+    }
+
+    fn good(self) -> Style {
+        self.of(Color::Green)
+    }
+
+    fn bad(self) -> Style {
+        self.of(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    fn attention(self) -> Style {
+        self.of(Color::Magenta)
+    }
+
+    fn of(self, color: Color) -> Style {
+        if self.has_colors { Style::new().fg(color) } else { Style::new() }
+    }
+
+    fn of_job(self, job: &JobStatus) -> Style {
+        match job.state {
+            _ if job.is_in_dispute() => self.bad(),
+            JobState::Running | JobState::Planning | JobState::Verifying => Style::new(),
+            JobState::Done => self.good(),
+            JobState::Failed | JobState::Disputed | JobState::Damaged => self.bad(),
+            JobState::Paused | JobState::Queued => self.attention(),
+            JobState::Cancelled => Style::new().add_modifier(Modifier::DIM),
+        }
+    }
+
+    fn of_worker(self, worker: &WorkerStatus) -> Style {
+        match worker.state {
+            _ if !worker.connected => self.bad(),
+            WorkerState::Ready => Style::new(),
+            WorkerState::Draining | WorkerState::Blocked => self.attention(),
+            WorkerState::Stuck | WorkerState::Failing => self.bad(),
+        }
+    }
+}
+
+/// Draws the screen into a terminal of any size. O(cells of the screen + contributions of one job + events).
 pub(crate) fn draw(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
-    match screen.page {
-        Some(_) => job_page::draw(frame, screen, palette),
-        None => draw_tables(frame, screen, palette),
-    }
-    if screen.away.is_some() {
-        // Everything but the line with the problem is out of date.
-        let area = frame.area();
-        let old = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(2), ..area };
-        frame.buffer_mut().set_style(old, Modifier::DIM);
-    }
-    match &mut screen.front {
-        Some(Front::Help(first)) => *first = overlay::draw_help(frame, *first),
-        Some(Front::Form(form)) => overlay::draw_form(frame, form, palette),
-        Some(Front::Question(..) | Front::Filter(_)) | None => {}
-    }
-}
-
-/// Draws jobs and workers, the curve of the selected job between them, and events.
-fn draw_tables(frame: &mut Frame<'_>, screen: &mut Screen, palette: Palette) {
-    let [header, coordinator, jobs, curve, workers, events, footer] = areas(frame.area(), screen);
-    header::draw_cluster(frame, header, screen, palette);
-    header::draw_coordinator(frame, coordinator, screen, palette);
-    jobs::draw(frame, jobs, screen, palette);
-    workers::draw(frame, workers, screen, palette);
-    events::draw(frame, events, screen, None);
-    footer::draw(frame, footer, screen, palette);
-    screen.room = (curve.width.into(), 0);
-    if curve.height > 0
-        && let Some(job) = screen.selected_job()
-    {
-        let news = screen.job.as_ref().filter(|news| news.id == job.id);
-        curve::draw(frame, curve, (job.id, job.method), news, palette);
-    }
-}
-
-/// Divides the screen: tables get what they need, as far as possible; events at least a quarter, and the rest.
-fn areas(area: Rect, screen: &Screen) -> [Rect; 7] {
-    let rows = |n: usize| u16::try_from(n).unwrap_or(u16::MAX).saturating_add(2).max(4);
-    let (jobs, workers) = (rows(screen.jobs.shown.len()), rows(screen.workers.shown.len()));
-    let curve = match area.height {
-        _ if screen.jobs.shown.is_empty() => 0,
-        ..20 => 0,
-        20..36 => 3,
-        _ => 6,
-    };
-    let room = area.height.saturating_sub(3 + curve);
-    let events = if area.height < 16 { 0 } else { room / 4 };
-    let tables = room - events;
-    let jobs = jobs.min(tables.saturating_sub(workers).max(tables / 2));
-    let workers = if events == 0 { tables - jobs } else { workers.min(tables - jobs) };
-    Layout::vertical([
+    let area = frame.area();
+    let (foot, foot_style) = foot(screen, palette);
+    let foot_height = if measure_text_width(&foot) > area.width.into() { 2 } else { 1 };
+    let events_height = if area.height < 16 { 0 } else { area.height / 4 };
+    let rows = [
         Constraint::Length(1),
-        Constraint::Length(1),
-        Constraint::Length(jobs),
-        Constraint::Length(curve),
-        Constraint::Length(workers),
         Constraint::Fill(1),
-        Constraint::Length(1),
-    ])
-    .areas(area)
+        Constraint::Length(events_height),
+        Constraint::Length(foot_height),
+    ];
+    let [head_area, body, events, foot_area] = Layout::vertical(rows).areas(area);
+    let (head, head_style) = head(screen, palette);
+    frame.render_widget(line(&head, area.width).style(head_style), head_area);
+    match screen.view {
+        View::Jobs => draw_jobs(frame, body, screen, palette),
+        View::Workers => draw_workers(frame, body, screen, palette),
+        View::Job(_) => draw_job(frame, body, screen, palette),
+    }
+    draw_events(frame, events, screen);
+    if screen.away.is_some() {
+        // Everything but the first line is out of date.
+        frame.buffer_mut().set_style(body.union(events), Modifier::DIM);
+    }
+    frame.render_widget(Paragraph::new(foot).style(foot_style).wrap(Wrap { trim: true }), foot_area);
+}
+
+fn line(text: &str, width: u16) -> Line<'static> {
+    Line::from(truncate_str(&plain::line(text), width.into(), "…").into_owned())
+}
+
+fn titled(title: &str, width: u16) -> Block<'static> {
+    Block::new().borders(Borders::TOP).title(line(&format!(" {title} "), width))
+}
+
+/// Describes the coordinator, or its problem.
+fn head(screen: &Screen, palette: Palette) -> (String, Style) {
+    let alarm = palette.bad().add_modifier(Modifier::REVERSED);
+    if let Some((problem, since)) = &screen.away {
+        let since = seconds(since.elapsed());
+        return (format!(" no state from the coordinator for {since}: {problem}"), alarm);
+    }
+    let Some(greeting) = &screen.greeting else {
+        return (format!(" asking {}", screen.url), Style::new());
+    };
+    let coordinator = &greeting.status;
+    if let Some(error) = &coordinator.store_error {
+        return (format!(" nothing is recorded at present: {error}"), alarm);
+    }
+    if !coordinator.refuses.is_empty() {
+        return (format!(" refuses {}", coordinator.refuses.join("; ")), alarm);
+    }
+    let role = greeting.role.as_ref().map(|role| format!("   you: {role}")).unwrap_or_default();
+    let text = format!(
+        " {}   {}{role}   store: {}   up {}   slowest step: {:.2} s",
+        screen.url,
+        coordinator.version,
+        coordinator.store,
+        seconds(coordinator.uptime),
+        coordinator.slowest_step.as_secs_f64(),
+    );
+    (text, Modifier::BOLD.into())
+}
+
+fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
+    let (shown, selected) = screen.jobs.window(room(area));
+    let jobs = &screen.jobs.rows()[shown];
+    let styles: Vec<Style> = jobs.iter().map(|job| palette.of_job(job)).collect();
+    let title = format!("jobs: {}", screen.jobs.rows().len());
+    let empty = if screen.greeting.is_some() { NO_JOBS } else { "" };
+    draw_table(frame, area, title, &jobs_table(jobs), &styles, selected, empty);
+}
+
+fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
+    let (shown, selected) = screen.workers.window(room(area));
+    let all = screen.workers.rows();
+    let workers = &all[shown];
+    let styles: Vec<Style> = workers.iter().map(|worker| palette.of_worker(worker)).collect();
+    let together = FleetSpeed::of(all);
+    let n_threads: u64 = all.iter().map(|worker| u64::from(worker.n_threads)).sum();
+    let gap = together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
+    let title = format!("workers: {}   threads: {n_threads}   {}{gap}", all.len(), speeds(together.speed));
+    let table = workers_table(workers, &screen.absent);
+    draw_table(frame, area, title, &table, &styles, selected, "no workers; 'queens-worker' makes one");
+}
+
+/// Returns the number of rows of a table that fit.
+fn room(area: Rect) -> usize {
+    usize::from(area.height).saturating_sub(2)
+}
+
+fn draw_table<const N: usize>(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: String,
+    table: &Table<N>,
+    styles: &[Style],
+    selected: usize,
+    empty: &str,
+) {
+    let (text, left_out) = table.fitted(Some(area.width.into()));
+    let left_out = match left_out.as_slice() {
+        [] => String::new(),
+        headings => format!("   left out: {}", headings.join(", ")),
+    };
+    let block = titled(&(title + &left_out), area.width);
+    let style = |at: usize| match at.checked_sub(1) {
+        None => Modifier::DIM.into(),
+        Some(row) if row == selected && row < styles.len() => styles[row].add_modifier(Modifier::REVERSED),
+        Some(row) => styles.get(row).copied().unwrap_or_default(),
+    };
+    let mut lines: Vec<Line<'_>> =
+        text.lines().enumerate().map(|(at, text)| line(text, area.width).style(style(at))).collect();
+    if lines.len() == 1 {
+        lines = vec![line(empty, area.width)];
+    }
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+/// Draws one job: what `queens status` and `queens contributions` print.
+fn draw_job(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
+    let View::Job(id) = screen.view else { return };
+    let page = &mut screen.page;
+    let Some(job) = &page.status else { return };
+    let contributions = match page.contributions.as_slice() {
+        [] => String::new(),
+        all => contributions_table(all).fitted(Some(area.width.into())).0,
+    };
+    let text = format!("{}\n\n{contributions}", describe(job));
+    // Long lines are wrapped, between words.
+    let n_rows = |line: &str| measure_text_width(line).div_ceil(usize::from(area.width.max(1))).max(1);
+    let n_lines = u16::try_from(text.lines().map(n_rows).sum::<usize>()).unwrap_or(u16::MAX);
+    page.scrolled = page.scrolled.min(n_lines.saturating_sub(area.height.saturating_sub(1)));
+    let block =
+        titled(&format!("job {id}: {}", job.state.name()), area.width).title_style(palette.of_job(job));
+    let text = Paragraph::new(plain::lines(&text).into_owned()).wrap(Wrap { trim: false });
+    frame.render_widget(text.scroll((page.scrolled, 0)).block(block), area);
+}
+
+/// Draws the latest events that fit, of all jobs or of one. O(events).
+fn draw_events(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+    let of = if let View::Job(id) = screen.view { Some(id) } else { None };
+    let title = of.map_or_else(|| "events".to_owned(), |job| format!("events of job {job}"));
+    let latest_first = screen.events.iter().rev().filter(|event| of.is_none() || event.job == of);
+    let lines: Vec<Line<'_>> =
+        latest_first.take(area.height.into()).map(|event| event_line(event, area.width)).collect();
+    frame.render_widget(Paragraph::new(lines).block(titled(&title, area.width)), area);
+}
+
+fn event_line(event: &Event, width: u16) -> Line<'static> {
+    let at = UNIX_EPOCH + Duration::from_millis(event.at_ms);
+    let age = seconds(SystemTime::now().duration_since(at).unwrap_or_default());
+    let job = event.job.map(|job| format!("job {job}: ")).unwrap_or_default();
+    line(&format!("{age:>11} ago  {job}{}", event.text), width)
+}
+
+/// Returns the last line: a prompt, a message, or else the keys.
+fn foot(screen: &Screen, palette: Palette) -> (String, Style) {
+    let message = screen.message();
+    let problem = message.map(|(text, _)| format!("  {text}")).unwrap_or_default();
+    let asked = palette.attention().add_modifier(Modifier::BOLD);
+    match &screen.prompt {
+        Some(Prompt::Question(action)) => (format!("{} y: yes, any other key: no", action.question()), asked),
+        Some(Prompt::Line(text)) => (format!("queens {text}▏ Enter: do it, Esc: drop it{problem}"), asked),
+        None if screen.is_acting => ("asking the coordinator…".to_owned(), Style::new()),
+        None => match message {
+            Some((text, true)) => (text.to_owned(), palette.good()),
+            Some((text, false)) => (text.to_owned(), palette.bad()),
+            None => (keys(screen), Modifier::DIM.into()),
+        },
+    }
+}
+
+fn keys(screen: &Screen) -> String {
+    let [general, changes] = match screen.view {
+        View::Jobs => [
+            "q quit  Enter show  Tab workers",
+            "p pause/resume  s submit  u priority  v verify-more  c cancel",
+        ],
+        View::Workers => ["q quit  Enter show job  Tab jobs", "d drain  b block/unblock  s submit"],
+        View::Job(_) => {
+            ["q quit  Esc back  ↑↓ scroll", "p pause/resume  u priority  v verify-more  c cancel"]
+        }
+    };
+    if screen.is_for_viewer() { general.to_owned() } else { format!("{general}  {changes}") }
+}
+
+/// Formats a time in whole seconds, at least one.
+fn seconds(time: Duration) -> String {
+    duration(time.as_secs_f64().round().max(1.0))
 }

@@ -36,7 +36,6 @@ fn requirement(path: &str) -> Option<Requirement> {
         | "/queens.v1.Jobs/Watch"
         | "/queens.v1.Jobs/ListContributions"
         | "/queens.v1.Jobs/ListVerdicts"
-        | "/queens.v1.Jobs/GetProgressHistory"
         | "/queens.v1.Jobs/ListWorkers"
         | "/queens.v1.Jobs/ListEvents"
         | "/queens.v1.Jobs/GetCoordinator"

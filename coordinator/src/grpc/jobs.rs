@@ -5,7 +5,7 @@ use std::pin::Pin;
 use queens_auth::Role;
 use queens_event_loop::{Handle, NoExport, Snapshot, Stopped};
 use queens_ledger::{JobChange, Verification, WorkerChange};
-use queens_model::{Arbiter, JobId, JobStatus, MOST_HISTORY_POINTS, Priority, Submission};
+use queens_model::{Arbiter, JobId, JobStatus, Priority, Submission};
 use queens_proto::convert::{verify_more, worker_name};
 use queens_proto::pb::jobs_server::Jobs;
 use queens_proto::pb::{self, change_job_request, change_workers_request};
@@ -123,18 +123,6 @@ impl Jobs for JobsService {
         let verdicts = verdicts.map_err(RequestRefusal::from)?;
         let verdicts = verdicts.iter().map(pb::Verdict::from).collect();
         Ok(Response::new(pb::ListVerdictsResponse { verdicts }))
-    }
-
-    async fn get_progress_history(
-        &self,
-        request: Request<pb::GetProgressHistoryRequest>,
-    ) -> Result<Response<pb::ProgressHistory>, Status> {
-        let pb::GetProgressHistoryRequest { job, rates, groups } = request.into_inner();
-        let job = find(&self.handle.snapshot(), JobId(job))?.clone();
-        let [rates, groups] = [rates, groups].map(|asked| {
-            usize::try_from(asked).map_or(MOST_HISTORY_POINTS, |asked| asked.min(MOST_HISTORY_POINTS))
-        });
-        Ok(Response::new(self.handle.progress_history(&job, rates, groups).await.into()))
     }
 
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {

@@ -7,17 +7,16 @@ use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
-use queens_model::{JobId, JobState, JobStatus, Name, PageUrl};
+use queens_model::{JobId, JobState, JobStatus, Name, PageUrl, percent};
+use queens_solver::boards::grid::escaped;
 use queens_solver::published;
 use serde::{Deserialize, Serialize};
 
 use super::error_pages;
 use super::handler_types::{Body, Object};
-use super::public::html::escaped;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NotDecided, NotJoined};
-use super::solution_map::percent;
 use super::state::App;
 use crate::access::JoinRefusal;
 use crate::net::Peer;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::handler_types::Answer;
 use super::part_positions::{Map, MapPosition};
-use super::parts::{planned_job, share};
+use super::parts::{counted_parts, planned_job, share};
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob};
 use super::state::{App, find, job_id};
@@ -82,10 +82,7 @@ pub(super) async fn cells(State(app): State<App>, Path(id): Path<String>) -> Ans
     let details = planned_job(&app, &id).await?.details;
     let map = Map::of(&details.plan);
     let mut cells: BTreeMap<MapPosition, Cell> = BTreeMap::new();
-    for ((number, planned), status) in (0..).zip(details.plan.parts()).zip(&details.parts) {
-        if job.terms.part_range.is_some_and(|parts| !parts.contains(number)) {
-            continue;
-        }
+    for (number, planned, status) in counted_parts(&job, &details.plan, &details.parts) {
         let Some(place) = map.place(number) else { continue };
         let cell = cells.entry(place).or_default();
         (cell.first, cell.second) = (place.first, place.second);

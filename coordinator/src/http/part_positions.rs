@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queens_solver::{HalvesPart, Part, Plan, Symmetry, cross_lines};
+use queens_solver::{BoardSize, HalvesPart, Part, Plan, Symmetry, cross_lines};
 
 /// The widest row of a map of halves. If there are more parts, neighbours share a cell.
 const WIDEST: usize = 32;
@@ -28,7 +28,12 @@ impl Map {
             plan.parts().iter().map(|planned| halves(planned.part())).collect();
         match halves {
             Some(halves) if !halves.is_empty() => Self(of_halves(&halves).into_iter().map(Some).collect()),
-            _ => Self(plan.parts().iter().map(|planned| of_cross(plan, planned.part())).collect()),
+            _ => Self(
+                plan.parts()
+                    .iter()
+                    .map(|planned| of_cross(plan.n(), planned.part(), Symmetry::IDENTITY))
+                    .collect(),
+            ),
         }
     }
 
@@ -46,9 +51,10 @@ pub(super) const fn halves(part: &Part) -> Option<&HalvesPart> {
     }
 }
 
-fn of_cross(plan: &Plan, part: &Part) -> Option<MapPosition> {
-    let [first, second] = cross_lines(plan.n())?;
-    let queens = part.queens(Symmetry::IDENTITY);
+/// Returns the cell of an image of a cross.
+pub(super) fn of_cross(n: BoardSize, part: &Part, image: Symmetry) -> Option<MapPosition> {
+    let [first, second] = cross_lines(n)?;
+    let queens = part.queens(image);
     let column = |row| queens.iter().find(|queen| queen.row == row).map(|queen| queen.column);
     Some(MapPosition { first: column(first)?, second: column(second)? })
 }

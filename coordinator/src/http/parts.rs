@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use queens_event_loop::Details;
 use queens_ledger::PartStatus;
 use queens_model::JobStatus;
-use queens_solver::{PlannedPart, Square, Symmetry};
+use queens_solver::{Plan, PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 
 use super::handler_types::{Answer, Page, Queried};
@@ -22,6 +22,17 @@ use super::state::{App, find, job_id};
 pub(super) struct PlannedJob {
     pub(super) job: JobStatus,
     pub(super) details: Arc<Details>,
+}
+
+/// Returns the parts that the job counts, with their numbers and their progress.
+pub(super) fn counted_parts<'a>(
+    job: &JobStatus,
+    plan: &'a Plan,
+    parts: &'a [PartStatus],
+) -> impl Iterator<Item = (u32, &'a PlannedPart, &'a PartStatus)> {
+    let range = job.terms.part_range;
+    let all = (0..).zip(plan.parts()).zip(parts).map(|((number, planned), status)| (number, planned, status));
+    all.filter(move |(number, ..)| range.is_none_or(|range| range.contains(*number)))
 }
 
 pub(super) async fn planned_job(app: &App, id: &str) -> Result<PlannedJob, RequestRefusal> {
@@ -157,15 +168,13 @@ pub(super) async fn list_parts(
     let map = Map::of(&details.plan);
     let is_meant = |number: u32| {
         let place = map.place(number);
-        let is_counted = job.terms.part_range.is_none_or(|parts| parts.contains(number));
-        is_counted
-            && first.is_none_or(|first| place.is_some_and(|place| place.first == first))
+        first.is_none_or(|first| place.is_some_and(|place| place.first == first))
             && second.is_none_or(|second| place.is_some_and(|place| place.second == second))
     };
-    let all = (0..).zip(details.plan.parts()).zip(&details.parts);
-    let meant: Vec<_> = all.filter(|((number, _), _)| is_meant(*number)).collect();
+    let all = counted_parts(&job, &details.plan, &details.parts);
+    let meant: Vec<_> = all.filter(|(number, ..)| is_meant(*number)).collect();
     let total = meant.len();
     let page = Page { offset, limit }.of(meant.into_iter());
-    let parts = page.map(|((number, planned), status)| PartJson::of(number, planned, status)).collect();
+    let parts = page.map(|(number, planned, status)| PartJson::of(number, planned, status)).collect();
     Ok(Json(PartList { parts, total }))
 }

@@ -16,10 +16,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use queens_event_loop::{People, RankedPerson};
+use queens_solver::boards::grid::escaped;
 use serde::{Deserialize, Serialize};
 
 use self::curve::Curve;
-use self::html::{escaped, segment};
+use self::html::segment;
 use self::json::{MOST_LISTED, PersonDetails, PublicPeople, PublicSummary};
 use super::error_pages::{self, is_of_a_person};
 use super::handler_types::{Queried, Route};

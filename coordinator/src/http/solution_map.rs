@@ -11,13 +11,13 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use queens_ledger::PartStatus;
-use queens_model::{JobState, JobStatus, date};
+use queens_model::{JobState, JobStatus, date, percent};
 use queens_solver::boards::grid::{self, Cell, Labels};
-use queens_solver::{BoardSize, Method, Plan, PlannedPart, Square, Symmetry, cross_lines};
+use queens_solver::{Method, Plan, Symmetry, cross_lines};
 use queens_store::unix_ms;
 
-use super::part_positions::{Map, MapPosition};
-use super::parts::{PlannedJob, planned_job, share};
+use super::part_positions::{Map, MapPosition, of_cross};
+use super::parts::{PlannedJob, counted_parts, planned_job, share};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob};
@@ -76,19 +76,18 @@ struct Spread {
 impl Spread {
     fn of(job: &JobStatus, plan: &Plan, parts: &[PartStatus]) -> Self {
         let map = Map::of(plan);
-        let lines = cross_lines(plan.n()).filter(|_| job.method == Method::Search);
+        let has_lines = job.method == Method::Search && cross_lines(plan.n()).is_some();
         let mut cells: BTreeMap<MapPosition, u128> = BTreeMap::new();
         let (mut work, mut work_recorded, mut is_complete) = (0.0, 0.0, true);
-        for ((number, planned), status) in (0..).zip(plan.parts()).zip(parts) {
-            if job.terms.part_range.is_some_and(|parts| !parts.contains(number)) {
-                continue;
-            }
+        for (number, planned, status) in counted_parts(job, plan, parts) {
             let solutions = status.solutions * u128::from(planned.weight());
-            match lines {
+            match has_lines {
                 // Each distinct image occurs 8 / weight times.
-                Some(lines) => images(plan.n(), planned, lines)
+                true => Symmetry::ALL
+                    .into_iter()
+                    .filter_map(|image| of_cross(plan.n(), planned.part(), image))
                     .for_each(|place| *cells.entry(place).or_default() += solutions),
-                None => map
+                false => map
                     .place(number)
                     .into_iter()
                     .for_each(|place| *cells.entry(place).or_default() += 8 * solutions),
@@ -149,36 +148,14 @@ impl Spread {
     }
 }
 
-/// Returns the positions of the queens on the lines in all eight images of a cross.
-fn images(
-    n: BoardSize,
-    planned: &PlannedPart,
-    [first, second]: [u8; 2],
-) -> impl Iterator<Item = MapPosition> {
-    let queens = planned.part().queens(Symmetry::IDENTITY);
-    Symmetry::ALL.into_iter().filter_map(move |image| {
-        let column = |line| {
-            let mut squares = queens.iter().map(|queen: &Square| image.apply(n, *queen));
-            squares.find(|square| square.row == line).map(|square| square.column)
-        };
-        Some(MapPosition { first: column(first)?, second: column(second)? })
-    })
-}
-
-/// Formats a share below 1, rounded down so that it never shows 100 %.
-pub(super) fn percent(share: f64) -> String {
-    let tenths = (share * 1000.0).floor().min(999.0);
-    if tenths < 1.0 { "less than 0.1 %".to_owned() } else { format!("{:.1} %", tenths / 10.0) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
     use std::sync::atomic::AtomicBool;
 
     use queens_model::JobId;
-    use queens_solver::Kernel;
     use queens_solver::boards::Solutions;
+    use queens_solver::{BoardSize, Kernel, PlannedPart};
 
     use super::*;
 
@@ -261,12 +238,5 @@ mod tests {
         job.terms.part_range = Some("0..1".parse().expect("parts"));
         let part = Spread::of(&job, &plan, &parts);
         assert!(part.is_complete && part.svg(&job, 0).contains("a partial count"));
-    }
-
-    #[test]
-    fn shares_are_never_rounded_up() {
-        for (share, expected) in [(0.0, "less than 0.1 %"), (0.0314, "3.1 %"), (0.9999, "99.9 %")] {
-            assert_eq!(percent(share), expected);
-        }
     }
 }

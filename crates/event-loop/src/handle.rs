@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
 use queens_model::{
-    Contribution, CoordinatorStatus, Hello, JobId, JobStatus, Name, Party, Person, ProgressHistory,
-    Submission, ToWorker, VerdictStatus,
+    Contribution, CoordinatorStatus, Hello, JobId, Name, Party, Person, Submission, ToWorker, VerdictStatus,
 };
-use queens_store::unix_ms;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -21,7 +19,6 @@ use crate::metrics::Metrics;
 use crate::open_session::{MOST_WAITING, OpenSession};
 use crate::party_totals::TotalsReader;
 use crate::people::{People, Ranking};
-use crate::progress_history;
 use crate::record_queries::{Contributions, QueryError};
 use crate::snapshot::{Details, Snapshot};
 use crate::snapshot_publisher::DETAILS_AGE;
@@ -190,17 +187,6 @@ impl Handle {
         let made = snapshots.wait_for(|snapshot| snapshot.details.contains_key(&job));
         let made = tokio::time::timeout(DETAILS_TIMEOUT, made).await;
         known(&*made.ok()?.ok()?)
-    }
-
-    /// Returns a job's progress history, with at most this many rates and groups of parts; 0 for none.
-    pub async fn progress_history(&self, job: &JobStatus, rates: usize, groups: usize) -> ProgressHistory {
-        let progress_history = match rates {
-            0 => ProgressHistory::default(),
-            most => progress_history::rates(job, &self.curves, unix_ms(), most),
-        };
-        let details = if groups > 0 { self.details(job.id).await } else { None };
-        let groups = details.map(|details| progress_history::groups(job, &details, groups));
-        ProgressHistory { groups: groups.unwrap_or_default(), ..progress_history }
     }
 
     /// Returns verdicts on spans of a job with different counts, in the order of the spans: at most 1000, after the

@@ -20,7 +20,6 @@ mod open_session;
 mod party_totals;
 mod people;
 mod planners;
-mod progress_history;
 mod record_queries;
 mod snapshot;
 mod snapshot_publisher;

@@ -11,18 +11,18 @@ mod date;
 mod event;
 mod fraction;
 mod id;
+mod job_text;
 pub mod json;
 mod message;
 mod name;
 mod notice;
+mod numbers;
 mod party;
 mod party_totals;
 pub mod plain;
 mod priority;
-mod progress_history;
 mod recounting;
 mod report_interval;
-mod rounded;
 mod speed;
 mod status;
 mod submission_rules;
@@ -42,13 +42,12 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use notice::{InvalidPageUrl, Notice, PageUrl};
+pub use numbers::{TimeUnit, done_at, duration, grouped, percent, plural, range, two_digits};
 pub use party::{InvalidParty, Party};
 pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
 pub use priority::{InvalidPriority, Priority};
-pub use progress_history::{MOST_HISTORY_POINTS, PartGroup, ProgressHistory};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};
-pub use rounded::{TimeUnit, YEAR, grouped, two_digits};
 pub use speed::{InvalidSpeed, MethodSpeeds, Speed};
 pub use status::{
     Contribution, CoordinatorStatus, FleetSpeed, InHand, JobState, JobStatus, Progress, WorkerState,

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use queens_solver::{BoardSize, Kernel, Method};
 
-use crate::rounded::{TimeUnit, YEAR};
+use crate::numbers::{TimeUnit, YEAR};
 use crate::terms::Share;
 
 /// From this n on, the default is to recount one per cent of the work.

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use queens_model::{
-    AuditEntry, Contribution, Event, JobId, JobStatus, Name, ProgressHistory, Submission, VerdictStatus,
-    WorkerStatus,
+    AuditEntry, Contribution, Event, JobId, JobStatus, Name, Submission, VerdictStatus, WorkerStatus,
 };
 use tonic::{Response, Status, Streaming};
 
@@ -164,17 +163,6 @@ impl Operator {
         let request = pb::ListVerdictsRequest { job: job.0, offset };
         let answer = self.answer(request, call!(list_verdicts)).await?;
         answer.verdicts.into_iter().map(|it| self.checked(it)).collect()
-    }
-
-    /// Returns a job's progress over time, with a limited number of rates and of groups of parts.
-    pub async fn progress_history(
-        &self,
-        job: JobId,
-        rates: u32,
-        groups: u32,
-    ) -> Result<ProgressHistory, ClientError> {
-        let request = pb::GetProgressHistoryRequest { job: job.0, rates, groups };
-        self.checked(self.answer(request, call!(get_progress_history)).await?)
     }
 
     /// Returns a page of the audit log, the latest first, before an entry or from the latest; empty if there are no

@@ -825,58 +825,6 @@ pub struct Verdict {
     #[prost(string, tag = "11")]
     pub lost_kernel: ::prost::alloc::string::String,
 }
-/// Asks for a job's progress over time.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct GetProgressHistoryRequest {
-    /// The job's number.
-    #[prost(uint64, tag = "1")]
-    pub job: u64,
-    /// The most rates, and the most groups of parts, to return; 0 for none. At most 4096 of each are returned.
-    #[prost(uint32, tag = "2")]
-    pub rates: u32,
-    #[prost(uint32, tag = "3")]
-    pub groups: u32,
-}
-/// A job's progress over time.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ProgressHistory {
-    /// The time that the rates cover, in milliseconds, from the first to the last measurement.
-    #[prost(uint64, tag = "1")]
-    pub span_ms: u64,
-    /// The mean rates in equal intervals of that time, the oldest first.
-    #[prost(message, repeated, tag = "2")]
-    pub rates: ::prost::alloc::vec::Vec<Rate>,
-    /// The rate over the last ten seconds; absent if it was not measured.
-    #[prost(double, optional, tag = "3")]
-    pub now: ::core::option::Option<f64>,
-    /// Groups of parts in the plan's order, all of the same size except for the last. None if there is no plan yet, or if
-    /// the coordinator is too busy to answer.
-    #[prost(message, repeated, tag = "4")]
-    pub groups: ::prost::alloc::vec::Vec<PartGroup>,
-}
-/// A counting rate.
-#[derive(Clone, Copy, PartialEq, ::prost::Message)]
-pub struct Rate {
-    /// Nodes per second for the search, units for halves; absent if it was not measured.
-    #[prost(double, optional, tag = "1")]
-    pub work_per_second: ::core::option::Option<f64>,
-}
-/// Consecutive parts of a plan.
-#[derive(Clone, Copy, PartialEq, ::prost::Message)]
-pub struct PartGroup {
-    /// Number of parts.
-    #[prost(uint32, tag = "1")]
-    pub parts: u32,
-    /// Number of completely recorded parts.
-    #[prost(uint32, tag = "2")]
-    pub done: u32,
-    /// Number of partially recorded parts.
-    #[prost(uint32, tag = "3")]
-    pub begun: u32,
-    /// The recorded share of their estimated work, 0 to 1.
-    #[prost(double, tag = "4")]
-    pub fraction: f64,
-}
 /// Asks for all events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListEventsRequest {}
@@ -1805,31 +1753,6 @@ pub mod jobs_client {
                 .insert(GrpcMethod::new("queens.v1.Jobs", "ListVerdicts"));
             self.inner.unary(req, path, codec).await
         }
-        /// Returns a job's progress over time: its rates, and the progress of its parts. NOT_FOUND if the job does not exist.
-        pub async fn get_progress_history(
-            &mut self,
-            request: impl tonic::IntoRequest<super::GetProgressHistoryRequest>,
-        ) -> std::result::Result<
-            tonic::Response<super::ProgressHistory>,
-            tonic::Status,
-        > {
-            self.inner
-                .ready()
-                .await
-                .map_err(|e| {
-                    tonic::Status::unknown(
-                        format!("Service was not ready: {}", e.into()),
-                    )
-                })?;
-            let codec = crate::codec::Codec::default();
-            let path = http::uri::PathAndQuery::from_static(
-                "/queens.v1.Jobs/GetProgressHistory",
-            );
-            let mut req = request.into_request();
-            req.extensions_mut()
-                .insert(GrpcMethod::new("queens.v1.Jobs", "GetProgressHistory"));
-            self.inner.unary(req, path, codec).await
-        }
         /// Streams the certificate of a finished job; its concatenated pieces are the file (docs/CERTIFICATE.md). The job then
         /// counts as exported. NOT_FOUND if it does not exist; FAILED_PRECONDITION if it is not done; UNAVAILABLE if the
         /// records can't be read now.
@@ -2038,11 +1961,6 @@ pub mod jobs_server {
             tonic::Response<super::ListVerdictsResponse>,
             tonic::Status,
         >;
-        /// Returns a job's progress over time: its rates, and the progress of its parts. NOT_FOUND if the job does not exist.
-        async fn get_progress_history(
-            &self,
-            request: tonic::Request<super::GetProgressHistoryRequest>,
-        ) -> std::result::Result<tonic::Response<super::ProgressHistory>, tonic::Status>;
         /// Server streaming response type for the Export method.
         type ExportStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::CertificatePiece, tonic::Status>,
@@ -2457,51 +2375,6 @@ pub mod jobs_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = ListVerdictsSvc(inner);
-                        let codec = crate::codec::Codec::default();
-                        let mut grpc = tonic::server::Grpc::new(codec)
-                            .apply_compression_config(
-                                accept_compression_encodings,
-                                send_compression_encodings,
-                            )
-                            .apply_max_message_size_config(
-                                max_decoding_message_size,
-                                max_encoding_message_size,
-                            );
-                        let res = grpc.unary(method, req).await;
-                        Ok(res)
-                    };
-                    Box::pin(fut)
-                }
-                "/queens.v1.Jobs/GetProgressHistory" => {
-                    #[allow(non_camel_case_types)]
-                    struct GetProgressHistorySvc<T: Jobs>(pub Arc<T>);
-                    impl<
-                        T: Jobs,
-                    > tonic::server::UnaryService<super::GetProgressHistoryRequest>
-                    for GetProgressHistorySvc<T> {
-                        type Response = super::ProgressHistory;
-                        type Future = BoxFuture<
-                            tonic::Response<Self::Response>,
-                            tonic::Status,
-                        >;
-                        fn call(
-                            &mut self,
-                            request: tonic::Request<super::GetProgressHistoryRequest>,
-                        ) -> Self::Future {
-                            let inner = Arc::clone(&self.0);
-                            let fut = async move {
-                                <T as Jobs>::get_progress_history(&inner, request).await
-                            };
-                            Box::pin(fut)
-                        }
-                    }
-                    let accept_compression_encodings = self.accept_compression_encodings;
-                    let send_compression_encodings = self.send_compression_encodings;
-                    let max_decoding_message_size = self.max_decoding_message_size;
-                    let max_encoding_message_size = self.max_encoding_message_size;
-                    let inner = self.inner.clone();
-                    let fut = async move {
-                        let method = GetProgressHistorySvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

@@ -153,17 +153,6 @@ impl Jobs for Liar {
         self.answer(pb::ListAuditEntriesResponse { audit_entries })
     }
 
-    async fn get_progress_history(
-        &self,
-        _: Request<pb::GetProgressHistoryRequest>,
-    ) -> Result<Response<pb::ProgressHistory>, Status> {
-        let rate = |work_per_second| pb::Rate { work_per_second: Some(work_per_second) };
-        let rates = vec![rate(f64::MAX), rate(0.0)];
-        let group = pb::PartGroup { parts: u32::MAX, done: u32::MAX, begun: 0, fraction: 1.0 };
-        let groups = vec![group; 4096];
-        self.answer(pb::ProgressHistory { span_ms: u64::MAX, rates, now: Some(f64::MAX), groups })
-    }
-
     async fn list_verdicts(
         &self,
         _: Request<pb::ListVerdictsRequest>,

@@ -11,7 +11,7 @@ use queens_tests::cleanup::Undo;
 use queens_tests::cluster::Coordinator;
 use queens_tests::disk::SmallDisk;
 use queens_tests::guarded::Behind;
-use queens_tests::process::{clean, queens, run, wait_until};
+use queens_tests::process::{clean, wait_until};
 use queens_tests::{TempDir, binary, skipped, skipped_without_root};
 
 /// A terminal with a shell in it.
@@ -122,7 +122,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     let top = format!("{} top --coordinator {}", binary("queens").display(), coordinator.url());
     terminal.enter(&top);
     let screen = terminal.wait_for("running");
-    for text in ["jobs", "workers", "events", "alpha", "SOLUTIONS", "pause/resume", "quit", "store: sqlite"] {
+    for text in ["jobs: 1", "events ─", "SOLUTIONS", "pause/resume", "quit", "store: sqlite"] {
         assert!(screen.contains(text), "no {text}:\n{screen}");
     }
     terminal.press("p");
@@ -131,20 +131,18 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     terminal.wait_for("job 1: paused");
     assert_eq!(coordinator.status(&job)["state"], "paused");
     terminal.press("p");
-    terminal.wait_for("Let job 1 go on?");
+    terminal.wait_for("Resume job 1?");
     terminal.press("y");
     terminal.wait_for("running");
     terminal.press("Tab");
+    terminal.wait_for("workers: 1   threads: 1");
     terminal.press("b");
-    terminal.wait_for("Block the worker named 'alpha'?");
+    terminal.wait_for("Block all workers named 'alpha'?");
     terminal.press("n");
     terminal.press("b");
-    terminal.wait_for("Block the worker named 'alpha'?");
+    terminal.wait_for("Block all workers named 'alpha'?");
     terminal.press("y");
     terminal.wait_for("all workers named alpha were blocked");
-    terminal.press("?");
-    terminal.wait_for("Any key closes this.");
-    terminal.press("x");
     terminal.resize(120, 40);
     wait_until("the whole new width", || {
         terminal.screen().lines().any(|line| line.trim_end().chars().count() == 120).then_some(())
@@ -157,8 +155,10 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
     wait_until("the new coordinator's state, and what happened before", || {
         let screen = terminal.screen();
         let is_back = !screen.contains("no state from the coordinator");
-        (is_back && screen.contains("all workers named alpha were blocked") && screen.contains("coordinator started"))
-            .then_some(())
+        (is_back
+            && screen.contains("all workers named alpha were blocked")
+            && screen.contains("coordinator started"))
+        .then_some(())
     });
     terminal.press("q");
     terminal.wait_for_shell();
@@ -176,30 +176,7 @@ fn top_shows_a_cluster_obeys_keys_and_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn top_prints_its_screen_once() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
-    let top = |url: &str| run(queens(["top", "--once", "--coordinator", url]));
-    let empty = top(&coordinator.url());
-    assert!(empty.status.success() && empty.stdout.contains("no jobs"), "{empty:?}");
-    let _worker = coordinator.worker("alpha");
-    coordinator.wait_for_workers(1);
-    let job = coordinator.submit(22);
-    let shown = top(&coordinator.url());
-    assert_eq!((shown.status.code(), shown.stderr.as_str()), (Some(0), ""), "{shown:?}");
-    for text in ["alpha", "search", "submitted", &format!("speed of job {job}")] {
-        assert!(shown.stdout.contains(text), "no {text}:\n{}", shown.stdout);
-    }
-    assert!(!shown.stdout.contains('\u{1b}'), "{shown:?}");
-    let url = coordinator.url();
-    coordinator.stop();
-    let away = top(&url);
-    let away = away.complaint(1);
-    assert!(away.contains(&url), "{away}");
-}
-
-#[test]
-fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
+fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     let scratch = TempDir::new().expect("a temporary directory");
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("'queens top', as there is no tmux to make a terminal");
@@ -212,34 +189,28 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
     terminal.wait_for("running");
     // Input is validated before any request.
     terminal.press("s");
-    terminal.wait_for("submit a job");
+    terminal.wait_for("queens submit");
     terminal.write("33");
     terminal.press("Enter");
     terminal.wait_for("'33'");
     terminal.press("C-u");
-    terminal.write("8");
+    terminal.write("submit 8 --priority 3");
     terminal.press("Enter");
-    terminal.wait_for("job 2 is submitted");
-    assert_eq!(coordinator.status("2")["n"], 8);
+    terminal.wait_for("submitted n = 8 as job 2");
+    assert_eq!(coordinator.status("2")["priority"], 3);
     // The running job is selected, although there is another.
     terminal.press("u");
-    terminal.wait_for("priority of job 1");
-    terminal.press("C-u");
+    terminal.wait_for("queens priority 1");
     terminal.write("-5");
     terminal.press("Enter");
-    terminal.wait_for("job 1 has priority -5");
+    terminal.wait_for("job 1 is running, priority -5");
     assert_eq!(coordinator.status(&job)["priority"], -5);
-    terminal.press("/");
-    terminal.write("search 22");
-    terminal.wait_for("jobs: 1 of 2 with 'search 22'");
-    terminal.press("Enter");
-    terminal.press("Escape");
-    wait_until("all jobs", || (!terminal.screen().contains(" of 2 with")).then_some(()));
     // One job on the whole screen, in any size.
     terminal.press("Enter");
-    terminal.wait_for("contributions");
     terminal.wait_for("events of job 1");
-    for text in ["alpha", "parts: ", " done █, ", "speed of job 1 over", "100.0 %"] {
+    terminal.wait_for("CORE-HOURS");
+    terminal.press("End");
+    for text in ["alpha", "100.0 %"] {
         terminal.wait_for(text);
     }
     for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
@@ -250,20 +221,20 @@ fn top_submits_filters_and_cancels_by_keys_and_shows_one_job() {
         });
     }
     terminal.press("Escape");
-    terminal.wait_for("RECORDED");
+    terminal.wait_for("SOLUTIONS SO FAR");
     terminal.press("c");
-    terminal.wait_for("Give up job 1 for good?");
+    terminal.wait_for("Cancel job 1 for good?");
     terminal.press("n");
     terminal.press("c");
-    terminal.wait_for("Give up job 1 for good?");
+    terminal.wait_for("Cancel job 1 for good?");
     terminal.press("y");
-    terminal.wait_for("job 1 is given up");
+    terminal.wait_for("job 1 is cancelled, priority -5");
     assert_eq!(coordinator.status(&job)["state"], "cancelled");
     // If nothing is open, Esc does not end it.
     terminal.press("Escape");
     // It shows a refusal: somebody else was faster.
     let job = coordinator.submit(21);
-    terminal.wait_for("21 search running");
+    terminal.wait_for("21  search  running");
     terminal.press("p");
     terminal.wait_for(&format!("Pause job {job}?"));
     assert!(coordinator.queens(["cancel", &job]).status.success());
@@ -286,12 +257,12 @@ fn top_tells_a_viewer_that_only_operators_decide() {
     let token = behind.token("viewer");
     terminal.enter(&format!("NO_COLOR=1 QUEENS_TOKEN={token} {} top --coordinator {url}", top.display()));
     let screen = terminal.wait_for("you: viewer");
-    assert!(screen.contains("filter") && !screen.contains("submit  "), "{screen}");
+    assert!(screen.contains("Tab workers") && !screen.contains("  s submit"), "{screen}");
     terminal.press("s");
     terminal.wait_for("you were invited as a viewer: only operators can change something");
     // Without colours, emphasis remains.
     let styled = terminal.tmux(&["capture-pane", "-p", "-e"]);
-    assert!(styled.contains("\u{1b}[1;7m") && !styled.contains("[38;5;"), "{styled:?}");
+    assert!(styled.contains("\u{1b}[1m") && !styled.contains("[38;5;"), "{styled:?}");
     terminal.press("q");
     terminal.wait_for_shell();
 }

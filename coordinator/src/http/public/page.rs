@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use queens_event_loop::{People, RankedPerson, Snapshot};
-use queens_model::{JobState, JobStatus, PartyTotals};
+use queens_model::{JobState, JobStatus, PartyTotals, percent};
+use queens_solver::boards::grid::{escaped, grouped};
 
 use super::super::join::about;
-use super::super::solution_map::percent;
 use super::curve::Curve;
-use super::html::{core_hours, day, escaped, fact, fill, moment, segment, share, whole};
+use super::html::{core_hours, day, fact, fill, moment, segment};
 use super::json::{MOST_LISTED, MOST_PEOPLE, listed, shown_jobs};
 
 /// The pages, with placeholders.
@@ -34,10 +34,10 @@ pub(super) fn campaign(people: &People, snapshot: &Snapshot) -> String {
         false => table("done", &["Board", "Solutions", "Method", "Done on"], &done),
     };
     let all = &people.all;
-    let facts = fact("People", &whole(people.ranked.len() as u128))
+    let facts = fact("People", &grouped(people.ranked.len() as u128))
         + &fact("Core-hours", &core_hours(all.time()))
-        + &fact("Records", &whole(all.n_records.into()))
-        + &fact("Confirmed by others", &whole(all.n_confirmed.into()));
+        + &fact("Records", &grouped(all.n_records.into()))
+        + &fact("Confirmed by others", &grouped(all.n_confirmed.into()));
     fill(CAMPAIGN, &[("open", &open), ("done", &done), ("facts", &facts), ("as_of", &moment(people.at_ms))])
 }
 
@@ -63,7 +63,7 @@ fn open_job(job: &JobStatus) -> String {
 
 fn done_row(job: &JobStatus) -> String {
     let done = job.finished_ms.map_or_else(|| "–".to_owned(), day);
-    let mut solutions = whole(job.progress.solutions);
+    let mut solutions = grouped(job.progress.solutions);
     if job.agrees() == Some(false) {
         solutions += " (contradicts the published count)";
     }
@@ -84,12 +84,12 @@ pub(super) fn people(people: &People, offset: usize) -> String {
         let name = one.person.name.as_str();
         let link = format!("<a href=\"/people/{}\"><bdi>{}</bdi></a>", segment(name), escaped(name));
         rows += &row(&[
-            ("Rank", &whole(one.rank as u128)),
+            ("Rank", &grouped(one.rank as u128)),
             ("Name", &link),
             ("Core-hours", &core_hours(one.totals.time())),
-            ("Solutions found", &whole(solutions)),
-            ("Records", &whole(n_records.into())),
-            ("Confirmed", &whole(n_confirmed.into())),
+            ("Solutions found", &grouped(solutions)),
+            ("Records", &grouped(n_records.into())),
+            ("Confirmed", &grouped(n_confirmed.into())),
             ("Since", &day(one.person.since_ms)),
         ]);
     }
@@ -111,9 +111,9 @@ pub(super) fn people(people: &People, offset: usize) -> String {
     }
     let others = &people.others;
     let others =
-        format!("{} core-hours, {} records", core_hours(others.time()), whole(others.n_records.into()));
+        format!("{} core-hours, {} records", core_hours(others.time()), grouped(others.n_records.into()));
     let values = [
-        ("n_people", &*whole(n_people as u128)),
+        ("n_people", &*grouped(n_people as u128)),
         ("list", &list),
         ("pages", &pages),
         ("others", &others),
@@ -127,17 +127,17 @@ pub(super) fn person(people: &People, one: &RankedPerson, curve: &Curve, origin:
     let (name, totals) = (escaped(one.person.name.as_str()), &one.totals);
     let path = format!("/people/{}", segment(one.person.name.as_str()));
     let n_people = people.ranked.len();
-    let rank = format!("{} of {}", whole(one.rank as u128), whole(n_people as u128));
+    let rank = format!("{} of {}", grouped(one.rank as u128), grouped(n_people as u128));
     let mut facts = fact("Rank", &rank)
         + &fact("Core-hours", &core_hours(totals.time()))
-        + &fact("Share of all", &share(people.share(totals)))
-        + &fact("Solutions found", &whole(totals.solutions))
-        + &fact("Records", &whole(totals.n_records.into()))
-        + &fact("Confirmed by others", &whole(totals.n_confirmed.into()))
-        + &fact("Recounts of others", &whole(totals.n_recounts.into()));
+        + &fact("Share of all", &percent(people.share(totals)))
+        + &fact("Solutions found", &grouped(totals.solutions))
+        + &fact("Records", &grouped(totals.n_records.into()))
+        + &fact("Confirmed by others", &grouped(totals.n_confirmed.into()))
+        + &fact("Recounts of others", &grouped(totals.n_recounts.into()));
     for (name, work) in [("Nodes by search", totals.search_work), ("Units by halves", totals.halves_work)] {
         if work > 0 {
-            facts += &fact(name, &whole(work));
+            facts += &fact(name, &grouped(work));
         }
     }
     facts += &fact("Since", &day(one.person.since_ms));

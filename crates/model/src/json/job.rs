@@ -21,6 +21,8 @@ pub struct Job {
     /// The job's state.
     #[cfg_attr(feature = "schema", schema(schema_with = state))]
     state: &'static str,
+    /// The state in words, with the progress of the plan and the number of failures.
+    state_text: String,
     /// What the job waits for, in words: a worker, another name or a second invitation; null if it does not wait.
     #[cfg_attr(feature = "schema", schema(required))]
     waits_for: Option<String>,
@@ -48,6 +50,8 @@ pub struct Job {
     /// The upper end of the same interval.
     #[cfg_attr(feature = "schema", schema(required))]
     seconds_left_high: Option<f64>,
+    /// The remaining time in words, such as "20 to 30 min", or what is left to verify.
+    left: String,
     /// Workers that hold leases of the job.
     workers: u32,
     /// Recorded spans that a second count has confirmed.
@@ -92,6 +96,9 @@ pub struct Job {
     /// The published number of solutions, once the job is done.
     #[cfg_attr(feature = "schema", schema(required))]
     published: Option<String>,
+    /// The comparison with the published count, in words; null until the job is done.
+    #[cfg_attr(feature = "schema", schema(required))]
+    comparison: Option<String>,
     /// Whether the count is the published one.
     #[cfg_attr(feature = "schema", schema(required))]
     agrees: Option<bool>,
@@ -143,6 +150,7 @@ impl Job {
             n: job.n.get(),
             method: job.method.name(),
             state: job.state.name(),
+            state_text: job.state_text(),
             waits_for: job.waits_for.clone(),
             priority: job.priority.get(),
             solutions: job.progress.solutions.to_string(),
@@ -154,6 +162,7 @@ impl Job {
             seconds_left: job.time_left.map(TimeLeft::expected),
             seconds_left_low: job.time_left.map(TimeLeft::low),
             seconds_left_high: job.time_left.map(TimeLeft::high),
+            left: job.unchecked().unwrap_or_else(|| job.time_left_text()),
             workers: job.n_workers,
             verified: job.n_verified,
             disputed: job.n_disputed,
@@ -171,6 +180,7 @@ impl Job {
             plan_fraction: job.plan_fraction.map(Fraction::get),
             fundamental: job.fundamental.map(|count| count.to_string()),
             published: published.map(|counts| counts.solutions.to_string()),
+            comparison: (job.state == JobState::Done).then(|| job.comparison()),
             agrees: job.agrees(),
             created_ms: job.created_ms,
             started_ms: job.started_ms,
@@ -220,13 +230,13 @@ mod tests {
         assert_eq!(
             json,
             concat!(
-                r#"{"job":"3","identity":null,"n":8,"method":"search","state":"done","waits_for":null,"priority":0,"#,
+                r#"{"job":"3","identity":null,"n":8,"method":"search","state":"done","state_text":"done","waits_for":null,"priority":0,"#,
                 r#""solutions":"92","work":"0","fraction":1.0,"subproblems":"0","recorded":"0","seconds":0.0,"seconds_left":null,"#,
-                r#""seconds_left_low":null,"seconds_left_high":null,"workers":0,"verified":0,"disputed":0,"#,
+                r#""seconds_left_low":null,"seconds_left_high":null,"left":"-","workers":0,"verified":0,"disputed":0,"#,
                 r#""to_recount":0,"work_to_recount":"0","cases":0,"disputes":null,"unchecked":null,"bound":null,"#,
                 r#""failed":0,"given_up":0,"failure":null,"store_error":"the disk is full","#,
                 r#""plans_before":null,"plan_fraction":null,"fundamental":"12","published":"92","#,
-                r#""agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
+                r#""comparison":"agrees with the published count","agrees":true,"created_ms":0,"started_ms":null,"finished_ms":null,"provisional":false,"parts":0,"#,
                 r#""part_range":null,"recount":0.0,"recount_by":null,"second_of":null,"second":null,"pass_mismatch":null,"#,
                 r#""seed":"00000000000000000000000000000000","exported_ms":null}"#,
             )

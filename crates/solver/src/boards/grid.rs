@@ -195,10 +195,11 @@ pub fn grouped(number: u128) -> String {
     grouped
 }
 
-/// Escapes text for XML.
+/// Escapes text for HTML, SVG and other XML, also within quoted attributes.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
+    let escapes = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    escapes.into_iter().fold(text.to_owned(), |text, (character, escape)| text.replace(character, escape))
 }
 
 #[cfg(test)]
@@ -212,6 +213,12 @@ mod tests {
         {
             assert_eq!(grouped(number), expected);
         }
+    }
+
+    #[test]
+    fn texts_do_no_harm_in_a_page() {
+        let escaped = escaped("<script>alert('&\"')</script>");
+        assert_eq!(escaped, "&lt;script&gt;alert(&#39;&amp;&quot;&#39;)&lt;/script&gt;");
     }
 
     /// Every count above 0 is in the range of its shade, and no two ranges overlap.
@@ -242,7 +249,7 @@ mod tests {
         cells.reverse();
         assert_eq!(drawn, svg(&labels, &cells));
         assert!(
-            drawn.contains("&lt;a>") && drawn.contains(">e</text>") && drawn.contains(">up to 90</text>"),
+            drawn.contains("&lt;a&gt;") && drawn.contains(">e</text>") && drawn.contains(">up to 90</text>"),
             "{drawn}"
         );
         assert_eq!(drawn.matches("h159v159").count(), 4);

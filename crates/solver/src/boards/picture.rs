@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use super::grid::escaped;
 use super::labels::Labels;
 use super::placement::Placement;
 use super::queen::Queen;
@@ -172,7 +173,7 @@ impl Style<'_> {
         let room = f64::from(width) * 0.92 / (0.6 * f64::from(u32::try_from(n).unwrap_or(u32::MAX)));
         let size = room.min(f64::from(self.scale.gap()) * 0.35);
         let (x, y) = (f64::from(width) / 2.0, f64::from(height) - f64::from(self.below()) * 0.4);
-        let text = caption.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = escaped(caption);
         _ = write!(svg, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="middle" font-family="sans-serif" "#);
         _ = write!(svg, r#"font-size="{size:.1}" fill="{}">{text}</text>"#, self.theme.text);
     }

@@ -1,15 +1,69 @@
-//! Formats numbers, times and dates for people.
+//! Formats numbers, times and shares for people.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-pub(crate) use queens_model::{TimeUnit, YEAR, date, grouped, two_digits};
+use crate::date::date;
 
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 24.0 * HOUR;
 
+/// A year, in seconds.
+pub(crate) const YEAR: f64 = 365.25 * DAY;
+
+/// A unit for times that are known only to a few per cent.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeUnit {
+    /// In the plural.
+    pub name: &'static str,
+    seconds: f64,
+}
+
+impl TimeUnit {
+    /// Returns the largest unit that a time has at least two of.
+    #[must_use]
+    pub fn of(seconds: f64) -> Self {
+        const UNITS: [(&str, f64); 4] = [("years", YEAR), ("days", DAY), ("hours", HOUR), ("minutes", 60.0)];
+        let (name, unit) =
+            UNITS.into_iter().find(|(_, unit)| seconds >= 2.0 * unit).unwrap_or(("seconds", 1.0));
+        Self { name, seconds: unit }
+    }
+
+    /// Formats a time in this unit, with two digits.
+    #[must_use]
+    pub fn rounded(self, seconds: f64) -> String {
+        two_digits(seconds / self.seconds)
+    }
+}
+
+/// Formats a number with two digits, grouped by thousands.
+#[must_use]
+pub fn two_digits(number: f64) -> String {
+    if number <= 0.0 {
+        return "0".to_owned();
+    }
+    // Formatting rounds only once: "9.96" must become "10", not "10.0".
+    let scientific = format!("{number:.1e}");
+    let exponent: i32 =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let rounded: f64 = scientific.parse().unwrap_or(number);
+    match usize::try_from(1 - exponent) {
+        Ok(n_decimals) => format!("{rounded:.n_decimals$}"),
+        Err(_) => grouped(rounded),
+    }
+}
+
+/// Formats a number as a whole one, grouped by thousands.
+#[must_use]
+pub fn grouped(number: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rounded one, from 0 on")]
+    let whole = number.round_ties_even() as u128;
+    queens_solver::boards::grid::grouped(whole)
+}
+
 /// Formats seconds in the two largest units.
-pub(crate) fn duration(seconds: f64) -> String {
+#[must_use]
+pub fn duration(seconds: f64) -> String {
     const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
     let whole = seconds.round();
     let Some(largest) = UNITS.iter().position(|(_, unit)| whole >= *unit) else {
@@ -24,7 +78,8 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// Formats a share: "0.0031 %", "14.1 %". Rounds down, so that only a complete share is 100 %.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     const LEAST: f64 = 0.0001;
     // A little more, so that 0.07 is 7 %.
     let percent = share * 100.0 * (1.0 + 1e-12);
@@ -44,7 +99,8 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Formats a range of seconds: "45 to 60 min". Never narrows it, and omits insignificant digits.
-pub(crate) fn range(low: f64, high: f64) -> String {
+#[must_use]
+pub fn range(low: f64, high: f64) -> String {
     const UNITS: [(&str, f64); 5] = [("y", YEAR), ("d", DAY), ("h", HOUR), ("min", 60.0), ("s", 1.0)];
     const MOST: f64 = 1000.0;
     // The largest unit that fits both ends, or else the upper one.
@@ -69,7 +125,8 @@ pub(crate) fn range(low: f64, high: f64) -> String {
 
 /// Formats when something ends that takes from `low` to `high` seconds after `now` (seconds since 1970): "2026-11-22
 /// 01:00 to 03:00 UTC". `None` below an hour, or from 1000 years on.
-pub(crate) fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
+#[must_use]
+pub fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
     const LONGEST: f64 = 1000.0 * YEAR;
     if !(HOUR..LONGEST).contains(&high) {
         return None;
@@ -92,7 +149,8 @@ pub(crate) fn done_at(now: u64, low: f64, high: f64) -> Option<String> {
 }
 
 /// Formats a number with its noun: "1 thread", "2 threads".
-pub(crate) fn plural(number: impl Display, word: &str) -> String {
+#[must_use]
+pub fn plural(number: impl Display, word: &str) -> String {
     let number = number.to_string();
     let ending = if number == "1" { "" } else { "s" };
     format!("{number} {word}{ending}")
@@ -101,6 +159,25 @@ pub(crate) fn plural(number: impl Display, word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn check_rounded(seconds: f64, expected: &str) {
+        let unit = TimeUnit::of(seconds);
+        assert_eq!(format!("{} {}", unit.rounded(seconds), unit.name), expected);
+    }
+
+    #[test]
+    fn rough_times_have_two_digits() {
+        check_rounded(0.0, "0 seconds");
+        check_rounded(0.004_56, "0.0046 seconds");
+        check_rounded(1.0, "1.0 seconds");
+        check_rounded(9.96, "10 seconds");
+        check_rounded(119.0, "120 seconds");
+        check_rounded(121.0, "2.0 minutes");
+        check_rounded(7200.0, "2.0 hours");
+        check_rounded(1e9, "32 years");
+        check_rounded(1e14, "3,200,000 years");
+    }
 
     #[track_caller]
     fn check(seconds: f64, expected: &str) {
