@@ -133,7 +133,7 @@ fn whole_boards_are_counted_as_by_the_cpu() {
     }
 }
 
-/// `.ci/oclgrind` looks for races here.
+/// `.ci/long races` looks for races here.
 #[test]
 fn random_spans_of_small_boards_are_counted_as_by_the_cpu() {
     check_spans(12, &[1, 5, 20]);

@@ -81,8 +81,8 @@ fn links_of_the_book_lead_somewhere_and_a_page_counts() {
     if !is_installed("mdbook") {
         return skipped("the book, as there is no 'mdbook'");
     }
-    let mut build = clean(Command::new(Path::new(REPOSITORY).join(".ci/book")));
-    build.env("RUST_LOG", "warn");
+    let mut build = clean(Command::new(Path::new(REPOSITORY).join(".ci/release")));
+    build.arg("book").env("RUST_LOG", "warn");
     let built = run(build);
     assert!(built.status.success() && !built.stderr.contains("[WARN]"), "{built:?}");
     let site = Path::new(REPOSITORY).join("target/book").canonicalize().expect("it is built");

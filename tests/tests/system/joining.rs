@@ -321,7 +321,7 @@ fn a_stranger_joins_at_any_coordinator_of_a_database() {
     assert!(manage(&["campaign", "close", "--all"]).contains("no campaign is open"));
 }
 
-/// Returns the directory in which `.ci/axe` puts the rules.
+/// Returns the directory in which `.ci/tools` puts the rules.
 fn axe() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js")).to_owned()
 }

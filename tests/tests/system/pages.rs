@@ -102,7 +102,7 @@ impl Site {
     }
 }
 
-/// Returns the directory in which `.ci/axe` puts the rules.
+/// Returns the directory in which `.ci/tools` puts the rules.
 fn axe() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js")).to_owned()
 }

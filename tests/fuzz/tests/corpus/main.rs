@@ -57,7 +57,10 @@ fn whatever_comes_from_outside_does_no_harm() {
         n_bytes += inputs.iter().map(Vec::len).sum::<usize>();
         play(target, inputs, seed, share);
     }
-    assert!(n_bytes <= MOST_KEPT, "inputs of {n_bytes} bytes are kept: '.ci/fuzz keep' makes them fewer");
+    assert!(
+        n_bytes <= MOST_KEPT,
+        "inputs of {n_bytes} bytes are kept: '.ci/long keep_inputs' makes them fewer"
+    );
 }
 
 /// Returns the kept inputs of a target.
