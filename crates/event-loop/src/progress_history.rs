@@ -5,9 +5,9 @@ use std::time::Duration;
 use queens_ledger::PartStatus;
 use queens_model::{Fraction, JobStatus, PartGroup, ProgressHistory, Speed};
 use queens_solver::Choice;
-use queens_store::history::{N_LEVELS, Point, Subject};
+use queens_store::history::{Curve, Subject};
 
-use crate::history::{SharedCurves, begins, whole};
+use crate::history::SharedCurves;
 use crate::snapshot::Details;
 
 /// The shortest interval of a rate. In small clusters, workers report once a second: rates over less would fluctuate
@@ -17,14 +17,13 @@ const SMOOTH_MS: u64 = 5000;
 /// The shortest measured time for a meaningful rate.
 const SHORTEST_MS: u64 = 500;
 
-/// Returns the rates of a job in at most `most` equal intervals of its measured time. O(points of one level +
-/// intervals); a level has at most 11,000 points.
+/// Returns the rates of a job in at most `most` equal intervals of its measured time. O(points + intervals).
 pub(crate) fn rates(job: &JobStatus, curves: &SharedCurves, at_ms: u64, most: usize) -> ProgressHistory {
-    let (levels, speeds) = {
+    let (curve, speeds) = {
         let curves = curves.lock();
-        (curves.levels(Subject::Job(job.id)), curves.speeds(job.id, at_ms))
+        (curves.curve(Subject::Job(job.id)), curves.speeds(job.id, at_ms))
     };
-    let (span, rates) = curve(&levels, most).unwrap_or_default();
+    let (span, rates) = intervals(&curve, most).unwrap_or_default();
     ProgressHistory { span, rates, now: speeds.now.and_then(speed), groups: Vec::new() }
 }
 
@@ -54,16 +53,15 @@ pub(crate) fn groups(job: &JobStatus, details: &Details, most: usize) -> Vec<Par
 }
 
 /// Returns the covered time, and the rates in equal intervals of it.
-fn curve(levels: &[Vec<Point>; N_LEVELS], most: usize) -> Option<(Duration, Vec<Option<Speed>>)> {
-    let (level, points) = whole(levels)?;
-    let begin = points.first().map(begins)?;
-    let span_ms = points.last()?.at_ms().saturating_sub(begin).max(1);
-    let finest_ms = (level.step_seconds * 1000).max(SMOOTH_MS);
+fn intervals(curve: &Curve, most: usize) -> Option<(Duration, Vec<Option<Speed>>)> {
+    let begin = curve.points.first()?.begins_ms();
+    let span_ms = curve.points.last()?.at_ms.saturating_sub(begin).max(1);
+    let finest_ms = (curve.step_seconds * 1000).max(SMOOTH_MS);
     let n = usize::try_from(span_ms / finest_ms).unwrap_or(usize::MAX).clamp(1, most.max(1));
     let step_ms = span_ms.div_ceil(n as u64);
     let mut sums = vec![Sum::default(); n];
-    for point in points {
-        let (from, to) = (begins(point).max(begin), point.at_ms());
+    for point in &curve.points {
+        let (from, to) = (point.begins_ms().max(begin), point.at_ms);
         if from >= to {
             continue;
         }
@@ -101,62 +99,41 @@ fn speed(work_per_second: f64) -> Option<Speed> {
 
 #[cfg(test)]
 mod tests {
-    use queens_model::JobId;
+    use queens_store::history::Point;
 
     use super::*;
-    use queens_store::history::LEVELS;
 
     /// Returns a point that was measured during all of its step.
-    fn point(level: usize, number: u64, work_per_second: u64) -> Point {
-        let step_ms = LEVELS[level].step_seconds * 1000;
-        let work = work_per_second * LEVELS[level].step_seconds;
-        Point {
-            subject: Subject::Job(JobId(1)),
-            level,
-            number,
-            end_ms: step_ms,
-            measured_ms: step_ms,
-            work,
-            billionths: 0,
-        }
+    const fn point(step_seconds: u64, number: u64, work_per_second: u64) -> Point {
+        let step_ms = step_seconds * 1000;
+        let work = work_per_second * step_seconds;
+        Point { at_ms: (number + 1) * step_ms, measured_ms: step_ms, work, billionths: 0 }
     }
 
     #[track_caller]
-    fn check(points: &[Point], most: usize, seconds: u64, expected: &[Option<f64>]) {
-        let mut levels: [Vec<Point>; N_LEVELS] = Default::default();
-        for point in points {
-            levels[point.level].push(*point);
-        }
-        let (span, rates) = curve(&levels, most).unwrap_or_default();
+    fn check(step_seconds: u64, points: &[Point], most: usize, seconds: u64, expected: &[Option<f64>]) {
+        let curve = Curve { step_seconds, points: points.into() };
+        let (span, rates) = intervals(&curve, most).unwrap_or_default();
         let rates: Vec<Option<f64>> = rates.into_iter().map(|rate| rate.map(Speed::get)).collect();
         assert_eq!((span, &rates[..]), (Duration::from_secs(seconds), expected));
     }
 
     #[test]
-    fn rates_are_those_of_the_finest_level_that_reaches_back() {
-        check(&[], 10, 0, &[]);
-        let fine: Vec<Point> = (0..20).map(|number| point(0, 1000 + number, number / 10 * 100)).collect();
-        check(&fine, 10, 20, &[Some(0.0), Some(0.0), Some(100.0), Some(100.0)]);
-        check(&fine, 2, 20, &[Some(0.0), Some(100.0)]);
-        check(&fine, 1, 20, &[Some(50.0)]);
-        check(&fine[..1], 10, 1, &[Some(0.0)]);
+    fn rates_are_those_of_equal_intervals() {
+        check(1, &[], 10, 0, &[]);
+        let fine: Vec<Point> = (0..20).map(|number| point(1, 1000 + number, number / 10 * 100)).collect();
+        check(1, &fine, 10, 20, &[Some(0.0), Some(0.0), Some(100.0), Some(100.0)]);
+        check(1, &fine, 2, 20, &[Some(0.0), Some(100.0)]);
+        check(1, &fine, 1, 20, &[Some(50.0)]);
+        check(1, &fine[..1], 10, 1, &[Some(0.0)]);
         // Time that nobody measured has no rate.
         let with_gap: Vec<Point> =
-            fine.iter().copied().filter(|point| !(1005..1010).contains(&point.number)).collect();
-        check(&with_gap, 10, 20, &[Some(0.0), None, Some(100.0), Some(100.0)]);
+            fine.iter().copied().filter(|point| !(1_006_000..=1_010_000).contains(&point.at_ms)).collect();
+        check(1, &with_gap, 10, 20, &[Some(0.0), None, Some(100.0), Some(100.0)]);
         // Intervals that are no multiple of a step have no gaps, and count no work twice.
-        let coarse: Vec<Point> = (0..7).map(|number| point(1, 1000 + number, 60)).collect();
-        check(&coarse, 3, 70, &[Some(60.0), Some(60.0), Some(60.0)]);
-        check(
-            &[point(1, 1000, 30), point(1, 1001, 60), point(1, 1002, 60)],
-            2,
-            30,
-            &[Some(40.0), Some(60.0)],
-        );
-        // Points that are older than the fine level.
-        let coarse: Vec<Point> =
-            [point(1, 98, 40), point(1, 99, 60), point(1, 100, 0), point(1, 101, 100)].into();
-        let both: Vec<Point> = fine.into_iter().chain(coarse).collect();
-        check(&both, 10, 40, &[Some(40.0), Some(60.0), Some(0.0), Some(100.0)]);
+        let coarse: Vec<Point> = (0..7).map(|number| point(10, 1000 + number, 60)).collect();
+        check(10, &coarse, 3, 70, &[Some(60.0), Some(60.0), Some(60.0)]);
+        let rising = [point(10, 1000, 30), point(10, 1001, 60), point(10, 1002, 60)];
+        check(10, &rising, 2, 30, &[Some(40.0), Some(60.0)]);
     }
 }
