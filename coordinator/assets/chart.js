@@ -21,11 +21,11 @@ function ceiling(value) {
 /** Splits samples into runs at steps that were not measured. A run begins at the beginning of its first sample. */
 function runsOf({ step_seconds, samples }) {
   const runs = [];
-  for (const { at_ms, measured_seconds, work_per_second } of samples) {
+  for (const { at_ms, measured_seconds, mean } of samples) {
     const begins = at_ms - measured_seconds * 1000;
     const last = runs.at(-1);
-    if (last === undefined || begins - last.at(-1).at > step_seconds * 1000) runs.push([{ at: begins, value: work_per_second }]);
-    runs.at(-1).push({ at: at_ms, value: work_per_second });
+    if (last === undefined || begins - last.at(-1).at > step_seconds * 1000) runs.push([{ at: begins, value: mean }]);
+    runs.at(-1).push({ at: at_ms, value: mean });
   }
   return runs;
 }
@@ -34,20 +34,17 @@ function runsOf({ step_seconds, samples }) {
 export const throughput = (method) =>
   ({ what: "throughput", unit: `${unitsOf(method)} a second`, mark: prefixed, say: (value) => speed(value, method) });
 
-/** Draws the speeds by search and by halves of a level. A method without samples has no chart; if neither has any, the search's chart says so. */
-export function drawSpeeds(level, what) {
-  const has = (method) => Boolean(level?.[method].length);
+/** Draws the speeds by search and by halves. A method without samples has no chart; if neither has any, the search's chart says so. */
+export function drawSpeeds(curves, what) {
+  const has = (method) => Boolean(curves?.[method].samples.length);
   $("halves-part").hidden = !has("halves");
   $("search-part").hidden = has("halves") && !has("search");
-  for (const method of ["search", "halves"]) drawChart($(`${method}-chart`), ofMeans(level, method), { ...throughput(method), what });
+  for (const method of ["search", "halves"]) drawChart($(`${method}-chart`), curves?.[method], { ...throughput(method), what });
 }
 
-/** Returns the samples of one of a level's curves. */
-export const ofMeans = (level, of) => level && { ...level, samples: level[of].map(({ mean, ...rest }) => ({ ...rest, work_per_second: mean })) };
-
-/** Draws a level of a history; the last argument describes the curve, as `throughput` does. Returns whether there are enough samples. */
-export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
-  const samples = level?.samples ?? [];
+/** Draws a curve of a history; the last argument describes the curve, as `throughput` does. Returns whether there are enough samples. */
+export function drawChart(svg, curve, { what, unit, isWhole, mark, say }) {
+  const samples = curve?.samples ?? [];
   const width = svg.clientWidth || 600, height = svg.clientHeight || 240;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   if (samples.length < 2) {
@@ -55,15 +52,15 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
     svg.setAttribute("aria-label", `no ${what} to show yet`);
     return false;
   }
-  const most = samples.reduce((most, sample) => (sample.work_per_second > most.work_per_second ? sample : most));
-  const latest = samples.at(-1), lastText = latest.work_per_second === 0 ? "0" : mark(latest.work_per_second);
+  const most = samples.reduce((most, sample) => (sample.mean > most.mean ? sample : most));
+  const latest = samples.at(-1), lastText = latest.mean === 0 ? "0" : mark(latest.mean);
   const top = 38, bottom = 22, right = 10 + wide(lastText);
-  const limit = ceiling(Math.max(most.work_per_second, 1));
+  const limit = ceiling(Math.max(most.mean, 1));
   // There is no half worker.
   const shares = isWhole && limit % 2 ? [0, 1] : [0, 0.5, 1];
   const marks = shares.map((share) => [share * limit, share === 0 ? "0" : mark(share * limit)]);
   const left = 10 + Math.max(...marks.map(([, text]) => wide(text)));
-  const runs = runsOf(level);
+  const runs = runsOf(curve);
   const from = runs[0][0].at, to = latest.at_ms;
   const x = (at) => left + (width - left - right) * (at - from) / Math.max(to - from, 1);
   const y = (value) => height - bottom - (height - top - bottom) * value / limit;
@@ -82,8 +79,8 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
   ]);
 
   // The largest value is above its point, the last one right of the curve.
-  const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.work_per_second), r: 3.5, class: "mark" }));
-  const peakText = `peak ${mark(most.work_per_second)}`;
+  const [peak, end] = [most, latest].map((sample) => ({ cx: x(sample.at_ms), cy: y(sample.mean), r: 3.5, class: "mark" }));
+  const peakText = `peak ${mark(most.mean)}`;
   const peakX = Math.min(Math.max(peak.cx - wide(peakText) / 2, left + 2), width - right - wide(peakText));
   const labels = [
     part("circle", peak), part("text", { class: "label", x: peakX, y: peak.cy - 8 }, peakText),
@@ -91,14 +88,14 @@ export function drawChart(svg, level, { what, unit, isWhole, mark, say }) {
   ];
 
   const isLong = to - from > 86_400_000;
-  const clock = (at) => new Date(at).toLocaleString([], isLong ? { dateStyle: "short" } : { timeStyle: level.step_seconds < 10 ? "medium" : "short" });
+  const clock = (at) => new Date(at).toLocaleString([], isLong ? { dateStyle: "short" } : { timeStyle: curve.step_seconds < 10 ? "medium" : "short" });
   svg.replaceChildren(...gaps, ...axis, ...curves, ...labels,
     part("text", { x: 2, y: 12 }, `${unit} (right: the last value)`),
     part("text", { x: left, y: height - 5 }, clock(from)),
     part("text", { x: width - 2, y: height - 5, "text-anchor": "end" }, clock(to)));
   const measured = samples.reduce((sum, sample) => sum + sample.measured_seconds, 0);
-  const mean = samples.reduce((sum, sample) => sum + sample.work_per_second * sample.measured_seconds, 0) / measured;
+  const mean = samples.reduce((sum, sample) => sum + sample.mean * sample.measured_seconds, 0) / measured;
   const missing = gaps.length === 0 ? "" : `; not measured ${gaps.length === 1 ? "once" : `${gaps.length} times`} in between`;
-  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${say(latest.work_per_second)} at the end, ${say(mean)} on average, at most ${say(most.work_per_second)}${missing}`);
+  svg.setAttribute("aria-label", `${what} from ${clock(from)} to ${clock(to)}: ${say(latest.mean)} at the end, ${say(mean)} on average, at most ${say(most.mean)}${missing}`);
   return true;
 }

@@ -110,15 +110,11 @@ const coreHours = (seconds) => {
   return hours >= 100 ? grouped(Math.round(hours)) : hours >= 0.01 ? hours.toPrecision(3) : "under 0.01";
 };
 
-/** The most points in the curve of a whole run. */
-const MOST_POINTS = 300;
-let levels = [];
+let curve;
 function redraw() {
-  const step = $("range").value;
-  const [level] = levels;
-  const isDrawn = drawChart($("chart"), level, throughput(method));
+  const isDrawn = drawChart($("chart"), curve, throughput(method));
   // A job that was too short never gets a curve.
-  $("range-part").hidden = $("chart").parentElement.hidden = hasEnded && !isDrawn && step === "";
+  $("chart").parentElement.hidden = hasEnded && !isDrawn;
   say($("chart-said"), isDrawn ? "Gaps are times without counting, or without a coordinator."
     : hasEnded ? "The job was too short for a curve, which has a point for each second." : "The curve appears after some seconds of counting.");
 }
@@ -160,13 +156,8 @@ repeat(2, async () => {
     h("td", { "data-label": "Decided" }, new Date(one.at_ms).toLocaleString()))));
   say($("verdicts-more"), verdicts.length < 100 ? "" : `These are the first 100. 'queens verdicts ${id}' shows more.`);
 });
-const loadCurve = repeat(2, async () => {
-  const step = $("range").value;
-  const found = await get(`jobs/${id}/history?${step === "" ? `most=${MOST_POINTS}` : `step_seconds=${step}`}`);
-  // The selection may have changed meanwhile.
-  if (step !== $("range").value) return;
-  ({ levels } = found);
+repeat(2, async () => {
+  curve = await get(`jobs/${id}/history`);
   redraw();
   isThere("curve");
 });
-$("range").addEventListener("change", loadCurve);

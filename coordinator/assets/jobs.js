@@ -1,7 +1,7 @@
 // The page of all jobs, with the form that submits one.
 
 import { $, agreement, ask, attempt, duration, fleetSpeed, follow, grouped, h, jobActions, percent, get, post, repeat, say, showEvents, speed, timeLeft, took } from "./page.js";
-import { drawChart, drawSpeeds, ofMeans } from "./chart.js";
+import { drawChart, drawSpeeds } from "./chart.js";
 import { makeList, makeRows } from "./list.js";
 
 const said = $("said");
@@ -83,16 +83,14 @@ follow((summary) => {
 
 repeat(2, async () => showEvents($("events"), (await get("events?limit=50")).events));
 
-let levels = [];
+let curves;
 function redraw() {
-  const level = levels.find((level) => level.step_seconds === Number($("range").value));
   const number = (value) => grouped(value < 10 ? Number(value.toFixed(1)) : Math.round(value));
-  drawChart($("workers-chart"), ofMeans(level, "workers"), { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
-  drawSpeeds(level, "throughput");
+  drawChart($("workers-chart"), curves?.workers, { what: "workers", unit: "workers connected", isWhole: true, mark: number, say: (value) => `${number(value)} workers` });
+  drawSpeeds(curves, "throughput");
 }
-$("range").addEventListener("change", redraw);
 addEventListener("resize", redraw);
 repeat(2, async () => {
-  ({ levels } = await get("history"));
+  curves = await get("history");
   redraw();
 });

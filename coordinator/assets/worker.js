@@ -97,12 +97,11 @@ repeat(2, async () => {
   isThere("events");
 });
 
-let levels = [];
-const redraw = () => drawSpeeds(levels.find((level) => level.step_seconds === Number($("range").value)), "speed");
-$("range").addEventListener("change", redraw);
+let curves;
+const redraw = () => drawSpeeds(curves, "speed");
 addEventListener("resize", redraw);
 repeat(5, async () => {
-  ({ levels } = await get(`workers/${encodeURIComponent(name)}/history`));
+  curves = await get(`workers/${encodeURIComponent(name)}/history`);
   redraw();
   isThere("curve");
 });

@@ -128,8 +128,7 @@ fn move_history(from: &dyn StoreCopy, to: &dyn StoreCopy) -> anyhow::Result<()> 
     if let Some((mut old, mut new)) = from.history().zip(to.history()) {
         let past = old.load();
         let change = Change {
-            points: past.points,
-            kept: [(0, u64::from(u32::MAX)); queens_store::history::N_LEVELS],
+            curves: past.curves,
             events: past.events,
             first_events: (0, 0),
             days: past.days,

@@ -1,64 +1,42 @@
 //! Handlers for the history of a job's progress, of the fleet, and of the workers of a name.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use queens_store::history::Subject;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::handler_types::{Answer, Queried};
-use super::history_json::{FleetLevelView, LevelView, WorkerLevelView, fleet_levels, levels, run};
+use super::handler_types::Answer;
+use super::history_json::CurveView;
 #[cfg(test)]
-use super::refusal::described::{InvalidRequest, NoSuchJob};
+use super::refusal::described::NoSuchJob;
 use super::state::{App, find, job_id};
 
-/// A job's progress in steps of 1, 10, 60, 600, 3600 and 86400 seconds, over the last five minutes, two hours, day,
-/// thirty days, year and ten years. Times without counting or without a coordinator have no samples.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct History {
-    levels: Vec<LevelView>,
-}
-
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
-#[serde(deny_unknown_fields)]
-pub(super) struct HistoryQuery {
-    /// Only the level with steps of this many seconds.
-    step_seconds: Option<u64>,
-    /// Only the finest level that reaches back to the start of the job, in at most about this many samples.
-    /// Neighbouring steps are merged.
-    most: Option<usize>,
-}
-
-/// A job's progress over time. It survives restarts of the coordinator.
+/// A job's progress over time, from its start, in at most 512 samples. It survives restarts of the coordinator. Times
+/// without counting or without a coordinator have no samples.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/jobs/{job}/history",
-    params(("job" = String, Path, description = "The job's number."), HistoryQuery),
-    responses((status = 200, description = "The answer.", body = History), InvalidRequest, NoSuchJob),
+    params(("job" = String, Path, description = "The job's number.")),
+    responses((status = 200, description = "The answer.", body = CurveView), NoSuchJob),
 ))]
-pub(super) async fn history(
-    State(app): State<App>,
-    Path(id): Path<String>,
-    query: Queried<HistoryQuery>,
-) -> Answer<History> {
-    let Query(HistoryQuery { step_seconds, most }) = query?;
+pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<CurveView> {
     let job = job_id(&id)?;
     find(&app.handle.snapshot(), job)?;
-    let points = app.handle.curves().lock().levels(Subject::Job(job));
-    let levels = match most {
-        Some(most) => run(&points, most).into_iter().collect(),
-        None => levels(&points, step_seconds),
-    };
-    Ok(Json(History { levels }))
+    let curve = app.handle.curves().lock().curve(Subject::Job(job));
+    Ok(Json(CurveView::of_job(&curve)))
 }
 
-/// The speed of all jobs together and the number of workers, at the same resolutions as a job's history. Times without
-/// counting or without a coordinator have no samples.
+/// The speed of all jobs together and the number of workers, in at most 512 samples each. Times without counting or
+/// without a coordinator have no samples.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct FleetHistory {
-    levels: Vec<FleetLevelView>,
+    /// The speed of all searches, in nodes per second.
+    search: CurveView,
+    /// The speed of all counting by halves, in units per second.
+    halves: CurveView,
+    /// Connected workers.
+    workers: CurveView,
 }
 
 /// The fleet's speed and number of workers over time. They survive restarts of the coordinator.
@@ -68,19 +46,28 @@ pub(super) struct FleetHistory {
     responses((status = 200, description = "The answer.", body = FleetHistory)),
 ))]
 pub(super) async fn fleet_history(State(app): State<App>) -> Json<FleetHistory> {
-    Json(FleetHistory { levels: fleet_levels(&app.handle.curves().lock()) })
+    let curve = |subject, unit| CurveView::of(&app.handle.curves().lock().curve(subject), unit);
+    Json(FleetHistory {
+        search: curve(Subject::Search, 1.0),
+        halves: curve(Subject::Halves, 1.0),
+        // The store has them in milliseconds of a worker.
+        workers: curve(Subject::Workers, 1000.0),
+    })
 }
 
-/// The speed of all workers of a name, in steps of 5 and 600 seconds, over the last ten minutes and the last day. Times
-/// without a connected worker of the name have no samples.
+/// The speed of all workers of a name, in at most 127 samples by each method. Times without a connected worker of the
+/// name have no samples.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct WorkerHistory {
-    levels: Vec<WorkerLevelView>,
+    /// The speed by search, in nodes per second: zero while the workers do something else.
+    search: CurveView,
+    /// The speed by halves, in units per second: zero while the workers do something else.
+    halves: CurveView,
 }
 
 /// The speed over time of all workers of a name; empty if the name is unknown. A restart of the coordinator begins it
-/// anew.
+/// anew, and so does a day without such a worker.
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/api/v1/workers/{worker}/history",
@@ -88,6 +75,6 @@ pub(super) struct WorkerHistory {
     responses((status = 200, description = "The answer.", body = WorkerHistory)),
 ))]
 pub(super) async fn worker_history(State(app): State<App>, Path(name): Path<String>) -> Json<WorkerHistory> {
-    let levels = app.handle.worker_speeds().lock().levels(&name);
-    Json(WorkerHistory { levels: levels.into_iter().map(WorkerLevelView::from).collect() })
+    let [search, halves] = app.handle.worker_speeds().lock().curves(&name);
+    Json(WorkerHistory { search: CurveView::of(&search, 1.0), halves: CurveView::of(&halves, 1.0) })
 }

@@ -1,16 +1,14 @@
 //! Records history for people, which survives a restart: the speeds of jobs, the number of workers, events, and the
 //! thread time of parties by day.
 //!
-//! The `Historian` follows snapshots beside the event loop, which never waits for it. It stores new data at most every
-//! ten seconds; a crash loses newer data.
+//! The `Historian` follows snapshots beside the event loop, which never waits for it. It stores new data at most once a
+//! minute; a crash loses newer data.
 
 mod curves;
 mod days;
 #[cfg(test)]
 mod tests;
 mod worker_speeds;
-#[cfg(test)]
-mod year;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -29,13 +27,12 @@ use crate::snapshot::Snapshot;
 
 use queens_store::history::{Change, History, NotKept, Past, Subject};
 
-pub use self::curves::{Curves, Speeds, mean};
-pub use self::curves::{begins, whole};
+pub use self::curves::{Curves, Speeds};
 pub(crate) use self::days::SharedDays;
-pub use self::worker_speeds::{SharedWorkerSpeeds, SpeedLevel, SpeedSample, WorkerSpeeds};
+pub use self::worker_speeds::{SharedWorkerSpeeds, WorkerSpeeds};
 
 /// The maximum time before new data are stored.
-const INTERVAL: Duration = Duration::from_secs(10);
+const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Opens the history of `store` and loads it, as far as it belongs to these jobs. A replaced database may have other
 /// jobs with the same numbers.
@@ -44,8 +41,8 @@ pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn H
     let mut past = history.as_mut().map(|history| history.load()).unwrap_or_default();
     let created: BTreeMap<JobId, u64> = jobs.iter().map(|job| (job.id, job.created_ms)).collect();
     let was_there = |job: JobId, at_ms: u64| created.get(&job).is_some_and(|created| *created <= at_ms);
-    past.points.retain(|point| match point.subject {
-        Subject::Job(job) => was_there(job, point.at_ms()),
+    past.curves.retain(|(subject, curve)| match *subject {
+        Subject::Job(job) => curve.points.first().is_some_and(|first| was_there(job, first.at_ms)),
         Subject::Search | Subject::Halves | Subject::Workers => true,
     });
     past.events.retain(|event| event.job.is_none_or(|job| was_there(job, event.at_ms)));
@@ -87,10 +84,9 @@ impl Historian {
         past: Past,
         snapshots: watch::Receiver<Arc<Snapshot>>,
     ) -> Self {
-        let Past { points, events, days, is_stored } = past;
+        let Past { curves, events, days, is_stored } = past;
         let last_event = events.last().filter(|_| is_stored).map_or(0, |event| event.number);
-        let mut curves = Curves::restore(points, is_stored);
-        curves.prune(unix_ms());
+        let curves = Curves::restore(curves, is_stored, unix_ms());
         Self {
             snapshots,
             store,
@@ -166,10 +162,10 @@ impl Historian {
     fn store_at(&mut self, at_ms: u64) {
         self.changed = None;
         let events = self.snapshots.borrow().events.clone();
-        let change = {
+        let curves = {
             let mut curves = self.curves.lock();
-            let kept = curves.prune(at_ms);
-            Change { kept, points: curves.unstored(), ..Change::default() }
+            curves.limit(at_ms);
+            curves.unstored()
         };
         let (days, first_day) = self.days.lock().unstored();
         let Some(store) = &mut self.store else {
@@ -184,11 +180,11 @@ impl Historian {
         };
         let is_new = |event: &&Arc<Event>| event.number > self.last_event;
         let change = Change {
+            curves,
             events: events.iter().filter(is_new).cloned().collect(),
             first_events: (first(true), first(false)),
             days,
             first_day,
-            ..change
         };
         let reason = match store.store(&change) {
             Ok(()) => {

@@ -2,40 +2,18 @@
 //!
 //! History is separate from the records, because no count depends on it: unreadable or unwritable history is dropped.
 
+mod curve;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use queens_model::{Event, JobId, Party};
 use queens_solver::Method;
 
-/// A resolution level of the curves: the length and the number of its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// The length of a step in seconds.
-    pub step_seconds: u64,
-    /// The number of latest steps that are kept.
-    pub n_steps: u64,
-    /// The maximum number of points of all jobs together. Beyond it, the oldest are dropped. Points of the fleet don't
-    /// count.
-    pub most_points: usize,
-}
+pub use self::curve::{Curve, MOST_POINTS, Point, mean};
 
-const fn level(step_seconds: u64, n_steps: u64, most_points: usize) -> Level {
-    Level { step_seconds, n_steps, most_points }
-}
-
-/// The number of levels.
-pub const N_LEVELS: usize = 6;
-
-/// The levels: five minutes, two hours, a day, thirty days, a year and ten years.
-pub const LEVELS: [Level; N_LEVELS] = [
-    level(1, 300, 1200),
-    level(10, 720, 2880),
-    level(60, 1440, 2880),
-    level(600, 4320, 6480),
-    level(3600, 8784, 10_980),
-    level(86_400, 3660, 4880),
-];
+/// The maximum number of jobs with a curve, those that were measured last. With the fleet's, they take 8 MB.
+pub const MOST_CURVES: usize = 500;
 
 /// The subject of a curve: a job, or the whole fleet, which is measured while any job is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +24,7 @@ pub enum Subject {
     Search,
     /// All work by halves.
     Halves,
-    /// The connected workers. Their `nodes` are connection time: three workers for a second make 3000 milliseconds.
+    /// The connected workers. Their work is connection time: three workers for a second make 3000 milliseconds.
     Workers,
 }
 
@@ -89,41 +67,6 @@ impl Subject {
     }
 }
 
-/// The measured progress of a subject in one step of a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// The subject.
-    pub subject: Subject,
-    /// The level, as an index of [`LEVELS`].
-    pub level: usize,
-    /// The number of the step since 1970.
-    pub number: u64,
-    /// The time of the last measurement, in milliseconds after the start of the step.
-    pub end_ms: u64,
-    /// The measured time, in milliseconds.
-    pub measured_ms: u64,
-    /// The work that was recorded in that time.
-    pub work: u64,
-    /// The recorded share of the job's work at the end, in billionths.
-    pub billionths: u32,
-}
-
-impl Level {
-    /// Returns the first step to keep if `last` is the last.
-    #[must_use]
-    pub const fn oldest(&self, last: u64) -> u64 {
-        (last + 1).saturating_sub(self.n_steps)
-    }
-}
-
-impl Point {
-    /// Returns the time of the last measurement, in milliseconds since 1970.
-    #[must_use]
-    pub fn at_ms(&self) -> u64 {
-        (self.number * LEVELS[self.level].step_seconds * 1000).saturating_add(self.end_ms)
-    }
-}
-
 /// The thread time of a party up to the end of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartyDay {
@@ -148,8 +91,8 @@ pub const MOST_PARTY_ROWS: usize = 400_000;
 /// The history that a coordinator loads at its start.
 #[derive(Debug, Default)]
 pub struct Past {
-    /// The points, in any order.
-    pub points: Vec<Point>,
+    /// The curves.
+    pub curves: Vec<(Subject, Curve)>,
     /// The events, in the order of their numbers.
     pub events: Vec<Arc<Event>>,
     /// The days of the parties, in any order.
@@ -161,10 +104,8 @@ pub struct Past {
 /// An update of the stored history: additions and removals.
 #[derive(Debug, Default)]
 pub struct Change {
-    /// New points. They replace points of the same subject, level and number.
-    pub points: Vec<Point>,
-    /// Per level, the first step to keep of jobs, and the last step. Of the fleet, all steps of the level are kept.
-    pub kept: [(u64, u64); LEVELS.len()],
+    /// New curves. They replace those of the same subjects; an empty one only removes.
+    pub curves: Vec<(Subject, Curve)>,
     /// New events.
     pub events: Vec<Arc<Event>>,
     /// The first number to keep of events [by workers](queens_model::EventKind::is_by_workers), and of all others.

@@ -14,12 +14,10 @@ use serde_json::Value;
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-/// Returns the samples of a job's progress history in one resolution.
-fn samples(site: &str, job: &str, step_seconds: u64) -> Vec<Value> {
+/// Returns the samples of a job's progress history.
+fn samples(site: &str, job: &str) -> Vec<Value> {
     let history = http::get(site, &format!("/api/v1/jobs/{job}/history")).json();
-    let levels = history["levels"].as_array().expect("levels");
-    let level = levels.iter().find(|level| level["step_seconds"] == step_seconds);
-    level.map_or_else(Vec::new, |level| level["samples"].as_array().expect("samples").clone())
+    history["samples"].as_array().expect("samples").clone()
 }
 
 fn times(samples: &[Value]) -> Vec<u64> {
@@ -39,32 +37,6 @@ fn again(before: Coordinator, data_dir: &Path, end: impl FnOnce(Coordinator)) ->
     let ports = before.ports();
     end(before);
     Coordinator::start_with_http_on(ports, data_dir)
-}
-
-/// A killed process loses only the data that was not stored yet.
-#[test]
-fn a_kill_costs_the_last_seconds() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start_with_http(&data_dir);
-    let site = coordinator.http();
-    let _worker = coordinator.worker("anna");
-    let job = coordinator.submit(LONG);
-    let before = wait_until("a curve of 15 seconds", || {
-        let samples = samples(&site, &job, 1);
-        let times = times(&samples);
-        (times.last()? - times.first()? >= 15_000).then_some(times)
-    });
-    let _coordinator = again(coordinator, &data_dir, Coordinator::kill);
-    let now = times(&samples(&site, &job, 1));
-    // Stored every ten seconds, and checked every second.
-    let limit = before.last().expect("some") - 12_000;
-    let older: Vec<u64> = before.into_iter().filter(|at_ms| *at_ms <= limit).collect();
-    assert!(!older.is_empty() && now.starts_with(&older), "{older:?} of {now:?}");
-    let texts: Vec<String> = events(&site).into_iter().map(|(_, text)| text).collect();
-    for text in ["anna joined", "submitted for n = 22 by search with priority 0"] {
-        assert!(texts.iter().any(|known| known == text), "{texts:?}");
-    }
 }
 
 #[test]
@@ -162,7 +134,7 @@ fn a_curve_and_events_go_on_after_a_restart() {
     let _worker = coordinator.worker("anna");
     let job = coordinator.submit(LONG);
     let before = wait_until("a curve", || {
-        let samples = samples(&site, &job, 1);
+        let samples = samples(&site, &job);
         (samples.len() >= 5).then_some(samples)
     });
     let events_before = events(&site);
@@ -173,7 +145,7 @@ fn a_curve_and_events_go_on_after_a_restart() {
     });
 
     // All reported samples are still reported.
-    let now = times(&samples(&site, &job, 1));
+    let now = times(&samples(&site, &job));
     let known = times(&before);
     let (last, whole) = known.split_last().expect("some");
     assert_eq!(now.get(..whole.len()), Some(whole), "the last may have grown since");
@@ -185,7 +157,7 @@ fn a_curve_and_events_go_on_after_a_restart() {
 
     // The history continues, with a gap for the time between.
     let goes_on = wait_until("the curve to go on", || {
-        let now = samples(&site, &job, 1);
+        let now = samples(&site, &job);
         (now.last()?["at_ms"].as_u64()? > now[whole.len() - 1]["at_ms"].as_u64()? + 4000).then_some(now)
     });
     let measured: f64 =

@@ -189,9 +189,9 @@ fn answers_are_as_the_document_says() {
     check(&document, &site.post("/api/v1/jobs", r#"{"n":22}"#).json(), "Job");
     wait_until("a worker that counts and a history", || {
         let counting = site.get("/api/v1/workers").json()["workers"][0]["counting"].is_object();
-        let sampled = !site.get("/api/v1/jobs/2/history").json()["levels"][0]["samples"][0].is_null();
-        let level = site.get("/api/v1/workers/first/history").json()["levels"][1].clone();
-        let followed = ["search", "halves"].iter().any(|method| !level[method][0].is_null());
+        let sampled = !site.get("/api/v1/jobs/2/history").json()["samples"][0].is_null();
+        let curves = site.get("/api/v1/workers/first/history").json();
+        let followed = ["search", "halves"].iter().any(|method| !curves[method]["samples"][0].is_null());
         (counting && sampled && followed).then_some(())
     });
     for (path, schema) in [
@@ -199,9 +199,8 @@ fn answers_are_as_the_document_says() {
         ("jobs", "Jobs"),
         ("jobs?limit=1&offset=1", "Jobs"),
         ("jobs/2", "Job"),
-        ("jobs/2/history", "History"),
-        ("jobs/2/history?most=300", "History"),
-        ("jobs/2/history?step_seconds=60", "History"),
+        ("jobs/2/history", "Curve"),
+        ("history", "FleetHistory"),
         ("board/6?from=3&limit=4", "Search"),
         ("jobs/2/cells", "Cells"),
         ("jobs/2/contributions", "Contributions"),

@@ -80,20 +80,23 @@ fn the_fleet_has_a_curve_that_goes_on_after_a_restart() {
     let site = coordinator.http();
     let _workers = ["anna", "bert"].map(|name| coordinator.worker(name));
     coordinator.wait_for_workers(2);
-    let seconds = || http::get(&site, "/api/v1/history").json()["levels"][0].clone();
-    assert_eq!(seconds(), json!({ "step_seconds": 1, "search": [], "halves": [], "workers": [] }));
+    let curves = || http::get(&site, "/api/v1/history").json();
+    let none = json!({ "step_seconds": 1, "samples": [] });
+    assert_eq!(curves(), json!({ "search": none, "halves": none, "workers": none }));
     _ = coordinator.submit(LONG);
-    let at = |level: &Value, of: &str| -> Option<f64> { level[of].as_array()?.last()?["mean"].as_f64() };
+    let at = |curves: &Value, of: &str| -> Option<f64> {
+        curves[of]["samples"].as_array()?.last()?["mean"].as_f64()
+    };
     wait_until("the curve", || {
-        let now = seconds();
+        let now = curves();
         (at(&now, "search")? > 0.0 && (at(&now, "workers")? - 2.0).abs() < 0.2).then_some(())
     });
-    assert_eq!(seconds()["halves"], json!([]));
-    let before = seconds()["workers"][0].clone();
+    assert_eq!(curves()["halves"], none);
+    let before = curves()["workers"]["samples"][0].clone();
     let ports = coordinator.ports();
     coordinator.stop();
     let _coordinator = Coordinator::start_with_http_on(ports, &data_dir);
-    assert_eq!(seconds()["workers"][0], before);
+    assert_eq!(curves()["workers"]["samples"][0], before);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use queens_model::{CardSensors, EventKind, JobState, Name, Progress, WorkerId, WorkerState, WorkerStatus};
 use queens_solver::{BoardSize, Method};
-use queens_store::history::{Change, LEVELS, N_LEVELS, NotKept, Past, Point, Subject};
+use queens_store::history::{Change, Curve, MOST_CURVES, NotKept, Past, Point, Subject};
 use queens_store::sqlite::SqliteStore;
 
 use super::*;
@@ -74,30 +74,15 @@ impl Observations {
         self.measure(JobState::Running);
     }
 
-    /// Returns the nodes and milliseconds of each level.
-    fn sums(&self) -> [(u64, u64); N_LEVELS] {
-        let sum = |points: Vec<Point>| {
-            let work = points.iter().map(|point| point.work).sum();
-            (work, points.iter().map(|point| point.measured_ms).sum())
-        };
-        self.curves.levels(Subject::Job(JobId(1))).map(sum)
+    fn curve(&self) -> Curve {
+        self.curves.curve(Subject::Job(JobId(1)))
     }
-}
 
-#[test]
-fn a_coarse_step_is_the_sum_of_the_fine_ones() {
-    let mut looks = Observations::default();
-    looks.measure(JobState::Running);
-    let mut random: u64 = 1;
-    for _ in 0..250 {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        looks.count(900 + (random >> 33) % 300, u128::from(random >> 20));
+    /// Returns the work and milliseconds of the curve.
+    fn sums(&self) -> (u64, u64) {
+        let points = self.curve().points;
+        (points.iter().map(|point| point.work).sum(), points.iter().map(|point| point.measured_ms).sum())
     }
-    let all = (u64::try_from(looks.work).expect("few"), looks.now_ms);
-    assert_eq!(looks.sums(), [all; N_LEVELS]);
-    let n_points = looks.curves.levels(Subject::Job(JobId(1))).map(|points| points.len());
-    let n_steps = |step_ms| usize::try_from(looks.now_ms / step_ms).expect("few") + 1;
-    assert_eq!(n_points[1..], [n_steps(10_000), n_steps(60_000), 1, 1, 1]);
 }
 
 #[test]
@@ -114,7 +99,7 @@ fn what_nobody_measured_is_in_no_mean() {
     // The process stands still, and reports come when it continues.
     looks.count(120_000, 1_000_000);
     (0..60).for_each(|_| looks.count(1000, 500));
-    assert_eq!(looks.sums(), [(90_000, 180_400); N_LEVELS]);
+    assert_eq!(looks.sums(), (90_000, 180_400));
     let speeds = looks.curves.speeds(JobId(1), looks.at_ms());
     assert_eq!(speeds.now, Some(500.0));
     assert!(speeds.hour.is_some_and(|hour| (498.0..500.0).contains(&hour)), "{speeds:?}");
@@ -130,7 +115,7 @@ fn what_was_counted_before_this_process_looked_is_not_told_of_its_time() {
     looks.count(1000, 777_777);
     looks.count(1000, 555);
     (0..10).for_each(|_| looks.count(1000, 500));
-    assert_eq!(looks.sums(), [(5000, 10_000); N_LEVELS]);
+    assert_eq!(looks.sums(), (5000, 10_000));
 }
 
 #[test]
@@ -141,15 +126,9 @@ fn a_clock_that_is_put_back_leaves_nothing_in_the_future() {
     looks.ahead_ms = 0;
     (0..10).for_each(|_| looks.count(1000, 500));
     let at_ms = looks.at_ms();
-    let kept = looks.curves.prune(at_ms);
-    for (level, points) in looks.curves.levels(Subject::Job(JobId(1))).iter().enumerate() {
-        assert!(
-            !points.is_empty() && points.iter().all(|point| point.at_ms() <= at_ms),
-            "{level}: {points:?}"
-        );
-        assert!(points.iter().all(|point| (kept[level].0..=kept[level].1).contains(&point.number)));
-    }
-    assert_eq!(looks.sums()[0], (5000, 10_000));
+    assert!(looks.curve().points.iter().all(|point| point.at_ms <= at_ms), "{:?}", looks.curve());
+    assert_eq!(looks.curves.speeds(JobId(1), at_ms).now, Some(500.0));
+    assert_eq!(looks.sums(), (5000, 10_000));
 }
 
 /// A history store that keeps all changes in memory, or fails on demand.
@@ -169,8 +148,8 @@ impl History for Kept {
 
     fn store(&mut self, change: &Change) -> Result<(), NotKept> {
         let mut kept = self.0.lock().expect("nobody panics");
-        let Change { points, events, .. } = change;
-        kept.changes.push(Change { points: points.clone(), events: events.clone(), ..Change::default() });
+        let Change { curves, events, .. } = change;
+        kept.changes.push(Change { curves: curves.clone(), events: events.clone(), ..Change::default() });
         kept.fails.map_or(Ok(()), |fails| Err(fails("it is full".to_owned())))
     }
 }
@@ -196,15 +175,15 @@ async fn count(snapshots: &watch::Sender<Arc<Snapshot>>, seconds: u128) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_stored_once_in_ten_seconds_and_not_while_nothing_happens() {
+async fn it_is_stored_once_a_minute_and_not_while_nothing_happens() {
     let (kept, snapshots) = (Kept::default(), watch::Sender::new(Arc::<Snapshot>::default()));
     let past = kept.clone().load();
     let historian = Historian::new(Some(Box::new(kept.clone())), past, snapshots.subscribe());
     let running = tokio::spawn(historian.run());
-    count(&snapshots, 100).await;
+    count(&snapshots, 600).await;
     let n_stored = kept.take(None).len();
-    assert!((8..=10).contains(&n_stored), "{n_stored} times in 100 s");
-    // The last seconds may be stored later, and nothing after that.
+    assert!((8..=10).contains(&n_stored), "{n_stored} times in ten minutes");
+    // The last minute may be stored later, and nothing after that.
     tokio::time::sleep(Duration::from_secs(60)).await;
     let n_late = kept.take(None).len();
     assert!(n_late <= 1 && n_stored + n_late >= 9, "{n_stored} and {n_late} times");
@@ -228,23 +207,24 @@ async fn what_could_not_be_stored_is_stored_later() {
     let running = tokio::spawn(historian.run());
     let work = |changes: &[Change]| -> Vec<u64> {
         let work = |change: &Change| {
-            change.points.iter().filter(|point| point.level == 5).map(|point| point.work).sum()
+            let points = change.curves.iter().flat_map(|(_, curve)| &curve.points);
+            points.map(|point| point.work).sum()
         };
         changes.iter().map(work).collect()
     };
     kept.take(Some(NotKept::Failed));
-    count(&snapshots, 35).await;
+    count(&snapshots, 210).await;
     let failed = kept.take(None);
     assert!(failed.len() >= 3 && failed.iter().all(|change| change.events.len() == 1));
-    count(&snapshots, 15).await;
+    count(&snapshots, 90).await;
     let stored = kept.take(Some(NotKept::Lost));
     assert_eq!(stored.iter().map(|change| change.events.len()).collect::<Vec<_>>()[..1], [1]);
     assert!(work(&stored)[0] > *work(&failed).last().expect("some"));
     // After a loss, everything is stored again.
-    count(&snapshots, 12).await;
+    count(&snapshots, 72).await;
     let lost = kept.take(None);
     assert_eq!(lost[0].events.len(), 0);
-    count(&snapshots, 12).await;
+    count(&snapshots, 72).await;
     assert_eq!(kept.take(None)[0].events.len(), 1);
     drop(snapshots);
     running.await.expect("it ends");
@@ -254,28 +234,25 @@ async fn what_could_not_be_stored_is_stored_later() {
 fn many_jobs_do_not_take_more_room() {
     let mut curves = Curves::default();
     let mut now = 0;
-    for id in 1..=20_000 {
+    for id in 2..=2000 {
         for (state, work) in [(JobState::Running, 0), (JobState::Done, 1000)] {
             now += 600;
-            curves.measure(Duration::from_millis(now), BEGINNING_MS + now, &of_jobs([job(id, state, work)]));
+            let jobs = of_jobs([job(1, JobState::Running, now.into()), job(id, state, work)]);
+            curves.measure(Duration::from_millis(now), BEGINNING_MS + now, &jobs);
         }
-        if id % 100 == 0 {
-            curves.prune(BEGINNING_MS + now);
-        }
-    }
-    let mut n_points = [0; N_LEVELS];
-    for id in 1..=20_000 {
-        for (n_points, points) in n_points.iter_mut().zip(curves.levels(Subject::Job(JobId(id)))) {
-            *n_points += points.len();
+        if id == 1000 {
+            curves.limit(BEGINNING_MS + now);
+            curves.stored();
         }
     }
-    for (level, n_points) in LEVELS.iter().zip(n_points) {
-        assert!((1..=level.most_points).contains(&n_points), "{n_points} of {level:?}");
-    }
-    // The latest job is there.
-    assert_eq!(curves.levels(Subject::Job(JobId(20_000)))[0].len(), 1);
-    // The first jobs are not the only ones.
-    assert_eq!(curves.levels(Subject::Job(JobId(1))).map(|points| points.len()), [0, 0, 0, 0, 1, 1]);
+    curves.limit(BEGINNING_MS + now);
+    let is_kept = |id| !curves.curve(Subject::Job(JobId(id))).points.is_empty();
+    let kept: Vec<u64> = (1..=2000).filter(|id| is_kept(*id)).collect();
+    // The job that goes on is there, and the latest ones.
+    assert_eq!((kept.len(), kept[0], kept[1]), (MOST_CURVES, 1, 1502));
+    // Dropped curves are removed from the store.
+    let removed = curves.unstored().into_iter().filter(|(_, curve)| curve.points.is_empty());
+    assert_eq!(removed.count(), 1000);
 }
 
 /// Measures two jobs by search and one by halves, in turn and together, and arriving workers.
@@ -290,24 +267,22 @@ fn the_fleet_is_measured_while_anything_is_counted() {
         let snapshot = Snapshot { workers: Arc::new(workers), ..of_jobs(jobs) };
         curves.measure(Duration::from_secs(now), BEGINNING_MS + now * 1000, &snapshot);
         now += 1;
-        curves.prune(BEGINNING_MS + now * 1000);
-        let level = |subject| {
-            let points = curves.levels(subject);
-            let [_, tens, ..] = &points;
-            tens.iter().map(|point| (point.work, point.measured_ms)).collect::<Vec<_>>()
+        let sums = |subject| {
+            let sum = |sums: (u64, u64), point: &Point| (sums.0 + point.work, sums.1 + point.measured_ms);
+            curves.curve(subject).points.iter().fold((0, 0), sum)
         };
-        [Subject::Search, Subject::Halves, Subject::Workers].map(level)
+        [Subject::Search, Subject::Halves, Subject::Workers].map(sums)
     };
     look([job(1, running, 0), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 1);
     look([job(1, running, 50), job(2, JobState::Queued, 0), halves(JobState::Queued, 0)], 2);
     // One ends and another begins; no work is lost or counted twice.
     look([job(1, done, 70), job(2, running, 5), halves(running, 0)], 3);
     let [search, by_halves, workers] = look([job(1, done, 70), job(2, running, 15), halves(running, 7)], 3);
-    assert_eq!((&*search, &*by_halves), (&[(85, 3000)][..], &[(7, 1000)][..]));
-    assert_eq!(workers, [(8000, 3000)], "milliseconds of connected workers");
+    assert_eq!((search, by_halves), ((85, 3000), (7, 1000)));
+    assert_eq!(workers, (8000, 3000), "milliseconds of connected workers");
     look([job(1, done, 70), job(2, done, 15), halves(done, 7)], 3);
     let after = look([job(1, done, 70), job(2, done, 15), halves(done, 7)], 3);
-    assert_eq!(after, [vec![(85, 4000)], vec![(7, 2000)], vec![(11_000, 4000)]], "nothing goes on");
+    assert_eq!(after, [(85, 4000), (7, 2000), (11_000, 4000)], "nothing goes on");
 }
 
 #[test]
@@ -315,7 +290,7 @@ fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let all = |curves: &SharedCurves| {
         [Subject::Search, Subject::Workers, Subject::Job(JobId(1))]
-            .map(|subject| curves.lock().levels(subject))
+            .map(|subject| curves.lock().curve(subject).points)
     };
     let now_ms = unix_ms();
     let before = {
@@ -333,11 +308,11 @@ fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
         assert!(!historian.is_failing, "it is stored");
         all(&historian.curves())
     };
-    assert!(before.iter().all(|levels| levels.iter().all(|points| !points.is_empty())), "{before:?}");
+    assert!(before.iter().all(|points| !points.is_empty()), "{before:?}");
     let store = SqliteStore::open(dir.path()).expect("opens").with_history();
     // This database does not have the job.
     let (history, past) = open(&store, &[]);
     let after = all(&Historian::new(history, past, watch::Sender::new(Arc::default()).subscribe()).curves());
     assert_eq!(after[..2], before[..2]);
-    assert!(after[2].iter().all(Vec::is_empty));
+    assert!(after[2].is_empty());
 }

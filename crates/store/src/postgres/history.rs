@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use crate::history::{Change, History, NotKept, Past};
 use crate::sql::fault::Fault;
-use crate::sql::history::{read_past, write_change};
+use crate::sql::history::{REMOVE_OLD_TABLES, read_past, write_change};
+use crate::sqlite::history::HISTORY_TABLES;
 use tracing::warn;
 
 use super::pg_connection::PgConnection;
+use super::schema::postgres_tables;
 use super::server::Server;
 
 /// Maximal retries of reading from an unreachable server, and the pause between them.
@@ -39,6 +41,8 @@ impl PostgresHistory {
                 let connection = PgConnection::open(&self.server)?;
                 // No count depends on history, so writes need not wait for a standby.
                 connection.wait_for_no_standby()?;
+                // Earlier versions have other tables.
+                connection.execute(&format!("{REMOVE_OLD_TABLES}; {}", postgres_tables(HISTORY_TABLES)))?;
                 connection
             }
         };
@@ -60,7 +64,7 @@ impl History for PostgresHistory {
             }
             n_tries += 1;
         };
-        let (points, events) = (past.points.len(), past.events.len());
+        let (curves, events) = (past.curves.len(), past.events.len());
         let reason = fault.reason();
         if fault.may_heal() {
             // The stored history is kept, and is read at the next start.
@@ -69,7 +73,7 @@ impl History for PostgresHistory {
         }
         warn!(
             reason,
-            points, events, "history is damaged: what could be read is kept. No count depends on it"
+            curves, events, "history is damaged: what could be read is kept. No count depends on it"
         );
         self.begins_anew = true;
         past.is_stored = false;

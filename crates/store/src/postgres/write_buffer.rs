@@ -20,7 +20,7 @@ const ORDER: [&str; 15] = [
     "blocked_worker",
     "second_count",
     "verdict",
-    "point",
+    "curve",
     "event",
     "party_day",
     "invitation",

@@ -104,8 +104,7 @@ pub static VERDICT: Table = Table::of_job(
 /// The table of blocked names and parties.
 pub static BLOCKED_WORKER: Table = Table::new("blocked_worker", &["name", "party", "reason"], 2);
 
-pub(crate) static POINT: Table =
-    Table::new("point", &["step", "number", "job", "end_ms", "measured_ms", "work", "billionths"], 3);
+pub(crate) static CURVE: Table = Table::new("curve", &["job", "step_seconds", "points"], 1);
 pub(crate) static PARTY_DAY: Table = Table::new("party_day", &["day", "party", "time_us"], 2);
 pub(crate) static EVENT: Table = Table::new("event", &["number", "at_ms", "kind", "job", "text"], 1);
 

@@ -6,33 +6,29 @@ use queens_model::{Event, EventKind, JobId};
 use rusqlite::types::Value;
 
 use super::database::{Database, Row};
-use super::digest::{EVENT, PARTY_DAY, POINT};
+use super::digest::{CURVE, EVENT, PARTY_DAY};
 use super::fault::Fault;
 use super::read::{self, cell, integer, parsed, sql_integer};
-use crate::history::{Change, FIRST_OF_FLEET, LEVELS, PartyDay, Past, Point, Subject};
+use super::table::Table;
+use crate::history::{Change, Curve, PartyDay, Past, Subject};
+
+/// SQL that removes the tables of earlier versions. [`HISTORY_TABLES`](crate::sqlite::history::HISTORY_TABLES) makes
+/// those that are missing.
+pub(crate) const REMOVE_OLD_TABLES: &str = "DROP TABLE IF EXISTS point";
 
 /// Adds all valid rows to `past`. Returns an error about invalid rows after all others are read.
 pub(crate) fn read_past(database: &dyn Database, past: &mut Past) -> Result<(), Fault> {
-    let points = read_points(database, &mut past.points);
-    points.and(read_events(database, &mut past.events)).and(read_days(database, &mut past.days))
+    let curves = read_rows(database, &CURVE, "", curve, &mut past.curves);
+    let events = read_rows(database, &EVENT, "ORDER BY number", event, &mut past.events);
+    curves.and(events).and(read_rows(database, &PARTY_DAY, "ORDER BY day", day, &mut past.days))
 }
 
 /// Makes a change part of the open transaction. If `begins_anew`, it replaces all stored history.
 pub(crate) fn write_change(database: &dyn Database, change: &Change, begins_anew: bool) -> Result<(), Fault> {
     // Deletions come first to make room for new rows.
     if begins_anew {
-        database.change("DELETE FROM point", &[])?;
-        database.change("DELETE FROM event", &[])?;
-        database.change("DELETE FROM party_day", &[])?;
-    }
-    for (level, (first, last)) in LEVELS.iter().zip(change.kept) {
-        let step = sql_integer("step", level.step_seconds)?;
-        // Each of these statements finds its rows by the key.
-        let of_jobs = format!("< ?2 AND job < {FIRST_OF_FLEET}");
-        let of_fleet = format!("< ?2 AND job >= {FIRST_OF_FLEET}");
-        for (which, bound) in [(&*of_jobs, first), (&*of_fleet, level.oldest(last)), ("> ?2", last)] {
-            let sql = format!("DELETE FROM point WHERE step = ?1 AND number {which}");
-            database.change(&sql, &[step.into(), sql_integer("step", bound)?.into()])?;
+        for Table { name, .. } in [&CURVE, &EVENT, &PARTY_DAY] {
+            database.change(&format!("DELETE FROM {name}"), &[])?;
         }
     }
     let (first_by_workers, first_of_others) = change.first_events;
@@ -41,18 +37,29 @@ pub(crate) fn write_change(database: &dyn Database, change: &Change, begins_anew
         let sql = format!("DELETE FROM event WHERE kind = '{}' AND number < ?1", kind.name());
         database.change(&sql, &[i64::try_from(first).unwrap_or(i64::MAX).into()])?;
     }
-    change.points.iter().try_for_each(|point| put_point(database, point))?;
+    let (removed, new): (Vec<_>, Vec<_>) =
+        change.curves.iter().partition(|(_, curve)| curve.points.is_empty());
+    for (subject, _) in removed {
+        database.change(CURVE.remove_sql(), &[sql_integer("job", subject.number())?.into()])?;
+    }
+    new.into_iter().try_for_each(|(subject, curve)| put_curve(database, *subject, curve))?;
     change.events.iter().try_for_each(|event| put_event(database, event))?;
     database.change("DELETE FROM party_day WHERE day < ?1", &[change.first_day.into()])?;
     change.days.iter().try_for_each(|day| put_day(database, day))
 }
 
-/// Adds all valid points. Returns an error about invalid ones after all others are read.
-fn read_points(database: &dyn Database, points: &mut Vec<Point>) -> Result<(), Fault> {
+/// Adds all valid rows of a table. Returns an error about invalid ones after all others are read.
+fn read_rows<T>(
+    database: &dyn Database,
+    table: &Table,
+    order: &str,
+    parse: fn(&Row<'_>) -> Result<T, Fault>,
+    rows: &mut Vec<T>,
+) -> Result<(), Fault> {
     let mut damaged = Ok(());
-    read::select(database, &POINT, "", &[], |row| -> Result<(), Fault> {
-        match point(row) {
-            Ok(point) => points.push(point),
+    read::select(database, table, order, &[], |row| -> Result<(), Fault> {
+        match parse(row) {
+            Ok(row) => rows.push(row),
             Err(fault) => damaged = Err(fault),
         }
         Ok(())
@@ -60,64 +67,37 @@ fn read_points(database: &dyn Database, points: &mut Vec<Point>) -> Result<(), F
     damaged
 }
 
-fn point(row: &Row<'_>) -> Result<Point, Fault> {
-    let place = "a point of a curve";
-    POINT.verify(row, None, &place)?;
-    let step: u64 = integer(row, "step", &place)?;
-    let level = LEVELS.iter().position(|level| level.step_seconds == step);
-    Ok(Point {
-        subject: Subject::numbered(integer(row, "job", &place)?),
-        level: level.ok_or_else(|| Fault::Damaged(format!("{place}: no step takes {step} s")))?,
-        // With 32 bits here, times in milliseconds stay below 2^63.
-        number: u64::from(integer::<u32>(row, "number", &place)?),
-        end_ms: integer(row, "end_ms", &place)?,
-        measured_ms: integer(row, "measured_ms", &place)?,
-        work: integer(row, "work", &place)?,
-        billionths: integer(row, "billionths", &place)?,
-    })
+fn curve(row: &Row<'_>) -> Result<(Subject, Curve), Fault> {
+    let place = "a curve";
+    CURVE.verify(row, None, &place)?;
+    let points: Vec<u8> = cell(row, "points", &place)?;
+    let curve = Curve::parse(integer(row, "step_seconds", &place)?, &points);
+    let curve = curve.ok_or_else(|| Fault::Damaged(format!("{place} has other points than a curve")))?;
+    Ok((Subject::numbered(integer(row, "job", &place)?), curve))
 }
 
-fn put_point(database: &dyn Database, point: &Point) -> Result<(), Fault> {
-    let Point { subject, level, number, end_ms, measured_ms, work, billionths } = *point;
-    let amount = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+fn put_curve(database: &dyn Database, subject: Subject, curve: &Curve) -> Result<(), Fault> {
     let values = vec![
-        amount(LEVELS[level].step_seconds),
-        amount(number),
-        amount(subject.number()),
-        amount(end_ms),
-        amount(measured_ms),
-        amount(work),
-        billionths.into(),
+        sql_integer("job", subject.number())?.into(),
+        sql_integer("step", curve.step_seconds)?.into(),
+        Value::Blob(curve.bytes()),
     ];
-    POINT.put(database, None, values)
+    CURVE.put(database, None, values)
 }
 
-/// Adds all valid events, in order. Returns an error about invalid ones after all others are read.
-fn read_events(database: &dyn Database, events: &mut Vec<Arc<Event>>) -> Result<(), Fault> {
-    let mut damaged = Ok(());
-    read::select(database, &EVENT, "ORDER BY number", &[], |row| -> Result<(), Fault> {
-        match event(row) {
-            Ok(event) => events.push(Arc::new(event)),
-            Err(fault) => damaged = Err(fault),
-        }
-        Ok(())
-    })?;
-    damaged
-}
-
-fn event(row: &Row<'_>) -> Result<Event, Fault> {
+fn event(row: &Row<'_>) -> Result<Arc<Event>, Fault> {
     let place = "an event";
     EVENT.verify(row, None, &place)?;
     let kind: String = cell(row, "kind", &place)?;
     let known = EventKind::ALL.into_iter().find(|known| known.name() == kind);
     let job: Option<i64> = cell(row, "job", &place)?;
-    Ok(Event {
+    Ok(Arc::new(Event {
         number: integer(row, "number", &place)?,
         at_ms: integer(row, "at_ms", &place)?,
         kind: known.ok_or_else(|| Fault::Damaged(format!("{place} is of no kind that is known")))?,
         job: job.and_then(|job| u64::try_from(job).ok()).map(JobId),
         text: cell(row, "text", &place)?,
-    })
+    }))
 }
 
 fn put_event(database: &dyn Database, event: &Event) -> Result<(), Fault> {
@@ -129,19 +109,6 @@ fn put_event(database: &dyn Database, event: &Event) -> Result<(), Fault> {
         event.text.clone().into(),
     ];
     EVENT.put(database, None, values)
-}
-
-/// Adds all valid days of parties. Returns an error about invalid ones after all others are read.
-fn read_days(database: &dyn Database, days: &mut Vec<PartyDay>) -> Result<(), Fault> {
-    let mut damaged = Ok(());
-    read::select(database, &PARTY_DAY, "ORDER BY day", &[], |row| -> Result<(), Fault> {
-        match day(row) {
-            Ok(day) => days.push(day),
-            Err(fault) => damaged = Err(fault),
-        }
-        Ok(())
-    })?;
-    damaged
 }
 
 fn day(row: &Row<'_>) -> Result<PartyDay, Fault> {

@@ -15,7 +15,7 @@ use super::directory::{Directory, open_file};
 use super::schema;
 use crate::history::{Change, History, NotKept, Past};
 use crate::sql::fault::Fault;
-use crate::sql::history::{read_past, write_change};
+use crate::sql::history::{REMOVE_OLD_TABLES, read_past, write_change};
 
 /// SQL that creates the tables of the history.
 pub(crate) const HISTORY_TABLES: &str = include_str!("history.sql");
@@ -25,10 +25,7 @@ pub const HISTORY: &str = "history.db";
 
 /// The application id, which distinguishes it from other databases, and the version of its tables.
 const APPLICATION_ID: i64 = 0x4e51_6869;
-const VERSION: i32 = 2;
-
-/// The table that version 1 lacks, with its beginning in [`HISTORY_TABLES`].
-const SINCE_VERSION_2: &str = "CREATE TABLE party_day";
+const VERSION: i32 = 3;
 
 /// The maximum size, in pages of 4 KiB. The kept history needs less: 10 MB, and 30 MB for the days of parties.
 const MOST_PAGES: i64 = 2440 + 7320;
@@ -105,11 +102,11 @@ impl History for HistoryFile {
         }
         let reason = fault.reason();
         if is_damage(&fault) {
-            let (points, events) = (past.points.len(), past.events.len());
+            let (curves, events) = (past.curves.len(), past.events.len());
             warn!(
                 file,
                 reason,
-                points,
+                curves,
                 events,
                 "history is damaged: what could be read is kept. No count depends on it"
             );
@@ -144,11 +141,7 @@ impl History for HistoryFile {
 fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     let n_tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if n_tables == 0 {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(HISTORY_TABLES)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-        return Ok(transaction.commit()?);
+        return make_missing_tables(connection);
     }
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     if application != APPLICATION_ID {
@@ -159,7 +152,7 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     match schema::version(connection)? {
         VERSION if n_pages > MOST_PAGES => Err(Fault::Damaged(format!("it has {n_pages} pages"))),
         VERSION => Ok(()),
-        1 => add_days(connection),
+        1..VERSION => make_missing_tables(connection),
         version if version > VERSION => {
             Err(Fault::Version(format!("it has version {version}, this program knows {VERSION}")))
         }
@@ -167,11 +160,12 @@ fn make_tables(connection: &mut Connection) -> Result<(), Fault> {
     }
 }
 
-/// Turns version 1 into version 2, which also has the days of parties.
-fn add_days(connection: &mut Connection) -> Result<(), Fault> {
-    let new = HISTORY_TABLES.find(SINCE_VERSION_2).and_then(|start| HISTORY_TABLES.get(start..));
+/// Makes an empty file, or one of an earlier version, one of this version. Curves of earlier versions are dropped.
+fn make_missing_tables(connection: &mut Connection) -> Result<(), Fault> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(new.unwrap_or_default())?;
+    transaction.execute_batch(REMOVE_OLD_TABLES)?;
+    transaction.execute_batch(HISTORY_TABLES)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     Ok(transaction.commit()?)
 }
@@ -192,25 +186,21 @@ mod tests {
 
     use super::*;
     use crate::archive::Archive;
-    use crate::history::{LEVELS, PartyDay, Point, Subject};
-    use crate::sql::digest::{EVENT, PARTY_DAY, POINT};
+    use crate::history::{Curve, MOST_CURVES, MOST_POINTS, PartyDay, Point, Subject};
+    use crate::sql::digest::{CURVE, EVENT, PARTY_DAY};
     use crate::sqlite::SqliteStore;
 
     fn open(dir: &TempDir) -> Box<dyn History> {
         SqliteStore::open(dir.path()).expect("opens").with_history().history().expect("on disk")
     }
 
-    /// The history of the tests: points of all levels, and events.
+    fn curve(n_points: usize) -> Curve {
+        let point = |at_ms| Point { at_ms, measured_ms: 800, work: 1 << 60, billionths: 999_999_999 };
+        Curve { step_seconds: 64, points: (1..).map(point).take(n_points).collect() }
+    }
+
+    /// The history of the tests: curves, events and days.
     fn change() -> Change {
-        let point = |(level, number)| Point {
-            subject: Subject::Job(JobId(number)),
-            level,
-            number,
-            end_ms: 900,
-            measured_ms: 800,
-            work: 1 << 60,
-            billionths: 999_999_999,
-        };
         let event = |number| Event {
             number,
             at_ms: 1_800_000_000_000 + number,
@@ -223,10 +213,8 @@ mod tests {
             party: Party::from_bytes([u8::try_from(day).expect("small"); 16]),
             time_us: 1 << 60,
         };
-        let levels = 0..LEVELS.len();
         Change {
-            points: levels.flat_map(|level| (1..200).map(move |number| (level, number))).map(point).collect(),
-            kept: [(0, 1000); LEVELS.len()],
+            curves: (1..200).map(|job| (Subject::Job(JobId(job)), curve(20))).collect(),
             events: (1..300).map(event).map(Arc::new).collect(),
             first_events: (0, 0),
             days: (1..200).map(day).collect(),
@@ -245,48 +233,76 @@ mod tests {
     fn what_is_stored_is_read_until_it_is_dropped() {
         let dir = directory();
         let (change, past) = (change(), open(&dir).load());
-        assert_eq!((&past.points, &past.events, past.is_stored), (&change.points, &change.events, true));
-        let kept = [(0, 0), (0, 1000), (5, 1000), (0, 10), (7, 9), (9, 7)];
-        open(&dir).store(&Change { kept, first_events: (250, 100), ..Change::default() }).expect("is stored");
+        assert_eq!((&past.curves, &past.events, past.is_stored), (&change.curves, &change.events, true));
+        let curves = [(1, Curve::default()), (2, curve(512)), (300, curve(1))]
+            .map(|(job, curve)| (Subject::Job(JobId(job)), curve));
+        let replaced = Change { curves: curves.into(), first_events: (250, 100), ..Change::default() };
+        open(&dir).store(&replaced).expect("is stored");
         let past = open(&dir).load();
-        let n_points = |level| past.points.iter().filter(|point| point.level == level).count();
-        assert_eq!([0, 1, 2, 3, 4, 5].map(n_points), [0, 199, 195, 10, 3, 0]);
+        let n_points: Vec<usize> = past.curves.iter().map(|(_, curve)| curve.points.len()).collect();
+        assert_eq!((&n_points[..3], n_points.len(), n_points[198]), (&[512, 20, 20][..], 199, 1));
         let first = |by_workers| {
             let mut like = past.events.iter().filter(|event| event.kind.is_by_workers() == by_workers);
             like.next().map(|event| event.number)
         };
         assert_eq!((first(true), first(false)), (Some(251), Some(100)));
         assert_eq!(past.days, change.days);
-        open(&dir).store(&Change { kept, first_day: 150, ..Change::default() }).expect("is stored");
+        open(&dir).store(&Change { first_day: 150, ..Change::default() }).expect("is stored");
         assert_eq!(open(&dir).load().days, change.days[149..]);
     }
 
     #[test]
-    fn version_1_gets_the_days_of_parties() {
-        let dir = directory();
-        let sql = "DROP TABLE party_day; PRAGMA user_version = 1";
-        Connection::open(dir.path().join(HISTORY)).expect("opens").execute_batch(sql).expect("SQL");
-        let (mut history, change) = (open(&dir), change());
-        let past = history.load();
-        assert_eq!(
-            (past.points, past.events, past.days),
-            (change.points.clone(), change.events.clone(), vec![])
-        );
-        history.store(&change).expect("is stored");
+    fn earlier_versions_get_new_tables_and_keep_events_and_days() {
+        for (version, old) in [
+            (1, "DROP TABLE party_day;"),
+            (2, "CREATE TABLE point (step INTEGER NOT NULL) STRICT; INSERT INTO point VALUES (60);"),
+        ] {
+            let dir = directory();
+            let database = Connection::open(dir.path().join(HISTORY)).expect("opens");
+            let sql = format!("DROP TABLE curve; {old} PRAGMA user_version = {version}");
+            database.execute_batch(&sql).expect("SQL");
+            let (mut history, change) = (open(&dir), change());
+            let past = history.load();
+            assert_eq!((past.curves, past.events, past.is_stored), (vec![], change.events.clone(), true));
+            assert_eq!(past.days.len(), if version == 1 { 0 } else { 199 });
+            history.store(&change).expect("is stored");
+            drop(history);
+            let past = open(&dir).load();
+            assert_eq!((past.curves, past.days), (change.curves, change.days));
+            let n_old = "SELECT count(*) FROM sqlite_schema WHERE name = 'point'";
+            assert_eq!(database.query_row(n_old, [], |row| row.get(0)), Ok(0));
+        }
+    }
+
+    #[test]
+    fn the_largest_history_has_room() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let fleet = [Subject::Search, Subject::Halves, Subject::Workers];
+        let jobs = (1..=MOST_CURVES).map(|job| Subject::Job(JobId(job as u64)));
+        let curves = jobs.chain(fleet).map(|subject| (subject, curve(MOST_POINTS))).collect();
+        let event =
+            |event: Arc<Event>, number| Arc::new(Event { number, text: "ж".repeat(50), ..(*event).clone() });
+        let change = change();
+        let events = (1..=2000).map(|number| event(change.events[0].clone(), number)).collect();
+        let mut history = open(&dir);
+        let change = Change { curves, events, ..Change::default() };
+        (0..3).for_each(|_| history.store(&change).expect("is stored"));
         drop(history);
-        assert_eq!(open(&dir).load().days, change.days);
+        let size = fs::metadata(dir.path().join(HISTORY)).expect("it is there").len();
+        assert!(size <= 10_000_000, "{size} bytes");
+        assert_eq!(open(&dir).load().curves.len(), MOST_CURVES + 3);
     }
 
     /// A change of any column costs only its row; the rest is stored again.
     #[test]
     fn a_row_that_is_not_what_was_written_is_dropped() {
-        for (table, number) in [(&POINT, "number"), (&EVENT, "number"), (&PARTY_DAY, "day")] {
+        for (table, number) in [(&CURVE, "job"), (&EVENT, "number"), (&PARTY_DAY, "day")] {
             for column in table.columns.iter().chain(&["digest"]) {
                 let dir = directory();
                 let sql = format!(
                     "PRAGMA ignore_check_constraints = ON;
                      UPDATE {0} SET {column} = CASE typeof({column}) WHEN 'text' THEN {column} || '1'
-                     ELSE coalesce({column}, 0) + 1000 END WHERE {number} = 101",
+                     WHEN 'blob' THEN zeroblob(560) ELSE coalesce({column}, 0) + 1000 END WHERE {number} = 101",
                     table.name
                 );
                 let database = Connection::open(dir.path().join(HISTORY)).expect("opens");
@@ -296,19 +312,19 @@ mod tests {
                 let past = history.load();
                 let mut expected = change();
                 match table.name {
-                    "point" => expected.points.retain(|point| point.number != 101),
+                    "curve" => expected.curves.retain(|(subject, _)| *subject != Subject::Job(JobId(101))),
                     "event" => expected.events.retain(|event| event.number != 101),
                     _ => expected.days.retain(|day| day.day != 101),
                 }
-                assert_eq!((&past.points, &past.events), (&expected.points, &expected.events), "{column}");
+                assert_eq!((&past.curves, &past.events), (&expected.curves, &expected.events), "{column}");
                 assert_eq!(past.days, expected.days, "{column}");
                 assert!(!past.is_stored, "{column}");
                 history.store(&expected).expect("is stored");
                 drop(history);
                 let past = open(&dir).load();
                 assert_eq!(
-                    (past.points, past.events, past.days, past.is_stored),
-                    (expected.points, expected.events, expected.days, true)
+                    (past.curves, past.events, past.days, past.is_stored),
+                    (expected.curves, expected.events, expected.days, true)
                 );
             }
         }
@@ -331,9 +347,9 @@ mod tests {
                 let mut history = open(&dir);
                 let past = history.load();
                 let change = change();
-                assert!(past.points.iter().all(|point| change.points.contains(point)), "page {page}");
+                assert!(past.curves.iter().all(|curve| change.curves.contains(curve)), "page {page}");
                 assert!(past.events.iter().all(|event| change.events.contains(event)), "page {page}");
-                n_read += past.points.len();
+                n_read += past.curves.len();
                 // Damage that is found later costs the whole stored history, and the error says so.
                 if let Err(error) = history.store(&change) {
                     assert!(matches!(error, NotKept::Lost(_)), "page {page}: {error:?}");
@@ -341,7 +357,7 @@ mod tests {
                 }
             }
         }
-        assert!(n_read > n_pages * change().points.len(), "{n_read} points were read");
+        assert!(n_read > n_pages * change().curves.len(), "{n_read} curves were read");
     }
 
     #[test]
@@ -352,7 +368,7 @@ mod tests {
             Connection::open(&file).expect("opens").execute_batch(sql).expect("SQL");
             let before = fs::read(&file).expect("readable");
             let mut history = open(&dir);
-            assert!(history.load().points.is_empty());
+            assert!(history.load().curves.is_empty());
             history.store(&change()).expect("nothing is done");
             assert!(fs::read(&file).expect("readable") == before, "{sql}");
         }

@@ -108,7 +108,7 @@ fn go_on(dir: &Directory) {
         }
     };
     let past = store.history().map(|mut history| history.load());
-    assert!(past.is_some_and(|past| past.points.len() < 1 << 16 && past.events.len() < 1 << 16));
+    assert!(past.is_some_and(|past| past.curves.len() < 1 << 16 && past.events.len() < 1 << 16));
     let stored = match store.load() {
         Ok(stored) => stored,
         Err(error) => return reason(&error),
