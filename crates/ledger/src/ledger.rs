@@ -18,6 +18,7 @@ use crate::effects::Effects;
 use crate::jobs::job::Job;
 use crate::pace::Paces;
 use crate::report_interval_rule::Reporting;
+use crate::schedule::confirmers::awaits_parties;
 use crate::state::State;
 use crate::status::{self, PartStatus};
 use crate::store::Source;
@@ -124,10 +125,11 @@ impl Ledger {
         self.state.workers().len() > 0
     }
 
-    /// Whether a search for records to recount goes on.
+    /// Whether a search for records to recount goes on, or draws wait for parties to come back.
     #[must_use]
     pub fn is_drawing(&self) -> bool {
-        self.state.jobs().first_to_draw().is_some()
+        let mut to_draw_for = self.state.jobs().to_draw_for();
+        self.state.jobs().first_to_draw().is_some() || to_draw_for.any(|job| awaits_parties(&self.state, job))
     }
 
     /// Whether anything is being counted.

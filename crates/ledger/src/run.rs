@@ -24,6 +24,11 @@ impl Run {
         u64::try_from(half).unwrap_or_default()
     }
 
+    /// Returns the secret of the lotteries that draw parties.
+    pub(crate) fn draw_secret(self) -> u128 {
+        self.draw("lotteries", 0)
+    }
+
     /// Returns a new seed for a job.
     pub(crate) fn seed(self, job: JobId) -> u128 {
         self.draw("seed", job.0)

@@ -23,7 +23,7 @@ use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::Leases;
 use crate::leases::live_lease::LiveLease;
 use crate::report_interval_rule::Reporting;
-use crate::run::Tokens;
+use crate::run::{Run, Tokens};
 use crate::store::Phase;
 use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
@@ -39,6 +39,10 @@ pub(crate) struct State {
     workers: Workers,
     leases: Leases,
     proofs: Proofs,
+    /// The secret of the lotteries that draw parties.
+    draw_secret: u128,
+    /// The time when the run began.
+    began: Option<Duration>,
     /// Whether the coordinator is counting a disputed span.
     is_judging: bool,
     changes: Changes,
@@ -47,13 +51,15 @@ pub(crate) struct State {
 /// Queries, time and changes.
 impl State {
     /// Creates an empty state.
-    pub(crate) fn new(tokens: Tokens) -> Self {
+    pub(crate) fn new(run: Run) -> Self {
         Self {
             now: Duration::ZERO,
             date_ms: None,
             jobs: Jobs::default(),
             workers: Workers::default(),
-            leases: Leases::new(tokens),
+            leases: Leases::new(Tokens::of(run)),
+            draw_secret: run.draw_secret(),
+            began: None,
             proofs: Proofs::default(),
             is_judging: false,
             changes: Changes::default(),
@@ -124,6 +130,16 @@ impl State {
     /// Advances the time, never back.
     pub(crate) fn advance(&mut self, now: Duration) {
         self.now = self.now.max(now);
+        self.began.get_or_insert(self.now);
+    }
+
+    pub(crate) fn draw_secret(&self) -> u128 {
+        self.draw_secret
+    }
+
+    /// Returns how long the run has lasted.
+    pub(crate) fn age(&self) -> Duration {
+        self.now.saturating_sub(self.began.unwrap_or(self.now))
     }
 
     pub(crate) fn tell_date(&mut self, date_ms: u64) {

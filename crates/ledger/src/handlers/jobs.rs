@@ -14,7 +14,7 @@ use crate::jobs::job::Job;
 use crate::jobs::restore::{Contradiction, RestoreError, restored};
 use crate::ledger::Ledger;
 use crate::pace::Paces;
-use crate::run::{Run, Tokens};
+use crate::run::Run;
 use crate::schedule::assign::assign;
 use crate::schedule::confirmers::draw_confirmers;
 use crate::schedule::recall::preempt;
@@ -32,7 +32,7 @@ impl Ledger {
     /// # Errors
     /// If a job was made under another decomposition.
     pub fn restore(stored: Stored, run: Run) -> Result<Self, RestoreError> {
-        let mut state = State::new(Tokens::of(run));
+        let mut state = State::new(run);
         for (Block { name, party }, reason) in stored.blocked {
             match party {
                 Some(party) => state.suspect(party, Suspicion { name, reason }),

@@ -114,6 +114,7 @@ pub(crate) fn judged(
     let is_there = recount.is_some_and(|recount| recount.span() == span);
     let Some((count, duration, source)) = counted.filter(|_| is_there) else { return };
     add(state, job, key, SecondCount { span, count, duration, source, at_ms: state.date_ms() });
+    judge(state);
 }
 
 /// Handles the answer to a comparison with the record of exactly the same span, which was repeated by accident. A count
@@ -214,7 +215,11 @@ fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
 }
 
 fn insert(state: &mut State, id: JobId, recorded: Recorded) {
-    change(state, id, |recounts, counting| recounts.insert(counting.plan(), recorded));
+    let suspects = Arc::clone(state.workers().suspects());
+    change(state, id, |recounts, counting| {
+        recounts.set_suspects(&suspects);
+        recounts.insert(counting.plan(), recorded);
+    });
 }
 
 /// Decides about a record if enough parties agree on it.
@@ -292,14 +297,25 @@ fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -
 /// Recounts all records of suspects in jobs without an exported certificate, because there are new suspects.
 fn doubt_all(state: &mut State) {
     let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
+    note_suspects(state);
     let jobs: Vec<JobId> = state.jobs().iter().filter(|job| !is_exported(job)).map(Job::id).collect();
     for id in jobs {
         look_again(state, id);
     }
 }
 
+/// Tells all jobs' recounts who is suspect.
+fn note_suspects(state: &mut State) {
+    let suspects = Arc::clone(state.workers().suspects());
+    let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
+    for id in jobs {
+        change(state, id, |recounts, _| recounts.set_suspects(&suspects));
+    }
+}
+
 /// Drops the recounts that only a former suspect required.
 pub(crate) fn clear(state: &mut State) {
+    note_suspects(state);
     let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
     // Counts on which only suspects agreed may be settled now.
     jobs.into_iter().for_each(|id| search_anew(state, id));

@@ -119,7 +119,7 @@ fn record(
     let held = state.leases().get(lease);
     // The first report on a lease proves that one more thread counts.
     let is_first = held.is_some_and(|lease| !lease.has_reported());
-    let is_timed = held.is_none_or(|lease| could_take(state.now(), interval, lease, delta));
+    let is_timed = held.is_some_and(|lease| could_take(state.now(), interval, lease, delta));
     let granted = report_on(state, worker, id, delta, work);
     if phase == Phase::Cancelled {
         return SpanOutcome::Discarded;
@@ -183,7 +183,7 @@ fn record(
 const LEEWAY: Duration = Duration::from_secs(1);
 
 /// Whether a worker with this report interval can have taken as long as it says. Other durations measure no speed, so
-/// that nobody waits for a worker that claims to be slow. For ended leases, the last report is unknown.
+/// that nobody waits for a worker that claims to be slow. Nor do ended leases, whose last report is unknown.
 fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
     delta.duration <= now.saturating_sub(lease.last_contact()) + interval + LEEWAY
 }

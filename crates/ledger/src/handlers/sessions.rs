@@ -116,8 +116,8 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
 }
 
 /// Returns the part of the claimed spans of a lease that a worker may keep. Leases of this run are known exactly.
-/// Leases of earlier runs are not stored: the claim is accepted unless another worker has named the token since. The
-/// job's identity guarantees that the counts are of the right spans, whatever run granted the lease.
+/// Leases of earlier runs are not stored: the claim is accepted unless another worker has named the token since, or
+/// parties are drawn for the job's parts, as a friend could claim the parts that were lied about. The job's identity guarantees that the counts are of the right spans, whatever run granted the lease.
 fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unreported {
     let Held { lease, spans, .. } = held;
     // When an earlier run granted it is unknown, but it can't be long ago.
@@ -133,6 +133,7 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unre
     }
     let is_restored = state.jobs().get(job).is_some_and(Job::is_restored);
     if !is_restored
+        || state.counting(job).is_some_and(|counting| counting.draws().is_some())
         || !state.leases().tokens().may_be_of_another_run(*lease)
         || state.leases().has_former(*lease)
     {

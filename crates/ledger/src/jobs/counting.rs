@@ -30,8 +30,8 @@ pub(crate) struct Counting {
     progress: Progress,
     /// How often the sums have changed.
     n_changes: u64,
-    /// The parts in which each party has a record, as far as known.
-    counted: BTreeMap<Party, BTreeSet<u32>>,
+    /// The party that has all records of a part, as far as known; `None` if several have some.
+    counted_by: BTreeMap<u32, Option<Party>>,
     /// The parties that count the parts, if these are drawn.
     draws: Option<PartDraws>,
 }
@@ -49,7 +49,7 @@ impl Counting {
     /// counted.
     pub(crate) fn new(plan: Arc<Plan>, part_range: Option<PartRange>, coverage: Vec<Coverage>) -> Self {
         let (free, failed) = (SpanSet::default(), FailedSpans::default());
-        let (changed, progress, counted) = (BTreeMap::new(), Progress::default(), BTreeMap::new());
+        let (changed, counted_by, progress) = (BTreeMap::new(), BTreeMap::new(), Progress::default());
         let all = 0..u32::try_from(plan.parts().len()).unwrap_or(u32::MAX);
         let part_range = part_range.map_or(all, PartRange::range);
         let mut counting = Self {
@@ -61,7 +61,7 @@ impl Counting {
             failed,
             progress,
             n_changes: 0,
-            counted,
+            counted_by,
             draws: None,
         };
         let is_counted = |(number, _): &(u32, _)| counting.part_range.contains(number);
@@ -182,12 +182,13 @@ impl Counting {
 
     /// Notes that this party has a record in a part.
     pub(crate) fn note_counted(&mut self, party: Party, part: u32) {
-        self.counted.entry(party).or_default().insert(part);
+        let by = self.counted_by.entry(part).or_insert(Some(party));
+        *by = by.filter(|by| *by == party);
     }
 
-    /// Whether this party has a record in a part, as far as known.
-    pub(crate) fn has_counted(&self, party: Party, part: u32) -> bool {
-        self.counted.get(&party).is_some_and(|parts| parts.contains(&part))
+    /// Returns the party that has all records of a part, as far as known.
+    pub(crate) fn counted_by(&self, part: u32) -> Option<Party> {
+        self.counted_by.get(&part).copied().flatten()
     }
 
     /// Takes the free subproblems of `span`.

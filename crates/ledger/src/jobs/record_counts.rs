@@ -27,8 +27,8 @@ fn counts_of_parties(recorded: &Recorded) -> impl Iterator<Item = (Party, Count)
     counts(recorded).map(|(source, count)| (source.party, count))
 }
 
-/// Returns the count on which enough parties agree. Where counts differ, the coordinator is one of two, as nobody can
-/// outvote it; otherwise the arbiter is one of `n_parties`, if there is an arbiter.
+/// Returns the count on which enough parties agree. Where counts of unsuspected parties differ, the coordinator is one of
+/// two, as nobody can outvote it; otherwise the arbiter is one of `n_parties`, if there is an arbiter.
 pub(crate) fn settled(
     recorded: &Recorded,
     suspects: &BTreeSet<Party>,
@@ -36,7 +36,7 @@ pub(crate) fn settled(
     n_parties: usize,
 ) -> Option<Count> {
     let (arbiter, n_parties) =
-        if is_disputed(recorded) { (Some(Party::COORDINATOR), 2) } else { (arbiter, n_parties) };
+        if is_doubtful(recorded, suspects) { (Some(Party::COORDINATOR), 2) } else { (arbiter, n_parties) };
     agreed(counts_of_parties(recorded), suspects, arbiter, n_parties)
 }
 
@@ -66,11 +66,17 @@ pub(crate) fn is_confirmed(recorded: &Recorded) -> bool {
 
 /// Whether there are different counts.
 pub(crate) fn is_disputed(recorded: &Recorded) -> bool {
-    n_different(recorded) > 1
+    n_different(counts_of_parties(recorded)) > 1
 }
 
-fn n_different(recorded: &Recorded) -> usize {
-    counts(recorded).map(|(_, count)| (count.solutions, count.work)).collect::<BTreeSet<_>>().len()
+/// Whether there are different counts by parties that are not suspect. Who is suspect is known to be wrong, so only the
+/// others' counts need the coordinator: it could not count again all that a suspect has invented.
+pub(crate) fn is_doubtful(recorded: &Recorded, suspects: &BTreeSet<Party>) -> bool {
+    n_different(counts_of_parties(recorded).filter(|(party, _)| !suspects.contains(party))) > 1
+}
+
+fn n_different(counts: impl Iterator<Item = (Party, Count)>) -> usize {
+    counts.map(|(_, count)| (count.solutions, count.work)).collect::<BTreeSet<_>>().len()
 }
 
 /// Returns the second count that replaces a record that has lost, from a party that does not contradict itself.

@@ -7,13 +7,14 @@
 //! the truth about each record's counts.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::{Name, Party};
 use queens_solver::{Plan, Span};
 
 use crate::jobs::queues::Queues;
-use crate::jobs::record_counts::{counts, is_disputed, is_judged};
+use crate::jobs::record_counts::{counts, is_disputed, is_doubtful, is_judged};
 use crate::store::SecondCount;
 use crate::store::draw::{Drawn, MOST_SEEN, Recorded};
 use crate::work::{share_of_work, work_of};
@@ -37,6 +38,8 @@ pub(crate) struct Recounts {
     to_judge: BTreeSet<Key>,
     /// The records with different counts.
     cases: BTreeSet<Key>,
+    /// The parties whose counts need no decision by the coordinator.
+    suspects: Arc<BTreeSet<Party>>,
     /// The estimated work of all of them.
     work: u128,
     search: Search,
@@ -197,6 +200,11 @@ impl Recounts {
         keys.filter_map(|key| self.all.get(&key)).flat_map(Recount::counted_by).collect()
     }
 
+    /// Returns the parties whose records the search has seen.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = Party> {
+        self.seen_work.keys().copied().filter(|party| *party != Party::COORDINATOR)
+    }
+
     /// Returns the estimated work of the records of a party that the search has seen.
     pub(crate) fn seen_work(&self, party: Party) -> u128 {
         self.seen_work.get(&party).copied().unwrap_or_default()
@@ -270,6 +278,19 @@ impl Recounts {
             let choice = planned.choice();
             let seen = self.seen_work.entry(party).or_default();
             *seen = seen.saturating_add(share_of_work(choice.work, n_subproblems, choice.n_subproblems));
+        }
+    }
+
+    /// Notes records that the coordinator has to count, as nobody else can.
+    pub(crate) fn note_to_judge(&mut self, keys: Vec<Key>) {
+        self.to_judge.extend(keys);
+    }
+
+    /// Notes who is suspect. Takes O(r log r) for r records if that has changed.
+    pub(crate) fn set_suspects(&mut self, suspects: &Arc<BTreeSet<Party>>) {
+        if self.suspects != *suspects {
+            self.suspects = Arc::clone(suspects);
+            self.keys().into_iter().for_each(|key| self.place(key));
         }
     }
 
@@ -407,7 +428,7 @@ impl Recounts {
     fn place(&mut self, key: Key) {
         let Some(recount) = self.all.get(&key) else { return };
         let is_disputed = is_disputed(&recount.recorded);
-        let is_to_judge = is_disputed && !recount.is_judged();
+        let is_to_judge = is_doubtful(&recount.recorded, &self.suspects) && !recount.is_judged();
         let is_undrawn = recount.turn == Turn::Nobody && !is_to_judge;
         for (set, is_member) in [(&mut self.cases, is_disputed), (&mut self.to_judge, is_to_judge)] {
             if is_member {

@@ -8,6 +8,7 @@ use queens_solver::Method;
 
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
+use crate::jobs::record_counts::is_disputed;
 use crate::jobs::recounts::{Key, Recount};
 use crate::leases::lease_table::overdue;
 use crate::state::State;
@@ -39,19 +40,26 @@ pub(crate) fn draw_confirmers(state: &mut State) {
 fn take_from_the_late(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), state.now());
-    let is_served = state.jobs().first_free(method).is_none_or(|first| first >= rank);
+    let is_more_urgent = |method: &Method| state.jobs().first_free(*method).is_some_and(|first| first < rank);
+    let urgent: Vec<Method> = Method::ALL.into_iter().filter(is_more_urgent).collect();
     let draws = job.counting().and_then(Counting::draws);
     let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties());
     let waiting = job.recounts().queues().parties().chain(of_parts);
     let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(state, *party, method)).collect();
-    if is_served {
+    if !urgent.contains(&method) {
         let overdue = state.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             let mut late = recounts.queues_mut().late(now);
             late.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().late(now)));
             Some(late)
         });
-        late.extend(overdue.flatten().unwrap_or_default());
+        let (busy, overdue): (BTreeSet<Party>, BTreeSet<Party>) = overdue
+            .flatten()
+            .unwrap_or_default()
+            .into_iter()
+            .partition(|party| counts_any(state, *party, &urgent));
+        busy.into_iter().for_each(|party| set_due(state, id, party));
+        late.extend(overdue);
     }
     for party in late {
         state.change_job(id, |job| {
@@ -73,31 +81,52 @@ fn is_gone(state: &State, party: Party, method: Method) -> bool {
         && !workers.any(|id| state.workers().get(*id).is_some_and(may_count))
 }
 
+/// Whether a worker of a party counts by one of these methods.
+fn counts_any(state: &State, party: Party, methods: &[Method]) -> bool {
+    let mut workers = state.workers().of_party(party).into_iter().flatten();
+    let counts = |worker: &Worker| methods.iter().any(|method| worker.can_count(*method));
+    !methods.is_empty() && workers.any(|id| state.workers().get(*id).is_some_and(counts))
+}
+
+/// Whether parties that may have counted for a job in an earlier run may still come back.
+pub(crate) fn awaits_parties(state: &State, job: &Job) -> bool {
+    let there = state.workers().readiness(job.method()).useful_parties();
+    let suspects = state.workers().suspects();
+    let is_away = |party: &Party| !there.contains_key(party) && !suspects.contains(party);
+    let recounts = job.recounts();
+    let may_be_away = !recounts.are_known() || recounts.seen().any(|party| is_away(&party));
+    job.is_restored() && state.age() < RETURNING && may_be_away
+}
+
 /// Draws a party for each record of a job that has none, and for some of its parts.
 fn draw_for(state: &mut State, id: JobId) {
-    let Some(job) = state.jobs().get(id) else { return };
+    let Some(job) = state.jobs().get(id).filter(|job| !awaits_parties(state, job)) else { return };
     let context = DrawContext::of(state, job);
-    let (records, parts) = (context.confirmers(), context.counters());
+    let ((records, to_judge), parts) = (context.confirmers(), context.counters());
     let parties: BTreeSet<Party> =
         records.iter().map(|(_, party)| *party).chain(parts.iter().map(|(_, party)| *party)).collect();
     state.change_job(id, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         records.into_iter().for_each(|(key, party)| recounts.give(counting.plan(), key, party));
+        recounts.note_to_judge(to_judge);
         counting.give_parts(&parts);
         Some(())
     });
-    for party in parties {
-        let Some(job) = state.jobs().get(id) else { return };
-        let draws = job.counting().and_then(Counting::draws);
-        let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-        let due = overdue(state.now(), seconds_for(state, party, job.method(), work));
-        state.change_job(id, |job| {
-            let (recounts, counting) = job.recounting_mut()?;
-            recounts.queues_mut().set_due(party, due);
-            counting.draws_mut()?.queues_mut().set_due(party, due);
-            Some(())
-        });
-    }
+    parties.into_iter().for_each(|party| set_due(state, id, party));
+}
+
+/// Sets when a party is late with its queues of a job: from now on, as far as not later before.
+fn set_due(state: &mut State, id: JobId, party: Party) {
+    let Some(job) = state.jobs().get(id) else { return };
+    let draws = job.counting().and_then(Counting::draws);
+    let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
+    let due = overdue(state.now(), seconds_for(state, party, job.method(), work));
+    state.change_job(id, |job| {
+        let (recounts, counting) = job.recounting_mut()?;
+        recounts.queues_mut().set_due(party, due);
+        counting.draws_mut()?.queues_mut().set_due(party, due);
+        Some(())
+    });
 }
 
 /// Returns how long a party takes for its leases, which may be of other jobs, and then for this work.
@@ -113,6 +142,10 @@ fn seconds_for(state: &State, party: Party, method: Method, work: u128) -> f64 {
     }
     before + 1.0 / share.max(1e-9)
 }
+
+/// For how long a run that continues a job waits for its parties, before it draws any: they come back at different times,
+/// and friends would come first.
+const RETURNING: Duration = Duration::from_secs(60);
 
 /// What the draws of one job depend on.
 struct DrawContext<'a> {
@@ -132,10 +165,19 @@ impl<'a> DrawContext<'a> {
         Self { state, job, lottery: lottery(state, job), away }
     }
 
-    /// Draws a party for each record that has none.
-    fn confirmers(&self) -> Vec<(Key, Party)> {
-        let recounts = self.job.recounts().undrawn();
-        recounts.filter_map(|recount| Some((recount.key(), self.confirmer(recount)?))).collect()
+    /// Draws a party for each record that has none. If there is nobody for a disputed one, the coordinator has to count it.
+    fn confirmers(&self) -> (Vec<(Key, Party)>, Vec<Key>) {
+        let (mut drawn, mut to_judge) = (Vec::new(), Vec::new());
+        for recount in self.job.recounts().undrawn() {
+            match self.confirmer(recount) {
+                Some(party) => drawn.push((recount.key(), party)),
+                None if is_disputed(recount.recorded()) && !recount.is_judged() => {
+                    to_judge.push(recount.key());
+                }
+                None => {}
+            }
+        }
+        (drawn, to_judge)
     }
 
     /// Draws a party for each of the first parts that have none, if a party with capacity has no part.
@@ -160,25 +202,28 @@ impl<'a> DrawContext<'a> {
             let there = self.state.workers().readiness(self.job.method()).useful_parties();
             return there.contains_key(&arbiter).then_some(arbiter);
         }
-        let ticket =
-            Ticket { seed: self.job.entry().terms.seed, key: recount.key(), n_draws: recount.n_draws() };
+        let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
         let has_counted = |party| counted.contains(&party);
         let fresh = self.draw(ticket, &|party| has_counted(party) || recount.lapsed().contains(&party));
         fresh.or_else(|| self.draw(ticket, &has_counted))
     }
 
-    /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then one that did not count the
-    /// part in the first pass. Else a party that always gives it back would be drawn for ever.
+    /// Draws the party that counts a part of a second pass: rather one that has not lapsed, then not the only one that
+    /// counted it in the first pass. If several did, each may be drawn: otherwise a friend could be the only one left. What a
+    /// party counts in both passes is recounted.
     fn counter(&self, part: u32) -> Option<Party> {
         let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
-        let first = self.state.counting(self.job.first_pass());
-        let ticket =
-            Ticket { seed: self.job.entry().terms.seed, key: (part, u64::MAX), n_draws: turn.n_draws };
-        let has_counted = |party| first.is_some_and(|first| first.has_counted(party, part));
+        let before = self.state.counting(self.job.first_pass()).and_then(|first| first.counted_by(part));
+        let ticket = Ticket { seed: self.seed(), key: (part, u64::MAX), n_draws: turn.n_draws };
         let has_lapsed = |party| turn.lapsed.contains(&party);
-        let another = self.draw(ticket, &|party| has_counted(party) || has_lapsed(party));
-        let fresh = another.or_else(|| self.draw(ticket, &has_lapsed));
-        fresh.or_else(|| self.draw(ticket, &has_counted)).or_else(|| self.draw(ticket, &|_| false))
+        let another = self.draw(ticket, &|party| Some(party) == before || has_lapsed(party));
+        another.or_else(|| self.draw(ticket, &has_lapsed)).or_else(|| self.draw(ticket, &|_| false))
+    }
+
+    /// Returns the secret seed of the draws. The job's own seed is published when the job is done, and it may be opened
+    /// again.
+    fn seed(&self) -> u128 {
+        self.job.entry().terms.seed ^ self.state.draw_secret()
     }
 
     /// Draws a party that is not excluded. One that has proved nothing is drawn only if nobody else is there, nor away for
