@@ -14,6 +14,8 @@ mod play;
 #[allow(dead_code, reason = "the other simulation uses all of it")]
 #[path = "simulation/random.rs"]
 mod random;
+#[path = "liars/schemes.rs"]
+mod schemes;
 #[path = "liars/siege.rs"]
 mod siege;
 #[allow(dead_code, reason = "the coordinator's test uses all of it")]

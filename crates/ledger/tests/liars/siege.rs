@@ -10,20 +10,21 @@ use queens_solver::{Count, Span};
 
 use super::play::{Action, Backing, Play, Presence};
 use super::random::Random;
+use super::schemes::Scheme;
 use super::world::World;
 
 /// The work of a subproblem.
 const COST: f64 = 1000.0;
 
-struct Honest {
-    id: WorkerId,
-    name: String,
+pub(super) struct Honest {
+    pub(super) id: WorkerId,
+    pub(super) name: String,
     speed: f64,
     /// The work that it can do now.
-    budget: f64,
-    away_until: Option<Duration>,
+    pub(super) budget: f64,
+    pub(super) away_until: Option<Duration>,
     /// The subproblem that it counts, even if the coordinator takes the lease from it.
-    current: Option<(LeaseId, JobId, Span)>,
+    pub(super) current: Option<(LeaseId, JobId, Span)>,
 }
 
 pub(crate) struct Outcome {
@@ -36,6 +37,8 @@ pub(crate) struct Outcome {
     pub(crate) n_honest_blocked: usize,
     /// The time that the jobs took.
     pub(crate) duration: Duration,
+    /// The number of spans that the coordinator counted.
+    pub(crate) n_judged: usize,
 }
 
 /// How records are checked.
@@ -57,21 +60,25 @@ impl Display for Check {
 }
 
 pub(crate) struct Siege {
-    world: World,
-    random: Random,
-    honest: Vec<Honest>,
-    friends: Vec<Friend>,
+    pub(super) scheme: Scheme,
+    pub(super) has_restarted: bool,
+    /// The friends that have claimed to be slow.
+    pub(super) slow: BTreeSet<WorkerId>,
+    pub(super) world: World,
+    pub(super) random: Random,
+    pub(super) honest: Vec<Honest>,
+    pub(super) friends: Vec<Friend>,
     /// The subproblems that friends have recorded.
     recorded: BTreeSet<(JobId, u32, u64)>,
     /// The subproblems with a false count.
-    lies: BTreeSet<(JobId, u32, u64)>,
+    pub(super) lies: BTreeSet<(JobId, u32, u64)>,
     /// The number of lies of each party.
     n_lies_of: BTreeMap<usize, usize>,
     /// The lie that each party repeats.
     backed: BTreeMap<usize, (JobId, u32, u64)>,
     n_numbers: u64,
     /// The jobs of which everything is recorded, with the number of false records at that time.
-    complete: BTreeMap<JobId, i32>,
+    pub(super) complete: BTreeMap<JobId, i32>,
     tick: Duration,
     /// Whether honest workers break off now and then.
     breaks: bool,
@@ -79,9 +86,11 @@ pub(crate) struct Siege {
 
 impl Siege {
     /// Submits jobs to honest workers of these speeds and to friends, a party each.
-    pub(crate) fn new(seed: u64, check: Check, n_jobs: u32, honest: &[f64], plays: &[Play]) -> Self {
+    pub(crate) fn new(seed: u64, check: Check, play: (u32, Scheme), honest: &[f64], plays: &[Play]) -> Self {
+        let (n_jobs, scheme) = play;
         let mut random = Random::new(seed);
         let mut world = World::new(random.fork());
+        scheme.halves.into_iter().for_each(|factor| world.submit_halves(factor));
         for _ in 0..n_jobs {
             match check {
                 Check::Recounts(share) => world.submit(share),
@@ -90,6 +99,9 @@ impl Siege {
         }
         let slowest = honest.iter().copied().fold(f64::MAX, f64::min);
         let mut siege = Self {
+            scheme,
+            has_restarted: false,
+            slow: BTreeSet::new(),
             world,
             random,
             honest: Vec::new(),
@@ -126,7 +138,7 @@ impl Siege {
         Self { breaks: true, ..self }
     }
 
-    fn new_id(&mut self) -> WorkerId {
+    pub(super) fn new_id(&mut self) -> WorkerId {
         self.n_numbers += 1;
         WorkerId(self.n_numbers)
     }
@@ -156,6 +168,7 @@ impl Siege {
             _ = self.world.ledger.tick(self.world.now);
             self.world.settle();
             self.count_lies();
+            self.restart_if_recorded();
         }
         let blocked = self.world.blocked();
         Outcome {
@@ -165,6 +178,7 @@ impl Siege {
             is_noticed: !blocked.is_empty(),
             n_honest_blocked: blocked.iter().filter(|name| name.starts_with("honest")).count(),
             duration: self.world.now,
+            n_judged: self.world.n_judged,
         }
     }
 
@@ -172,7 +186,7 @@ impl Siege {
         self.world.jobs().iter().all(|&job| self.world.job(job).state == JobState::Done)
     }
 
-    fn first_passes(&self) -> impl Iterator<Item = JobId> {
+    pub(super) fn first_passes(&self) -> impl Iterator<Item = JobId> {
         self.world.jobs().iter().copied().filter(|job| !self.world.is_second_pass(*job))
     }
 
@@ -284,7 +298,7 @@ impl Siege {
     }
 
     /// Reports a span, and the end of its lease if nothing is left of it.
-    fn tell(
+    pub(super) fn tell(
         &mut self,
         id: WorkerId,
         lease: LeaseId,
@@ -310,7 +324,7 @@ impl Siege {
         self.report(id, vec![Delta { job: identity, lease, span, count, duration }], finished);
     }
 
-    fn report(&mut self, id: WorkerId, deltas: Vec<Delta>, finished: Vec<LeaseId>) {
+    pub(super) fn report(&mut self, id: WorkerId, deltas: Vec<Delta>, finished: Vec<LeaseId>) {
         let Some(member) = self.world.members.get_mut(&id) else { return };
         member.sequence += 1;
         finished.iter().for_each(|lease| _ = member.leases.remove(lease));
@@ -345,7 +359,7 @@ fn start_of(span: Span, budget: &mut f64, speed: f64) -> Option<(Span, Duration)
     Some((done?, Duration::from_secs_f64(n as f64 * COST / speed)))
 }
 
-fn to_speed(work_per_second: f64) -> Speed {
+pub(super) fn to_speed(work_per_second: f64) -> Speed {
     Speed::try_from(work_per_second).expect("a speed")
 }
 
@@ -355,16 +369,16 @@ const MOST_ACTIONS: u32 = 50;
 /// The leases that a pausing friend keeps.
 const MOST_LEASES: usize = 5;
 
-struct Friend {
-    party: usize,
-    id: WorkerId,
-    play: Play,
-    is_connected: bool,
+pub(super) struct Friend {
+    pub(super) party: usize,
+    pub(super) id: WorkerId,
+    pub(super) play: Play,
+    pub(super) is_connected: bool,
     /// The work that he can do now.
-    budget: f64,
+    pub(super) budget: f64,
     speed: f64,
     /// When each lease came.
-    came: BTreeMap<LeaseId, Duration>,
+    pub(super) came: BTreeMap<LeaseId, Duration>,
 }
 
 impl Siege {
@@ -380,7 +394,7 @@ impl Siege {
         }
     }
 
-    fn connect_friend(&mut self, friend: &mut Friend) {
+    pub(super) fn connect_friend(&mut self, friend: &mut Friend) {
         friend.id = self.new_id();
         friend.is_connected = true;
         friend.came.clear();
@@ -390,7 +404,7 @@ impl Siege {
         self.world.settle();
     }
 
-    fn disconnect_friend(&mut self, friend: &mut Friend) {
+    pub(super) fn disconnect_friend(&mut self, friend: &mut Friend) {
         friend.is_connected = false;
         self.world.members.remove(&friend.id);
         if self.random.percent(50) {
@@ -403,6 +417,9 @@ impl Siege {
 
     /// Lets a friend act until nothing is left to do now.
     fn play_friend(&mut self, friend: &mut Friend, reports: bool) {
+        if self.scheme.dodges && friend.party == 1 && self.dodge(friend) {
+            return;
+        }
         if !friend.is_connected {
             let comes = match friend.play.presence {
                 Presence::Always => false,
@@ -447,6 +464,9 @@ impl Siege {
         let now = self.world.now;
         let is_new = !friend.came.contains_key(&lease);
         let came = *friend.came.entry(lease).or_insert(now);
+        if let Some(duration) = self.scheme.slow {
+            return self.claim_to_be_slow(friend, lease, job, span, duration);
+        }
         let (action, lies) = self.choose(friend, is_new, job, span);
         let (told, duration) = match action {
             Action::Count => match start_of(span, &mut friend.budget, friend.speed) {
@@ -490,6 +510,9 @@ impl Siege {
                 return (Action::GiveBack, true);
             }
         }
+        if self.scheme.adopts && party == 1 && self.world.is_second_pass(job) {
+            return (Action::Fake(Duration::from_millis(25)), true);
+        }
         let mut numbers = span.from()..span.to();
         if numbers.all(|number| self.recorded.contains(&(job, span.part(), number))) {
             let repeat = Action::Fake(Duration::from_secs(1));
@@ -507,11 +530,13 @@ impl Siege {
             return (play.again, false);
         }
         let reports = !matches!(play.first, Action::GiveBack | Action::Fail | Action::Hold);
+        let suits = !self.scheme.dodges || self.is_avoided(job, span.part());
         let n_lies = self.n_lies_of.entry(party).or_default();
-        if is_new
+        if (is_new || self.scheme.dodges)
             && reports
             && !self.world.is_second_pass(job)
             && span.n_subproblems() <= play.longest_lie
+            && suits
             && *n_lies < play.most_lies
             && self.random.percent(play.lie_percent)
         {

@@ -46,6 +46,10 @@ pub(crate) struct World {
     pub(crate) arbiter: Option<String>,
     /// The number of names that liars have besides their first.
     pub(crate) n_further_names: usize,
+    /// The number of spans that the coordinator counted.
+    pub(crate) n_judged: usize,
+    /// The plan of the job by halves, which only honest parties can count.
+    halves_plan: Option<Arc<Plan>>,
 }
 
 pub(crate) struct Member {
@@ -85,6 +89,8 @@ impl World {
             n_crashes: 0,
             arbiter: None,
             n_further_names: 0,
+            n_judged: 0,
+            halves_plan: None,
         }
     }
 
@@ -153,7 +159,10 @@ impl World {
             n_threads,
             speed,
             decomposition: DECOMPOSITION_VERSION,
-            halves: HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            halves: match &self.halves_plan {
+                Some(_) if name.starts_with("honest") => HalvesSkill { decomposition: 1, speed },
+                _ => HalvesSkill { decomposition: 0, speed: Speed::ZERO },
+            },
             machine: worker.0,
             held,
         };
@@ -281,13 +290,18 @@ impl World {
                 self.ledger.drawn(draw, drawn);
             }
             if let Some(judgement) = &effects.judgement {
+                self.n_judged += 1;
                 let count = self.true_count(judgement.job, judgement.span);
                 let name = Name::of_any("simulated");
                 let source = Arc::new(Source::coordinator(name.clone(), name));
                 self.ledger.judged(judgement, Some((count, Duration::from_millis(1), source)));
             }
             for wanted in &effects.plans {
-                self.ledger.planned(self.now, wanted.job, Arc::clone(&self.plan));
+                let plan = match (wanted.method, &self.halves_plan) {
+                    (Method::Halves, Some(plan)) => Arc::clone(plan),
+                    _ => Arc::clone(&self.plan),
+                };
+                self.ledger.planned(self.now, wanted.job, plan);
             }
             let is_answered = !effects.comparisons.is_empty() || !effects.draws.is_empty();
             if !is_answered && effects.plans.is_empty() && effects.judgement.is_none() {
@@ -312,6 +326,31 @@ impl World {
         let n_known = self.ledger.jobs().len();
         self.jobs.truncate(n_known);
         self.crashes = was;
+    }
+
+    /// Submits a job by halves with this many times the work of others.
+    pub(crate) fn submit_halves(&mut self, factor: u64) {
+        let n_parts = queens_solver::parts_in_counting_order(self.plan.n(), Method::Halves).len();
+        let choice = |_| {
+            let n_subproblems = factor * self.random.between(10, 60);
+            Choice { image: Symmetry::IDENTITY, n_subproblems, work: u128::from(n_subproblems) * 1000 }
+        };
+        let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
+        let plan = Plan::from_choices(self.plan.n(), Method::Halves, &choices);
+        self.halves_plan = Some(Arc::new(plan.expect("one choice for each part")));
+        let asked =
+            Submission { recount: Some(Share::NOTHING), ..Submission::new(self.plan.n(), Method::Halves) };
+        self.jobs.push(self.ledger.submit(&asked, 5, 0).expect("it is taken"));
+        self.settle();
+    }
+
+    /// Restarts the coordinator: nobody is connected.
+    pub(crate) fn restart(&mut self) {
+        self.n_crashes += 1;
+        self.ledger = Ledger::restore(self.store.load().expect("memory"), Run::new(self.n_crashes.into()))
+            .expect("it can be gone on with");
+        self.members.clear();
+        self.settle();
     }
 
     /// Plays on until all jobs are done.
