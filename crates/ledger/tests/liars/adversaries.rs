@@ -239,7 +239,7 @@ fn sums_of(play: &NamedPlay, k: usize, m: usize, check: Check) -> Sums {
 fn seeds(n: u64) -> std::ops::Range<u64> {
     match from_environment("SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..from_environment("HISTORIES").unwrap_or(n),
+        None => 0..from_environment("PLAYS").unwrap_or(n),
     }
 }
 
