@@ -72,8 +72,7 @@ fn recounted(job: &JobStatus) -> String {
         _ => ", which begins when all is recorded",
     };
     let when = if job.state == JobState::Done { "" } else { "when it is done: " };
-    let worth = bound(job.terms.recount, job.recounting.n_records)
-        .map(|bound| format!("\n              {when}{bound}"));
+    let worth = bound(&job.terms, &job.recounting).map(|bound| format!("\n              {when}{bound}"));
     format!("{} spans confirmed{later}{}", job.n_verified, worth.unwrap_or_default())
 }
 

@@ -127,7 +127,7 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
         n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
         n_verified: entry.n_verified,
         n_disputed: entry.n_disputed,
-        recounting: recounting(job),
+        recounting: recounting(state, job),
         created_ms: entry.created_ms,
         started_ms: entry.started_ms,
         finished_ms: entry.finished_ms,
@@ -193,7 +193,7 @@ fn who_holds_back(state: &State, job: &Job) -> Option<String> {
 }
 
 /// Returns the progress of a job's recounts.
-fn recounting(job: &Job) -> Recounting {
+fn recounting(state: &State, job: &Job) -> Recounting {
     let recounts = job.recounts();
     // Recounts that are not drawn yet are about the agreed share of all work.
     let share = u128::from(job.entry().terms.recount.ppm());
@@ -204,6 +204,7 @@ fn recounting(job: &Job) -> Recounting {
         work_left: if is_known { recounts.work() } else { recounts.work().max(expected) },
         n_cases: recounts.n_cases() as u64,
         n_records: recounts.n_seen(),
+        n_parties: state.workers().readiness(job.method()).useful_parties().len() as u64,
     }
 }
 

@@ -68,6 +68,7 @@ impl From<JobStatus> for pb::Job {
                 work_left: job.recounting.work_left.to_string(),
                 cases: job.recounting.n_cases,
                 records: job.recounting.n_records,
+                parties: job.recounting.n_parties,
             }),
             created_ms: job.created_ms,
             started_ms: job.started_ms,
@@ -158,6 +159,7 @@ fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {
         work_left: decimal("the work that is to be counted again", &told.work_left)?,
         n_cases: told.cases,
         n_records: told.records,
+        n_parties: told.parties,
     })
 }
 

@@ -571,6 +571,9 @@ pub struct Recounting {
     /// The job's records that were examined since the coordinator started.
     #[prost(uint64, tag = "4")]
     pub records: u64,
+    /// The connected parties that can count the job.
+    #[prost(uint64, tag = "5")]
+    pub parties: u64,
 }
 /// Asks for all workers.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -117,7 +117,8 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
 
 /// Returns the part of the claimed spans of a lease that a worker may keep. Leases of this run are known exactly.
 /// Leases of earlier runs are not stored: the claim is accepted unless another worker has named the token since, or
-/// parties are drawn for the job's parts, as a friend could claim the parts that were lied about. The job's identity guarantees that the counts are of the right spans, whatever run granted the lease.
+/// parties are drawn for the job's parts, as a friend could claim the parts that were lied about. The job's identity
+/// guarantees that the counts are of the right spans, whatever run granted the lease.
 fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unreported {
     let Held { lease, spans, .. } = held;
     // When an earlier run granted it is unknown, but it can't be long ago.

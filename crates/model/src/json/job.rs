@@ -171,7 +171,7 @@ impl Job {
             cases: job.recounting.n_cases,
             disputes: job.disputes(),
             unchecked: job.unchecked(),
-            bound: bound(job.terms.recount, job.recounting.n_records),
+            bound: bound(&job.terms, &job.recounting),
             failed: job.n_failed,
             given_up: job.n_given_up,
             failure: job.failure.clone(),
