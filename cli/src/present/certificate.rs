@@ -89,10 +89,18 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
     }
     lines.push(one_word(part));
     for loser in &part.losers {
-        let rest = match loser.n_unconfirmed {
-            0 => "all its records were counted again".to_owned(),
-            n => format!("{} of it were not counted again", plural(n, "record")),
-        };
+        let mut rest = Vec::new();
+        if loser.n_unconfirmed > 0 {
+            rest.push(format!("{} of it were not counted again", plural(loser.n_unconfirmed, "record")));
+        }
+        if loser.n_with_one_other > 0 {
+            let records = plural(loser.n_with_one_other, "record");
+            rest.push(format!("{records} rest on it and one other party, who may be friends"));
+        }
+        if rest.is_empty() {
+            rest.push("two others agree on all that it counted".to_owned());
+        }
+        let rest = rest.join(", and ");
         lines.push(format!("worker '{}' lost a dispute; {rest}", loser.name));
     }
     lines

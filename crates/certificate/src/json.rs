@@ -84,6 +84,7 @@ struct Pass {
 struct OverruledCounter {
     worker: String,
     unconfirmed_records: u64,
+    records_with_one_other: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -145,9 +146,10 @@ impl Part {
             one_party_work: found.work_by_one.to_string(),
             verdicts: found.n_verdicts,
         };
-        let loser = |LoserReport { name, n_unconfirmed }: &LoserReport| OverruledCounter {
+        let loser = |LoserReport { name, n_unconfirmed, n_with_one_other }: &LoserReport| OverruledCounter {
             worker: name.to_string(),
             unconfirmed_records: *n_unconfirmed,
+            records_with_one_other: *n_with_one_other,
         };
         Self {
             crosses_from: header.crosses.start,

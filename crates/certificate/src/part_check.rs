@@ -291,10 +291,14 @@ fn losers(passes: &[PassCheck<'_>]) -> Vec<LoserReport> {
         let of_name = passes.iter().filter_map(|pass| pass.evidence().unconfirmed.get(name));
         of_name.map(|it| it.n_records).sum()
     };
-    names
-        .into_iter()
-        .map(|name| LoserReport { name: name.name.clone(), n_unconfirmed: n_unconfirmed(name) })
-        .collect()
+    let n_with_one_other =
+        |name: &Who| passes.iter().filter_map(|pass| pass.evidence().with_one_other.get(name)).sum();
+    let loser = |name: &Who| LoserReport {
+        name: name.name.clone(),
+        n_unconfirmed: n_unconfirmed(name),
+        n_with_one_other: n_with_one_other(name),
+    };
+    names.into_iter().map(loser).collect()
 }
 
 fn report(pass: &PassCheck<'_>, kind: Kind, alone: Unconfirmed) -> PassReport {

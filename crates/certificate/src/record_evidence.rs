@@ -27,6 +27,8 @@ pub(crate) struct RecordEvidence {
     pub(crate) losers: BTreeSet<Who>,
     /// The unconfirmed records of each worker.
     pub(crate) unconfirmed: BTreeMap<Who, Unconfirmed>,
+    /// The records that each party and one other agree on, and nobody else has counted.
+    pub(crate) with_one_other: BTreeMap<Who, u64>,
 }
 
 /// Statistics of unconfirmed records.
@@ -176,6 +178,13 @@ impl RecordEvidence {
                 return Err(format!("verdict {i} about {span} is for a count that one party alone has"));
             }
             self.losers.insert(verdict.loser);
+        }
+        let agreeing = record.again.iter().filter(|(_, other)| *other == count).map(|(name, _)| name);
+        let agreeing: BTreeSet<&Who> = agreeing.chain([&record.name]).collect();
+        if agreeing.len() == 2 {
+            for party in agreeing {
+                *self.with_one_other.entry(party.clone()).or_default() += 1;
+            }
         }
         let is_by_whom_it_should = record.rule.recount_by.is_none_or(|by| {
             let agreeing = record.again.iter().filter(|(_, other)| *other == count).map(|(name, _)| name);

@@ -51,6 +51,8 @@ pub struct LoserReport {
     pub name: Name,
     /// The number of its unconfirmed records.
     pub n_unconfirmed: u64,
+    /// The number of records that only it and one other party have counted.
+    pub n_with_one_other: u64,
 }
 
 /// The report of one pass.

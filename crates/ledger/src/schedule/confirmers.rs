@@ -145,7 +145,7 @@ fn seconds_for(state: &State, party: Party, method: Method, work: u128) -> f64 {
 
 /// For how long a run that continues a job waits for its parties, before it draws any: they come back at different times,
 /// and friends would come first.
-const RETURNING: Duration = Duration::from_secs(60);
+const RETURNING: Duration = Duration::from_secs(30);
 
 /// What the draws of one job depend on.
 struct DrawContext<'a> {
