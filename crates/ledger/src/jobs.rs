@@ -9,5 +9,6 @@ pub(crate) mod job_table;
 pub(crate) mod part_draws;
 pub(crate) mod queues;
 pub(crate) mod record_counts;
+pub(crate) mod recount;
 pub(crate) mod recounts;
 pub(crate) mod restore;

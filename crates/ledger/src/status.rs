@@ -13,7 +13,7 @@ use crate::handlers::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
-use crate::jobs::recounts::Recount;
+use crate::jobs::recount::Recount;
 use crate::pace::Paces;
 use crate::state::State;
 use crate::store::{Coverage, Phase};

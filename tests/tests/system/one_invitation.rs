@@ -98,7 +98,10 @@ fn eight_lying_names_of_one_invitation_neither_win_nor_stay() {
     let checked = run(queens(["check", file, "--seconds", "0"]));
     assert!(checked.stdout.contains("confirmed by a second party (100 % of the work)"), "{checked:?}");
     assert!(checked.stdout.contains("no part is on the word of one party"), "{checked:?}");
-    assert!(checked.stdout.contains("lost a dispute; two others agree on all that it counted"), "{checked:?}");
+    assert!(
+        checked.stdout.contains("lost a dispute; two others agree on all that it counted"),
+        "{checked:?}"
+    );
 
     // Unblocking any of the names unblocks the invitation.
     let cleared = cluster.queens(&["workers", "unblock", "innocence"]);

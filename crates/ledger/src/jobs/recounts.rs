@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Name, Party};
+use queens_model::Party;
 use queens_solver::{Plan, Span};
 
 use crate::jobs::queues::Queues;
-use crate::jobs::record_counts::{counts, is_disputed, is_doubtful, is_judged};
+use crate::jobs::record_counts::{is_disputed, is_doubtful};
+use crate::jobs::recount::{Key, Recount, Turn};
 use crate::store::SecondCount;
 use crate::store::draw::{Drawn, MOST_SEEN, Recorded};
 use crate::work::{share_of_work, work_of};
@@ -24,9 +25,6 @@ const ENOUGH: usize = MOST_SEEN;
 
 /// The most records in a queue that are searched for those that suit a worker best.
 const MOST_LOOKS: usize = 64;
-
-/// A span's part and first subproblem.
-pub(crate) type Key = (u32, u64);
 
 /// The recounts of a job's records.
 #[derive(Clone, Debug, Default)]
@@ -62,66 +60,6 @@ enum Search {
     After(Option<Key>),
     /// All records were looked at.
     Ended,
-}
-
-/// Who counts a record next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    /// Nobody is drawn yet, or nobody needs to be.
-    Nobody,
-    /// This party. No worker of it has the record.
-    Drawn(Party),
-    /// This party. One of its workers has the record.
-    Leased(Party),
-}
-
-/// A record to recount.
-#[derive(Clone, Debug)]
-pub(crate) struct Recount {
-    recorded: Recorded,
-    /// The parties that were drawn, and gave it back, failed on it or were late.
-    lapsed: BTreeSet<Party>,
-    turn: Turn,
-    n_draws: u32,
-}
-
-impl Recount {
-    pub(crate) fn recorded(&self) -> &Recorded {
-        &self.recorded
-    }
-
-    pub(crate) fn span(&self) -> Span {
-        self.recorded.record.span
-    }
-
-    pub(crate) fn key(&self) -> Key {
-        (self.span().part(), self.span().from())
-    }
-
-    /// Returns the parties that may not count it, because they have done so.
-    pub(crate) fn counted_by(&self) -> BTreeSet<Party> {
-        counts(&self.recorded).map(|(source, _)| source.party).collect()
-    }
-
-    /// Returns the parties that were drawn, and gave it back, failed on it or were late.
-    pub(crate) fn lapsed(&self) -> &BTreeSet<Party> {
-        &self.lapsed
-    }
-
-    /// Returns how often a party was drawn for it.
-    pub(crate) fn n_draws(&self) -> u32 {
-        self.n_draws
-    }
-
-    /// Returns the names that have counted it.
-    pub(crate) fn names(&self) -> BTreeSet<&Name> {
-        counts(&self.recorded).map(|(source, _)| &source.name).collect()
-    }
-
-    /// Whether the coordinator has counted it.
-    pub(crate) fn is_judged(&self) -> bool {
-        is_judged(&self.recorded)
-    }
 }
 
 /// Queries.

@@ -9,7 +9,7 @@ use queens_solver::Method;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
 use crate::jobs::record_counts::is_disputed;
-use crate::jobs::recounts::{Key, Recount};
+use crate::jobs::recount::{Key, Recount};
 use crate::leases::lease_table::overdue;
 use crate::state::State;
 use crate::workers::proofs::{Candidate, Lottery, Ticket};

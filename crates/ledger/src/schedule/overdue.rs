@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queens_model::{LeaseId, WorkerId};
 
-use crate::jobs::recounts::Recount;
+use crate::jobs::recount::Recount;
 use crate::state::State;
 use crate::workers::worker::Worker;
 

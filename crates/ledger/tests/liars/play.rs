@@ -114,3 +114,18 @@ impl Play {
         }
     }
 }
+
+/// Freedoms of friends beside their workers' actions: restarts of the coordinator, claims, and more urgent jobs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scheme {
+    /// The liar lies in parts in which all honest parties have records and his friend has none.
+    pub(crate) dodges: bool,
+    /// The coordinator restarts once all is recorded. Friends come back at once, honest workers after this time.
+    pub(crate) restart: Option<Duration>,
+    /// After the restart, a friend claims to hold the parts with lies.
+    pub(crate) adopts: bool,
+    /// Friends report one span of a lease that has ended with this duration, and hold all recounts.
+    pub(crate) slow: Option<Duration>,
+    /// A more urgent job by halves has this many times the work of others.
+    pub(crate) halves: Option<u64>,
+}

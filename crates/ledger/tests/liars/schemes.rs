@@ -1,4 +1,4 @@
-//! Freedoms of friends beside their workers' actions: restarts of the coordinator, claims, and more urgent jobs.
+//! Carries out the schemes of friends.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -7,20 +7,6 @@ use queens_model::{Held, JobId, LeaseId};
 use queens_solver::Span;
 
 use super::siege::{Friend, Siege, to_speed};
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Scheme {
-    /// The liar lies in parts in which all honest parties have records and his friend has none.
-    pub(crate) dodges: bool,
-    /// The coordinator restarts once all is recorded. Friends come back at once, honest workers after this time.
-    pub(crate) restart: Option<Duration>,
-    /// After the restart, a friend claims to hold the parts with lies.
-    pub(crate) adopts: bool,
-    /// Friends report one span of a lease that has ended with this duration, and hold all recounts.
-    pub(crate) slow: Option<Duration>,
-    /// A more urgent job by halves has this many times the work of others.
-    pub(crate) halves: Option<u64>,
-}
 
 impl Siege {
     /// Restarts the coordinator once, when all first passes are recorded, if that is part of the scheme.

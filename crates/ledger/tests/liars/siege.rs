@@ -8,9 +8,8 @@ use queens_ledger::SpanOutcome;
 use queens_model::{Delta, Failure, Held, JobId, JobState, LeaseId, Report, Speed, WorkerId};
 use queens_solver::{Count, Span};
 
-use super::play::{Action, Backing, Play, Presence};
+use super::play::{Action, Backing, Play, Presence, Scheme};
 use super::random::Random;
-use super::schemes::Scheme;
 use super::world::World;
 
 /// The work of a subproblem.
