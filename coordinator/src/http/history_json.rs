@@ -28,8 +28,7 @@ struct SampleView {
     /// The mean over the measured part of the step, or of five seconds if the step is shorter: work per second, or
     /// connected workers.
     mean: f64,
-    /// The recorded share of a job's work; missing in curves of workers and of all jobs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The recorded share of a job's work; null in curves of workers and of all jobs.
     fraction: Option<f64>,
 }
 
