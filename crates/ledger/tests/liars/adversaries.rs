@@ -8,7 +8,7 @@ use super::siege::{Check, Siege};
 use super::{from_environment, say};
 
 /// Histories of each play, number of parties, and share of recounts.
-const HISTORIES: u64 = 16;
+const HISTORIES: u64 = 4;
 
 const RANDOM_HISTORIES: u64 = 100;
 
