@@ -95,7 +95,7 @@ fn part_lines(number: usize, part: &PartReport) -> Vec<String> {
         }
         if loser.n_with_one_other > 0 {
             let records = plural(loser.n_with_one_other, "record");
-            rest.push(format!("{records} rest on it and one other party, who may be friends"));
+            rest.push(format!("{records} rest on it and one other party, and these two may be friends"));
         }
         if rest.is_empty() {
             rest.push("two others agree on all that it counted".to_owned());

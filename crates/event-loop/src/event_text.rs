@@ -10,7 +10,7 @@ use tracing::{debug, error, info, warn};
 use crate::event_budget::LeftOut;
 use crate::event_log::EventLog;
 
-/// Reports notes of the core, except those of which workers cause too many.
+/// Reports events of the ledger. Drops those above a party's limit.
 pub(crate) fn log_events(notes: &[LedgerEvent], event_log: &mut EventLog) {
     for note in notes {
         if event_log.budgets.allow(note) {

@@ -305,7 +305,7 @@ fn doubt_all(state: &mut State) {
     }
 }
 
-/// Tells all jobs' recounts who is suspect.
+/// Passes the set of suspects to the recounts of all jobs.
 fn note_suspects(state: &mut State) {
     let suspects = Arc::clone(state.workers().suspects());
     let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();

@@ -69,8 +69,8 @@ pub(crate) fn is_disputed(recorded: &Recorded) -> bool {
     n_different(counts_of_parties(recorded)) > 1
 }
 
-/// Whether there are different counts by parties that are not suspect. Who is suspect is known to be wrong, so only the
-/// others' counts need the coordinator: it could not count again all that a suspect has invented.
+/// Whether there are different counts by parties that are not suspect. A suspect is known to be
+/// wrong, so the coordinator leaves its counts out. It could not recount everything that a suspect has invented.
 pub(crate) fn is_doubtful(recorded: &Recorded, suspects: &BTreeSet<Party>) -> bool {
     n_different(counts_of_parties(recorded).filter(|(party, _)| !suspects.contains(party))) > 1
 }

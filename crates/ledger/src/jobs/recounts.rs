@@ -224,7 +224,7 @@ impl Recounts {
         self.to_judge.extend(keys);
     }
 
-    /// Notes who is suspect. Takes O(r log r) for r records if that has changed.
+    /// Sets the suspects. Takes O(r log r) for r records if that has changed.
     pub(crate) fn set_suspects(&mut self, suspects: &Arc<BTreeSet<Party>>) {
         if self.suspects != *suspects {
             self.suspects = Arc::clone(suspects);

@@ -319,7 +319,7 @@ fn nobody_is_waited_for_because_it_claims_to_be_slow() {
     }
 }
 
-/// Who has invented everything is found out by one dispute. The coordinator counts no more of that itself.
+/// One dispute exposes a liar. The coordinator does not recount its other records itself.
 #[test]
 fn the_coordinator_does_not_count_again_all_that_a_liar_invents() {
     for seed in seeds(HISTORIES) {
