@@ -58,7 +58,7 @@ pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
             settle(state, id, key);
         }
     }
-    change(state, id, |recounts, counting| recounts.searched(counting.plan(), draw.after, &drawn));
+    change(state, id, |recounts, _| recounts.searched(draw.after, &drawn));
 }
 
 /// Begins to search a completely recorded job for records to recount, unless that has begun.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Delta, JobId, JobIdentity, LeaseId, Report, ToWorker, WorkerId};
+use queens_model::{Delta, JobId, JobIdentity, LeaseId, Party, Report, ToWorker, WorkerId};
 use queens_solver::Span;
 
 use crate::effects::Comparison;
@@ -152,8 +152,8 @@ fn record(
             SpanOutcome::Discarded
         }
         (Some(Reported { duration, .. }), Overlap::Whole) => {
-            // Another was faster. That must not keep a party from proving what it counts.
-            state.proofs_mut().note_counted(source.party, method, work);
+            // Another was faster.
+            state.proofs_mut().note_part(source.party, method);
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
             state.changes().compare(Comparison { job: id, second });
@@ -172,11 +172,20 @@ fn record(
                 note_counted(worker);
                 worker.note_recorded();
             });
-            state.proofs_mut().note_counted(source.party, method, work);
+            state.proofs_mut().note_part(source.party, method);
+            note_parties_at_end(state, id);
             write_record(state, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded
         }
     }
+}
+
+/// Notes who is there when the last of a job is recorded.
+fn note_parties_at_end(state: &mut State, id: JobId) {
+    let Some(job) = state.jobs().get(id).filter(|job| job.is_verifying()) else { return };
+    let method = job.method();
+    let there: Vec<Party> = state.workers().readiness(method).useful_parties().keys().copied().collect();
+    there.into_iter().for_each(|party| state.proofs_mut().note_part(party, method));
 }
 
 /// How much longer a span may have taken than the time since its lease was last heard of.

@@ -18,7 +18,7 @@ use crate::jobs::record_counts::{is_disputed, is_doubtful};
 use crate::jobs::recount::{Key, Recount, Turn};
 use crate::store::SecondCount;
 use crate::store::draw::{Drawn, MOST_SEEN, Recorded};
-use crate::work::{share_of_work, work_of};
+use crate::work::work_of;
 
 /// With this many records at hand, no more are asked for.
 const ENOUGH: usize = MOST_SEEN;
@@ -41,9 +41,9 @@ pub(crate) struct Recounts {
     /// The estimated work of all of them.
     work: u128,
     search: Search,
-    /// The number of records that this search has looked at, and their estimated work by party.
+    /// The number of records that this search has looked at, and their parties.
     n_seen: u64,
-    seen_work: BTreeMap<Party, u128>,
+    seen: BTreeSet<Party>,
     /// Parts whose records are all recounted, with the number of parties that have to agree on each record.
     doubted: BTreeMap<u32, usize>,
     /// Whether there are second counts, which may contradict their records.
@@ -140,12 +140,12 @@ impl Recounts {
 
     /// Returns the parties whose records the search has seen.
     pub(crate) fn seen(&self) -> impl Iterator<Item = Party> {
-        self.seen_work.keys().copied().filter(|party| *party != Party::COORDINATOR)
+        self.seen.iter().copied().filter(|party| *party != Party::COORDINATOR)
     }
 
-    /// Returns the estimated work of the records of a party that the search has seen.
-    pub(crate) fn seen_work(&self, party: Party) -> u128 {
-        self.seen_work.get(&party).copied().unwrap_or_default()
+    /// Whether the search has seen a record of a party.
+    pub(crate) fn has_seen(&self, party: Party) -> bool {
+        self.seen.contains(&party)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -175,7 +175,7 @@ impl Recounts {
     pub(crate) fn search(&mut self) {
         self.search = Search::After(None);
         self.n_seen = 0;
-        self.seen_work.clear();
+        self.seen.clear();
     }
 
     /// Recounts all records of a part, until this many parties agree on each. Returns whether that is new.
@@ -205,18 +205,13 @@ impl Recounts {
 
     /// Continues the search behind `next`, or ends it. An answer to an outdated draw has no effect, so it is drawn
     /// again.
-    pub(crate) fn searched(&mut self, plan: &Plan, after: Option<Key>, drawn: &Drawn) {
+    pub(crate) fn searched(&mut self, after: Option<Key>, drawn: &Drawn) {
         if self.search != Search::After(after) {
             return;
         }
         self.n_seen += drawn.n_seen;
         self.search = drawn.next.map_or(Search::Ended, |next| Search::After(Some(next)));
-        for (&(party, part), &n_subproblems) in &drawn.seen {
-            let Some(planned) = plan.part(part) else { continue };
-            let choice = planned.choice();
-            let seen = self.seen_work.entry(party).or_default();
-            *seen = seen.saturating_add(share_of_work(choice.work, n_subproblems, choice.n_subproblems));
-        }
+        self.seen.extend(&drawn.seen);
     }
 
     /// Notes records that the coordinator has to count, as nobody else can.

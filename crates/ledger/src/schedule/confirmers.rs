@@ -21,8 +21,7 @@ const MOST_JOBS: usize = 8;
 /// The most parts that parties are drawn for at a time.
 const MOST_PARTS: usize = 256;
 
-/// For how long a party that has proved something, and went away, is waited for before a party that has proved nothing
-/// confirms anything.
+/// For how long a party that has taken part, and went away, is waited for before a party that has not confirms anything.
 const AWAY: Duration = Duration::from_secs(600);
 
 /// Draws a party for each record that has none, and takes records from parties that are late or have gone.
@@ -152,7 +151,7 @@ struct DrawContext<'a> {
     state: &'a State,
     job: &'a Job,
     lottery: Lottery,
-    /// Unsuspected parties that have proved something and went away not long ago.
+    /// Unsuspected parties that have taken part and went away not long ago.
     away: Vec<Party>,
 }
 
@@ -226,29 +225,24 @@ impl<'a> DrawContext<'a> {
         self.job.entry().terms.seed ^ self.state.draw_secret()
     }
 
-    /// Draws a party that is not excluded. One that has proved nothing is drawn only if nobody else is there, nor away for
-    /// a short time.
+    /// Draws a party that is not excluded. One that has not taken part is drawn only if nobody else is there, nor away for a
+    /// short time.
     fn draw(&self, ticket: Ticket, is_excluded: &dyn Fn(Party) -> bool) -> Option<Party> {
         let waits = self.away.iter().any(|party| !is_excluded(*party));
-        let unproven = || if waits { None } else { self.lottery.draw_unproven(ticket, is_excluded) };
-        self.lottery.draw(ticket, is_excluded).or_else(unproven)
+        let another = || if waits { None } else { self.lottery.draw_another(ticket, is_excluded) };
+        self.lottery.draw(ticket, is_excluded).or_else(another)
     }
 }
 
-/// Returns the lottery of a job. A party's weight is what it has proved in this run, or as far as the job's records were
-/// read; but no more than its workers of today could have counted while the job was.
+/// Returns the lottery of a job. A party has taken part in this run, or as far as the job's records were read.
 fn lottery(state: &State, job: &Job) -> Lottery {
     let method = job.method();
     let readiness = state.workers().readiness(method);
-    let seconds = job.active(state.now()).as_secs().max(1);
-    let candidate = |party: Party| {
-        let recorded = state.proofs().recorded(party, method).max(job.recounts().seen_work(party));
-        let most = readiness.measured_speed(party).map(|speed| speed.saturating_mul(seconds.into()));
-        Candidate {
-            party,
-            proven: most.map_or(recorded, |most| recorded.min(most)),
-            n_lapses: state.proofs().n_lapses(party),
-        }
+    let candidate = |party: Party| Candidate {
+        party,
+        has_taken_part: state.proofs().has_taken_part(party, method) || job.recounts().has_seen(party),
+        speed: readiness.measured_speed(party),
+        n_lapses: state.proofs().n_lapses(party),
     };
     let there = readiness.useful_parties().keys();
     Lottery::new(&there.map(|party| candidate(*party)).collect::<Vec<_>>())

@@ -1,6 +1,6 @@
 //! The query for records to recount, a few at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::hash::Hasher;
 use std::sync::Arc;
 
@@ -42,16 +42,15 @@ pub struct Drawn {
     pub n_seen: u64,
     /// Where to continue; `None` if there are no more.
     pub next: Option<(u32, u64)>,
-    /// How many subproblems of the records that were looked at each party has counted, by part.
-    pub seen: BTreeMap<(Party, u32), u64>,
+    /// The parties of the records that were looked at.
+    pub seen: BTreeSet<Party>,
 }
 
 impl Drawn {
     /// Notes a record that was looked at.
     pub fn see(&mut self, record: &Record) {
         self.n_seen += 1;
-        *self.seen.entry((record.source.party, record.span.part())).or_default() +=
-            record.span.n_subproblems();
+        self.seen.insert(record.source.party);
     }
 }
 

@@ -1,8 +1,8 @@
-//! What each party has proved, and the lottery that decides by it who confirms a record.
+//! Who has taken part in counting, and the lottery that decides by it who confirms a record.
 //!
 //! Nobody may choose what he confirms. So the party that recounts a record is drawn at random before it is known who is
-//! idle, with a weight that grows with its *proven* work: work that was recorded and not contradicted. Claims of speed
-//! or threads play no part.
+//! idle, with a weight that grows with its measured speed, up to the median. Claims of speed or threads play no part, nor
+//! does how much of the work others have left to it.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -17,20 +17,20 @@ use crate::by_method::ByMethod;
 /// The most parties whose proofs are kept. Without invitations, each name is a party.
 const MOST_PARTIES: usize = 100_000;
 
-/// The weight of the party with the most proven work.
+/// The largest weight.
 const MOST_WEIGHT: u64 = 1 << 32;
 
 /// How often a drawn party that may not count a record is replaced by another draw, before the exact sum is made.
 const MOST_REDRAWS: u32 = 16;
 
-/// Work recorded and lapses, by party.
+/// Who has taken part, and lapses, by party.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs(BTreeMap<Party, Proof>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Proof {
-    /// The estimated work of its records in this run.
-    recorded: ByMethod<u128>,
+    /// Whether it has counted something in this run, or was there while all of a job was counted.
+    has_taken_part: ByMethod<bool>,
     /// The leases of recounts that it gave back, failed on or was late with, less those that it answered.
     n_lapses: u32,
     /// When its last worker left, if none is there.
@@ -38,11 +38,11 @@ struct Proof {
 }
 
 impl Proofs {
-    /// Adds work that a party has counted, recorded or repeated.
-    pub(crate) fn note_counted(&mut self, party: Party, method: Method, work: u128) {
+    /// Notes that a party has counted something, or was there while all of a job was counted: others may have left nothing
+    /// to it.
+    pub(crate) fn note_part(&mut self, party: Party, method: Method) {
         if let Some(proof) = self.entry(party) {
-            let recorded = proof.recorded.of_mut(method);
-            *recorded = recorded.saturating_add(work);
+            *proof.has_taken_part.of_mut(method) = true;
         }
     }
 
@@ -72,9 +72,9 @@ impl Proofs {
         self.0.remove(&party);
     }
 
-    /// Returns the recorded work of a party by a method.
-    pub(crate) fn recorded(&self, party: Party, method: Method) -> u128 {
-        self.0.get(&party).map_or(0, |proof| *proof.recorded.of(method))
+    /// Whether a party has counted something by a method, or was there while others did.
+    pub(crate) fn has_taken_part(&self, party: Party, method: Method) -> bool {
+        self.0.get(&party).is_some_and(|proof| *proof.has_taken_part.of(method))
     }
 
     /// Returns how many lapses of a party its answers have not made up for.
@@ -82,10 +82,10 @@ impl Proofs {
         self.0.get(&party).map_or(0, |proof| proof.n_lapses)
     }
 
-    /// Returns the parties that have recorded work by a method and are away, since `since` at the earliest.
+    /// Returns the parties that have taken part by a method and are away, since `since` at the earliest.
     pub(crate) fn away(&self, method: Method, since: Duration) -> impl Iterator<Item = Party> {
         let is_away = move |proof: &Proof| {
-            proof.left.is_some_and(|left| left >= since) && *proof.recorded.of(method) > 0
+            proof.left.is_some_and(|left| left >= since) && *proof.has_taken_part.of(method)
         };
         self.0.iter().filter(move |(_, proof)| is_away(proof)).map(|(party, _)| *party)
     }
@@ -102,54 +102,57 @@ impl Proofs {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) party: Party,
-    /// Its proven work.
-    pub(crate) proven: u128,
+    pub(crate) has_taken_part: bool,
+    /// Its measured speed, if it was measured.
+    pub(crate) speed: Option<u128>,
     pub(crate) n_lapses: u32,
 }
 
 /// Draws parties at random by their weights. Building it takes O(m log m) for m candidates, a draw O(log m).
 ///
-/// A party's weight is its proven work, but between a quarter of the median of all candidates and that median. Who invents
-/// counts can record any amount of work in no time, and leave little for others to prove. As long as at most half of the
-/// parties collude, the lower median is at most that of an honest party, so inventing work wins little. If the median is
-/// zero, as after a restart or where some have counted everything before others could begin, all weigh the same.
+/// A party's weight is its measured speed, but between a quarter of the median of all candidates and that median. Who invents
+/// counts is as fast as he likes. As long as at most half of the parties collude, the lower median is at most that of an
+/// honest party, so inventing counts wins little. A party that was not measured weighs as much as the median. If that is most
+/// of them, as after a restart or where some have counted everything before others could begin, all weigh the same.
 ///
 /// Each lapse lowers the weight: after k lapses it is a (k + 1)-th.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lottery {
     /// The candidates with the sums of the weights up to theirs.
     tickets: Vec<(Party, u64)>,
-    /// Candidates that have proved nothing while most have. They are drawn only if none of the others may count a record.
-    unproven: Vec<(Party, u64)>,
+    /// Candidates that have not taken part while most have. They are drawn only if none of the others may count a record.
+    others: Vec<(Party, u64)>,
 }
 
 impl Lottery {
     pub(crate) fn new(candidates: &[Candidate]) -> Self {
-        let mut proven: Vec<u128> = candidates.iter().map(|it| it.proven).collect();
-        proven.sort_unstable();
-        let median = proven.get(proven.len().saturating_sub(1) / 2).copied().unwrap_or_default();
+        let mut speeds: Vec<u128> = candidates.iter().map(|it| it.speed.unwrap_or_default()).collect();
+        speeds.sort_unstable();
+        let middle = candidates.len().saturating_sub(1) / 2;
+        let median = speeds.get(middle).copied().unwrap_or_default();
         let weight = |it: &Candidate| {
-            let work = it.proven.clamp(median / 4, median);
-            let share =
-                (work.saturating_mul(MOST_WEIGHT.into())).checked_div(median).unwrap_or(MOST_WEIGHT.into());
-            let most = u64::try_from(share).unwrap_or(MOST_WEIGHT).max(1);
+            let speed = it.speed.unwrap_or(median).clamp(median / 4, median);
+            let share = (speed.saturating_mul(MOST_WEIGHT.into())).checked_div(median);
+            let most = share.and_then(|share| u64::try_from(share).ok()).unwrap_or(MOST_WEIGHT).max(1);
             (most / (u64::from(it.n_lapses) + 1)).max(1)
         };
-        let is_proven = |it: &&Candidate| it.proven > 0 || median == 0;
+        let n_others = candidates.iter().filter(|it| !it.has_taken_part).count();
+        let (others, drawn): (Vec<&Candidate>, Vec<_>) =
+            candidates.iter().partition(|it| !it.has_taken_part && n_others <= middle);
         Self {
-            tickets: summed(candidates.iter().filter(is_proven).map(|it| (it.party, weight(it)))),
-            unproven: summed(candidates.iter().filter(|it| !is_proven(it)).map(|it| (it.party, 1))),
+            tickets: summed(drawn.into_iter().map(|it| (it.party, weight(it)))),
+            others: summed(others.into_iter().map(|it| (it.party, 1))),
         }
     }
 
-    /// Draws a party that has proved something; `None` if all of those are excluded.
+    /// Draws a party that has taken part; `None` if all of those are excluded.
     pub(crate) fn draw(&self, ticket: Ticket, is_excluded: impl Fn(Party) -> bool) -> Option<Party> {
         draw(&self.tickets, ticket, is_excluded)
     }
 
-    /// Draws a party that has proved nothing, each with the same probability; `None` if all of those are excluded.
-    pub(crate) fn draw_unproven(&self, ticket: Ticket, is_excluded: impl Fn(Party) -> bool) -> Option<Party> {
-        draw(&self.unproven, ticket, is_excluded)
+    /// Draws a party that has not taken part, each with the same probability; `None` if all of those are excluded.
+    pub(crate) fn draw_another(&self, ticket: Ticket, is_excluded: impl Fn(Party) -> bool) -> Option<Party> {
+        draw(&self.others, ticket, is_excluded)
     }
 }
 
@@ -212,48 +215,59 @@ fn scaled(random: u64, total: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// Has taken part, but was not measured.
+    const UNMEASURED: u128 = u128::MAX;
+
     fn party(number: usize) -> Party {
         Party::from_bytes((number as u128 + 1).to_be_bytes())
     }
 
-    /// Draws for many records, with proven work and lapses of each party, and compares the shares of the parties.
+    /// Draws for many records, with the speed and lapses of each party, and compares the shares of the parties. Without a
+    /// speed it has not taken part.
     #[track_caller]
-    fn check(proven: &[(u128, u32)], excluded: &[usize], expected: &[f64]) {
+    fn check(parties: &[(u128, u32)], excluded: &[usize], expected: &[f64]) {
         let candidates: Vec<Candidate> = (0..)
-            .zip(proven)
-            .map(|(number, &(proven, n_lapses))| Candidate { party: party(number), proven, n_lapses })
+            .zip(parties)
+            .map(|(number, &(speed, n_lapses))| Candidate {
+                party: party(number),
+                has_taken_part: speed > 0,
+                speed: Some(speed).filter(|speed| ![0, UNMEASURED].contains(speed)),
+                n_lapses,
+            })
             .collect();
         let lottery = Lottery::new(&candidates);
-        let mut n_drawn = vec![0_u32; proven.len()];
+        let mut n_drawn = vec![0_u32; parties.len()];
         let n_records = 20_000;
         for first in 0..n_records {
             let ticket = Ticket { seed: 7, key: (3, first), n_draws: 0 };
             let is_excluded = |party: Party| excluded.iter().any(|&number| self::party(number) == party);
             let drawn =
-                lottery.draw(ticket, is_excluded).or_else(|| lottery.draw_unproven(ticket, is_excluded));
+                lottery.draw(ticket, is_excluded).or_else(|| lottery.draw_another(ticket, is_excluded));
             if let Some(drawn) = drawn {
                 n_drawn[(0..).find(|&number| party(number) == drawn).expect("a candidate")] += 1;
             }
         }
-        for ((n_drawn, expected), proven) in n_drawn.iter().zip(expected).zip(proven) {
+        for ((n_drawn, expected), party) in n_drawn.iter().zip(expected).zip(parties) {
             let share = f64::from(*n_drawn) / n_records as f64;
-            assert!((share - expected).abs() < 0.02, "{share} instead of {expected} for {proven:?}");
+            assert!((share - expected).abs() < 0.02, "{share} instead of {expected} for {party:?}");
         }
     }
 
     #[test]
-    fn parties_are_drawn_by_what_they_proved_and_no_more_than_the_median() {
+    fn parties_are_drawn_by_their_speed_up_to_the_median() {
         check(&[(5, 0), (5, 0), (5, 0), (5, 0)], &[0], &[0.0, 0.333, 0.333, 0.333]);
-        // Invented work wins nothing while at most half of the parties invent it.
-        check(&[(5, 0), (5, 0), (u128::MAX, 0), (u128::MAX, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
+        // Invented speed wins nothing while at most half of the parties invent it.
+        check(&[(5, 0), (5, 0), (1 << 90, 0), (1 << 90, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
         // The slower of three honest ones is drawn less often.
         check(&[(1, 0), (4, 0), (4, 0)], &[1], &[0.2, 0.0, 0.8]);
         check(&[(1, 0), (400, 0), (400, 0)], &[1], &[0.2, 0.0, 0.8]);
-        // Who has proved nothing is not drawn, unless most have proved nothing.
+        // Who has not taken part is not drawn, unless that is most of them.
         check(&[(1, 0), (0, 0), (1 << 90, 0)], &[2], &[1.0, 0.0, 0.0]);
         check(&[(0, 0), (0, 0), (9, 0)], &[2], &[0.5, 0.5, 0.0]);
-        // Friends have counted everything before others could begin.
+        // Friends have counted everything before others could begin; and only friends were measured since a restart.
         check(&[(0, 0), (0, 0), (9, 0), (9, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
+        check(&[(UNMEASURED, 0), (UNMEASURED, 0), (9, 0), (9, 0)], &[2], &[0.333, 0.333, 0.0, 0.333]);
+        check(&[(UNMEASURED, 0), (4, 0), (4, 0), (9, 0)], &[3], &[0.333, 0.333, 0.333, 0.0]);
         check(&[(0, 0), (0, 0), (0, 0)], &[], &[0.333, 0.333, 0.333]);
         // Three lapses leave a quarter.
         check(&[(5, 0), (5, 3), (5, 0)], &[2], &[0.8, 0.2, 0.0]);
@@ -263,8 +277,8 @@ mod tests {
 
     #[test]
     fn a_party_that_is_almost_all_there_is_can_be_excluded() {
-        let mut proven = vec![(1_u128 << 60, 0); 3];
-        proven.extend([(1, 0)]);
-        check(&proven, &[0, 1, 2], &[0.0, 0.0, 0.0, 1.0]);
+        let mut parties = vec![(1_u128 << 60, 0); 3];
+        parties.extend([(1, 0)]);
+        check(&parties, &[0, 1, 2], &[0.0, 0.0, 0.0, 1.0]);
     }
 }

@@ -260,6 +260,28 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
     assert_eq!(world.worker_state(mallory), WorkerState::Blocked);
 }
 
+/// Otherwise friends who take all the work would decide who has anything to show, and so who confirms.
+#[test]
+fn who_waited_in_vain_for_work_confirms_records_and_who_comes_later_does_not() {
+    let mut world = World::new();
+    let job = world.submit_verified(7, 100);
+    let [anna, bert, carol] =
+        [(1, "anna"), (2, "bert"), (3, "carol")].map(|(id, name)| world.connect(id, name));
+    while world.job(job).state != JobState::Verifying {
+        for waiting in [bert, carol] {
+            let worker = world.workers.get_mut(&waiting).expect("connected");
+            worker.leases.values_mut().for_each(|(_, spans)| spans.clear());
+            world.report(waiting, None);
+        }
+        world.step(anna);
+    }
+    world.connect(4, "dora");
+    world.finish();
+    world.check_done(job);
+    let again: BTreeSet<_> = world.store.second_counts(job).map(|again| again.source.name.clone()).collect();
+    assert_eq!(again, BTreeSet::from(["bert", "carol"].map(named)));
+}
+
 #[test]
 fn a_failing_worker_leaves_records_to_others() {
     let mut world = World::new();
