@@ -181,11 +181,11 @@ impl Sums {
 /// Returns the computed probability that a lie of `n_lies` records passes unnoticed. The liar's friends are drawn for at most
 /// this share of the checks.
 fn passes(check: Check, of_friends: f64, n_lies: i32) -> f64 {
-    let of_one = match check {
-        Check::Recounts(share) => 1.0 - f64::from(share) / 1e6 * (1.0 - of_friends),
-        Check::SecondPass => of_friends,
+    let share = match check {
+        Check::Recounts(share) => f64::from(share) / 1e6,
+        Check::SecondPass => 1.0,
     };
-    of_one.powi(n_lies)
+    (1.0 - share * (1.0 - of_friends)).powi(n_lies)
 }
 
 /// Returns the share of the checks of a liar's records that his `k - 1` friends are drawn for at most. Their weight is the

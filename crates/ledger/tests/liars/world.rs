@@ -72,7 +72,8 @@ impl World {
         let choices: Vec<Choice> = (0..n_parts).map(choice).collect();
         let plan = Plan::from_choices(n, Method::Search, &choices).expect("one choice for each part");
         let mut store = MemoryStore::default();
-        let ledger = Ledger::restore(store.load().expect("memory"), Run::new(1)).expect("nothing");
+        let run = Run::new(random.next().into());
+        let ledger = Ledger::restore(store.load().expect("memory"), run).expect("nothing");
         Self {
             random,
             ledger,
@@ -310,12 +311,17 @@ impl World {
         }
     }
 
+    fn run_again(&mut self) {
+        self.n_crashes += 1;
+        let run = Run::new(self.random.next().into());
+        let stored = self.store.load().expect("memory");
+        self.ledger = Ledger::restore(stored, run).expect("it can be gone on with");
+    }
+
     /// Replaces the coordinator by one that continues from the durable state. All workers come back without leases.
     fn crash(&mut self) {
-        self.n_crashes += 1;
         let was = std::mem::replace(&mut self.crashes, false);
-        self.ledger = Ledger::restore(self.store.load().expect("memory"), Run::new(self.n_crashes.into()))
-            .expect("it can be gone on with");
+        self.run_again();
         let names: Vec<String> = self.members.values().map(|member| member.name.clone()).collect();
         self.members.clear();
         for name in names {
@@ -346,9 +352,7 @@ impl World {
 
     /// Restarts the coordinator: nobody is connected.
     pub(crate) fn restart(&mut self) {
-        self.n_crashes += 1;
-        self.ledger = Ledger::restore(self.store.load().expect("memory"), Run::new(self.n_crashes.into()))
-            .expect("it can be gone on with");
+        self.run_again();
         self.members.clear();
         self.settle();
     }
