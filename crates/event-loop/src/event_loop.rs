@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::StoreError;
-use queens_ledger::{Core, Due, Durable, LedgerEvent, Session};
+use queens_ledger::{Core, Durable, Effects, LedgerEvent, Session};
 use queens_model::{EventKind, JobState, ToWorker, WorkerId};
 use queens_platform::LogThrottle;
 use queens_store::{Archive, seed, unix_ms};
@@ -290,8 +290,8 @@ impl EventLoop {
         loop {
             let batch = self.core.take_batch();
             self.take_notes();
-            let Some(due) = self.write(batch).await? else { return Ok(()) };
-            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = due;
+            let Some((durable, effects)) = self.write(batch).await? else { return Ok(()) };
+            let Effects { messages, farewells, plans, comparisons, draws, judgement, .. } = effects;
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));

@@ -14,8 +14,8 @@ use std::time::Duration;
 use queens_model::{JobId, ReportInterval, ToWorker, WorkerId};
 use queens_solver::Method;
 
-use crate::changes::Changes;
-use crate::effects::{Effects, Judgement, Loss};
+use crate::effects::{Effects, Judgement};
+use crate::event::LedgerEvent;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
@@ -29,7 +29,7 @@ use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Workers;
 
-/// All jobs, workers and leases of one coordinator, and their changes.
+/// All jobs, workers and leases of one coordinator, and the effects of their changes.
 #[derive(Debug)]
 pub(crate) struct State {
     now: Duration,
@@ -45,7 +45,7 @@ pub(crate) struct State {
     began: Option<Duration>,
     /// Whether the coordinator is counting a disputed span.
     is_judging: bool,
-    changes: Changes,
+    effects: Effects,
 }
 
 /// Queries, time and changes.
@@ -62,7 +62,7 @@ impl State {
             began: None,
             proofs: Proofs::default(),
             is_judging: false,
-            changes: Changes::default(),
+            effects: Effects::default(),
         }
     }
 
@@ -104,7 +104,7 @@ impl State {
     /// Has the coordinator count a disputed span.
     pub(crate) fn begin_judgement(&mut self, judgement: Judgement) {
         self.is_judging = true;
-        self.changes.want_judgement(judgement);
+        self.effects.judgement = Some(judgement);
     }
 
     pub(crate) fn end_judgement(&mut self) {
@@ -146,14 +146,14 @@ impl State {
         self.date_ms = Some(date_ms);
     }
 
-    /// Returns the collector of further changes.
-    pub(crate) fn changes(&mut self) -> &mut Changes {
-        &mut self.changes
+    /// Returns the collector of further effects.
+    pub(crate) fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
     }
 
     /// Takes the effects since the last call.
     pub(crate) fn take_effects(&mut self) -> Effects {
-        self.changes.take(self.now, &mut self.jobs)
+        self.effects.take(self.now, &mut self.jobs)
     }
 }
 
@@ -178,7 +178,7 @@ impl State {
     pub(crate) fn start_counting(&mut self, id: JobId) {
         let (now, date_ms) = (self.now, self.date_ms);
         if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
-            self.changes.change_entry(id);
+            self.effects.change_entry(id);
         }
     }
 
@@ -192,7 +192,7 @@ impl State {
     pub(crate) fn end_job(&mut self, id: JobId, phase: Phase) {
         let date_ms = self.date_ms;
         self.jobs.change(id, |job| job.end(phase, date_ms));
-        self.changes.change_entry(id);
+        self.effects.change_entry(id);
         self.cancel_leases_of_job(id);
     }
 
@@ -202,7 +202,7 @@ impl State {
             let worker = self.leases.get(lease).map(LiveLease::worker);
             self.end_lease(lease);
             if let Some(worker) = worker {
-                self.changes.send(worker, ToWorker::Cancel(lease));
+                self.effects.send(worker, ToWorker::Cancel(lease));
             }
         }
     }
@@ -229,7 +229,7 @@ impl State {
     /// Removes a worker that says hello again, with all its leases. Its queued messages, above all leases, must not
     /// arrive in its new session.
     pub(crate) fn take_out(&mut self, id: WorkerId) -> Option<Worker> {
-        self.changes.forget_messages_to(id);
+        self.effects.messages.retain(|(to, _)| *to != id);
         self.end_leases_of(id);
         self.workers.remove(id)
     }
@@ -325,7 +325,7 @@ impl State {
         let Some(worker) = self.workers.get(id) else { return };
         let n_leases = worker.held_leases().shares().map(|(job, share)| (job, share.n_leases())).collect();
         let (source, holds) = (worker.source().clone(), worker.held_leases().n_leases() > 0);
-        self.changes.lose(Loss { source, is_there, n_leases });
+        self.effects.events.push(LedgerEvent::Lost { source, is_there, n_leases });
         holds.then(|| self.workers.note_lapse(self.now, id));
     }
 

@@ -205,7 +205,7 @@ fn change_open_job(
     passes.retain(|pass| state.jobs().get(*pass).is_some_and(Job::is_open));
     for &pass in &passes {
         state.change_job(pass, &change);
-        state.changes().change_entry(pass);
+        state.effects().change_entry(pass);
     }
     Ok(passes)
 }
@@ -222,7 +222,7 @@ impl Ledger {
         for &worker in &named {
             state.change_worker(worker, Worker::drain);
             state.recall_all(&state.leases_of(worker));
-            state.changes().send(worker, ToWorker::Drain);
+            state.effects().send(worker, ToWorker::Drain);
         }
         if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
     }
@@ -233,11 +233,11 @@ impl Ledger {
         state.advance(now);
         let named = state.workers().named(name);
         if state.block(name) {
-            state.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
+            state.effects().block(Block { name: name.clone(), party: None }, Some(String::new()));
             for &worker in &named {
                 state.forget_failures_of(worker);
                 state.recall_all(&state.leases_of(worker));
-                state.changes().send(worker, notices::blocked(name));
+                state.effects().send(worker, notices::blocked(name));
             }
             assign(state);
         }
@@ -255,13 +255,13 @@ impl Ledger {
         let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();
         let was_blocked = state.unblock(name);
         if was_blocked {
-            state.changes().block(Block { name: name.clone(), party: None }, None);
+            state.effects().block(Block { name: name.clone(), party: None }, None);
         }
         let suspects = state.workers().suspects_of(name);
         for &party in &suspects {
             workers.extend(state.workers().of_party(party).into_iter().flatten());
             if let Some(Suspicion { name, .. }) = state.clear(party) {
-                state.changes().block(Block { name, party: Some(party) }, None);
+                state.effects().block(Block { name, party: Some(party) }, None);
             }
         }
         if !suspects.is_empty() {
@@ -271,7 +271,7 @@ impl Ledger {
             for &worker in &workers {
                 let of_worker = state.workers().get(worker).filter(|worker| !worker.is_blocked());
                 if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
-                    state.changes().send(worker, notice);
+                    state.effects().send(worker, notice);
                 }
             }
             assign(state);

@@ -73,7 +73,7 @@ impl Ledger {
             finish(state, worker, id);
         }
         if !report.is_empty() {
-            state.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+            state.effects().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
         }
         tell_interval(state, worker);
         let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
@@ -156,7 +156,7 @@ fn record(
             state.proofs_mut().note_part(source.party, method);
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
-            state.changes().compare(Comparison { job: id, second });
+            state.effects().compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
         (Some(Reported { duration, .. }), Overlap::None) => {
@@ -218,7 +218,7 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
     if state.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
         record = state.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
     }
-    state.changes().record(job, record);
+    state.effects().record(job, record);
 }
 
 /// Ends a lease whose worker has reported all that it counted.

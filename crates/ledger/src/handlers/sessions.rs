@@ -41,10 +41,10 @@ impl Ledger {
         recall_what_is_in_the_way(state, id);
         let of_block = state.workers().get(id).and_then(|worker| notices::of_block(state.workers(), worker));
         if let Some(notice) = of_block {
-            state.changes().send(id, notice);
+            state.effects().send(id, notice);
         }
         if is_draining {
-            state.changes().send(id, ToWorker::Drain);
+            state.effects().send(id, ToWorker::Drain);
         }
         tell_interval(state, id);
         assign(state);
@@ -84,7 +84,7 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
     let job = state.jobs().identified(job).filter(|job| job.is_active()).map(Job::id);
     let Some(job) = job.filter(|&job| state.can_count(worker, job)) else {
-        return state.changes().send(worker, ToWorker::Cancel(id));
+        return state.effects().send(worker, ToWorker::Cancel(id));
     };
     let Unreported { spans: granted, allowance, .. } = granted(state, worker, job, &held);
     let free = state.change_job(job, |job| {
@@ -96,17 +96,17 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
         Some((free, counting.plan().clone(), job.is_paused()))
     });
     let Some((kept, plan, is_paused)) = free.flatten() else {
-        return state.changes().send(worker, ToWorker::Cancel(id));
+        return state.effects().send(worker, ToWorker::Cancel(id));
     };
     let cut = granted.without(&kept);
     if kept.is_empty() {
         state.remember(id, worker, job, Unreported::first(cut, allowance));
-        return state.changes().send(worker, ToWorker::Cancel(id));
+        return state.effects().send(worker, ToWorker::Cancel(id));
     }
     let lost = held.spans.into_iter().collect::<SpanSet>().without(&kept);
     if !lost.is_empty() {
         let shorten = ToWorker::Shorten { lease: id, spans: lost.iter().collect() };
-        state.changes().send(worker, shorten);
+        state.effects().send(worker, shorten);
     }
     let now = state.now();
     state.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut).granted_earlier(allowance));

@@ -23,7 +23,7 @@ pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
     let interval = state.workers().interval(is_hurried);
     if is_worth_it(worker.interval(), interval) {
         state.tell_interval(id, interval);
-        state.changes().send(id, ToWorker::ReportEvery(interval));
+        state.effects().send(id, ToWorker::ReportEvery(interval));
     }
 }
 

@@ -127,7 +127,7 @@ fn take_waiting(
 fn tell_cut(state: &mut State, id: LeaseId, tail: Vec<Span>) -> Option<Vec<Span>> {
     let lease = state.leases().get(id).filter(|_| !tail.is_empty())?;
     let (worker, is_over) = (lease.worker(), lease.spans().is_empty());
-    state.changes().send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
+    state.effects().send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
     if is_over {
         state.end_lease(id);
     }

@@ -46,7 +46,7 @@ impl State {
         let image = |span: Span| plan.parts()[span.part() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
         let message = Lease { id: lease, job: identity, n: plan.n(), method: plan.method(), spans: leased };
-        self.changes.send(worker, ToWorker::Lease(message));
+        self.effects.send(worker, ToWorker::Lease(message));
         let spans = spans.into_iter().collect();
         self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).with_purpose(purpose));
         Some(lease)
@@ -85,7 +85,7 @@ impl State {
     pub(crate) fn recall(&mut self, id: LeaseId) {
         let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
         let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
-        self.changes.send(lease.worker(), shorten);
+        self.effects.send(lease.worker(), shorten);
         self.change_lease(id, LiveLease::recall);
     }
 
@@ -154,7 +154,7 @@ impl State {
     pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>) {
         for id in leases {
             if let Some(spans) = self.end_lease(id) {
-                self.changes.send(worker, ToWorker::Shorten { lease: id, spans });
+                self.effects.send(worker, ToWorker::Shorten { lease: id, spans });
             }
         }
     }

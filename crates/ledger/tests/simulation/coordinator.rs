@@ -7,7 +7,7 @@ use std::time::Duration;
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::{Source, Write};
 use queens_ledger::{
-    Batch, Core, Due, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal,
+    Batch, Core, Effects, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal,
     WorkerRefusal,
 };
 use queens_model::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
@@ -298,7 +298,8 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = batch.written();
+            let (durable, effects) = batch.written();
+            let Effects { messages, farewells, plans, comparisons, draws, judgement, .. } = effects;
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {
