@@ -15,17 +15,17 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::StoreError;
-use queens_ledger::{Core, Durable, Effects, LedgerEvent, Session};
+use queens_ledger::{Core, Effects, JobChange, LedgerEvent, Session};
 use queens_model::{EventKind, JobState, ToWorker, WorkerId};
 use queens_platform::LogThrottle;
-use queens_store::{Archive, seed, unix_ms};
+use queens_store::{Archive, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use crate::command::Command;
+use crate::command::{Command, WaitingAnswer};
 use crate::event_log::EventLog;
 use crate::event_text;
 use crate::history::{self, Historian};
@@ -43,9 +43,6 @@ const BATCH: usize = 1024;
 
 /// The time for which a step keeps taking commands from the queue.
 const STEP: Duration = Duration::from_millis(50);
-
-/// An answer that waits until its content is durable.
-type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
 
 /// The state of the coordinator's thread.
 pub(crate) struct EventLoop {
@@ -235,6 +232,10 @@ impl EventLoop {
     /// written.
     fn take_plan(&mut self) {
         let Some((job, plan)) = self.planners.take() else { return };
+        // It may have been cancelled in this step.
+        if !self.core.ledger().is_open(job) {
+            return;
+        }
         self.publisher.note_news();
         self.core.planned(job, plan);
     }
@@ -246,27 +247,7 @@ impl EventLoop {
 
     fn apply(&mut self, command: Command) {
         match command {
-            Command::Submit { asked, reply } => {
-                let sealed = self.core.submit(&asked, seed::draw());
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::Exported { job, reply } => {
-                let sealed = self.core.exported(job);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::ChangeJob { job, change, reply } => {
-                let sealed = self.core.change_job(job, change);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::ChangeWorkers { name, change, reply } => {
-                let sealed = self.core.change_workers(&name, change);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::Cancel { job, reply } => {
-                let sealed = self.core.cancel(job);
-                self.planners.remove(job);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
+            Command::Decide(decide) => self.answers.push(decide(&mut self.core)),
             Command::Connect { hello, party, to_worker, reply } => {
                 let session = self.core.connect(hello, party);
                 if let Ok(session) = session {
@@ -312,10 +293,7 @@ impl EventLoop {
                 error!(%error, "failed to start a thread that counts a disputed span; it is tried again");
                 self.core.judged(&judgement, None);
             }
-            match self.look_up(&comparisons, &draws) {
-                Err(error) if error.may_heal() => error!(%error, "can't read the earlier count"),
-                looked_up => looked_up?,
-            }
+            self.look_up(&comparisons, &draws)?;
             if comparisons.is_empty() && draws.is_empty() {
                 self.take_notes();
                 return Ok(());
@@ -333,6 +311,7 @@ impl EventLoop {
             match note {
                 LedgerEvent::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
                 LedgerEvent::Planned { job, .. } => self.traces.planned(*job),
+                LedgerEvent::JobChanged { job, change: JobChange::Cancel } => self.planners.remove(*job),
                 _ => {}
             }
         }

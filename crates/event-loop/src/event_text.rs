@@ -65,6 +65,8 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
             info!(%job, "{text}");
             about(*job, text, event_log);
         }
+        // The end of the job reports it.
+        LedgerEvent::JobChanged { change: JobChange::Cancel, .. } => {}
         LedgerEvent::WorkersChanged { name, change, n_workers } => {
             let what = match change {
                 WorkerChange::Drain => "drained",

@@ -148,11 +148,6 @@ impl Core {
         Sealed(submitted)
     }
 
-    /// Cancels a job.
-    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), JobRefusal>> {
-        Sealed(self.ledger.cancel(self.now(), job))
-    }
-
     /// Notes that a certificate of a job is exported. Returns whether the job is done, which a certificate requires.
     pub fn exported(&mut self, job: JobId) -> Sealed<bool> {
         Sealed(self.ledger.exported(job))
@@ -166,6 +161,7 @@ impl Core {
             JobChange::Resume => self.ledger.resume(now, job),
             JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
             JobChange::Verify(more) => self.ledger.verify_more(now, job, more, self.date_ms),
+            JobChange::Cancel => self.ledger.cancel(now, job),
         };
         if changed.is_ok() {
             self.notes.push(LedgerEvent::JobChanged { job, change });

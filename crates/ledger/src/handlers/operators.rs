@@ -30,6 +30,8 @@ pub enum JobChange {
     Priority(Priority),
     /// Has more of the job verified.
     Verify(Verification),
+    /// Cancels the job.
+    Cancel,
 }
 
 /// Additional verification of a job.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::{Source, Write};
 use queens_ledger::{
-    Batch, Core, Effects, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal,
-    WorkerRefusal,
+    Batch, Core, Effects, JobChange, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome,
+    SubmissionRefusal, WorkerRefusal,
 };
 use queens_model::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
@@ -165,7 +165,7 @@ impl Coordinator {
             Command::Cancel(job) => {
                 let known = around.disk.as_of(around.past);
                 let was_over = known.is_over(job) || !self.core.ledger().is_open(job);
-                self.answers.push(Answer::Cancelled(job, self.core.cancel(job)));
+                self.answers.push(Answer::Cancelled(job, self.core.change_job(job, JobChange::Cancel)));
                 if known.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
                 }
