@@ -5,16 +5,15 @@
 //! - Each subproblem of a job with a plan is recorded, free, failed or held under a live lease. A recorded one may be
 //!   held too, for a recount or because a late report on a lost lease came first.
 
-mod blocking;
 mod leases;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_model::{JobId, ReportInterval, ToWorker, WorkerId};
+use queens_model::{JobId, ToWorker, WorkerId};
 use queens_solver::Method;
 
-use crate::effects::{Effects, Judgement};
+use crate::effects::Effects;
 use crate::event::LedgerEvent;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::Tried;
@@ -22,7 +21,6 @@ use crate::jobs::job::Job;
 use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::Leases;
 use crate::leases::live_lease::LiveLease;
-use crate::report_interval_rule::Reporting;
 use crate::run::{Run, Tokens};
 use crate::store::Phase;
 use crate::workers::proofs::Proofs;
@@ -34,18 +32,18 @@ use crate::workers::worker_table::Workers;
 pub(crate) struct State {
     now: Duration,
     /// The wall-clock time in milliseconds since 1970, once set.
-    date_ms: Option<u64>,
+    pub(crate) date_ms: Option<u64>,
     jobs: Jobs,
-    workers: Workers,
-    leases: Leases,
+    pub(crate) workers: Workers,
+    pub(crate) leases: Leases,
     proofs: Proofs,
     /// The secret of the lotteries that draw parties.
     draw_secret: u128,
     /// The time when the run began.
     began: Option<Duration>,
     /// Whether the coordinator is counting a disputed span.
-    is_judging: bool,
-    effects: Effects,
+    pub(crate) is_judging: bool,
+    pub(crate) effects: Effects,
 }
 
 /// Queries, time and changes.
@@ -96,21 +94,6 @@ impl State {
         &mut self.proofs
     }
 
-    /// Whether the coordinator is counting a disputed span.
-    pub(crate) fn is_judging(&self) -> bool {
-        self.is_judging
-    }
-
-    /// Has the coordinator count a disputed span.
-    pub(crate) fn begin_judgement(&mut self, judgement: Judgement) {
-        self.is_judging = true;
-        self.effects.judgement = Some(judgement);
-    }
-
-    pub(crate) fn end_judgement(&mut self) {
-        self.is_judging = false;
-    }
-
     /// Returns the counting method of a job, if there is such a job.
     pub(crate) fn method(&self, job: JobId) -> Option<Method> {
         Some(self.jobs.get(job)?.method())
@@ -140,15 +123,6 @@ impl State {
     /// Returns how long the run has lasted.
     pub(crate) fn age(&self) -> Duration {
         self.now.saturating_sub(self.began.unwrap_or(self.now))
-    }
-
-    pub(crate) fn tell_date(&mut self, date_ms: u64) {
-        self.date_ms = Some(date_ms);
-    }
-
-    /// Returns the collector of further effects.
-    pub(crate) fn effects(&mut self) -> &mut Effects {
-        &mut self.effects
     }
 
     /// Takes the effects since the last call.
@@ -263,61 +237,6 @@ impl State {
         change: impl FnOnce(&mut Worker) -> T,
     ) -> Option<T> {
         self.workers.change(self.now, id, change)
-    }
-
-    /// Notes that a worker's connection is lost.
-    pub(crate) fn disconnect(&mut self, id: WorkerId) {
-        self.workers.disconnect(self.now, id);
-    }
-
-    /// Sets the rule for how often workers report.
-    pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
-        self.workers.set_reporting(reporting);
-    }
-
-    /// Sets a worker's report interval.
-    pub(crate) fn tell_interval(&mut self, id: WorkerId, interval: ReportInterval) {
-        self.workers.tell_interval(self.now, id, interval);
-    }
-
-    /// Returns workers to check for a shorter report interval.
-    pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
-        self.workers.next_to_hurry(method, is_tail, n)
-    }
-
-    /// Returns the next worker that has been silent for too long.
-    pub(crate) fn next_silent(&mut self) -> Option<WorkerId> {
-        self.workers.next_silent(self.now)
-    }
-
-    /// Notes that a worker gave a lease back without a count.
-    pub(crate) fn note_given_back(&mut self, id: WorkerId) {
-        self.workers.note_given_back(self.now, id);
-    }
-
-    /// Computes the usual speeds of threads.
-    pub(crate) fn update_usual_speeds(&mut self) {
-        self.workers.update_usual_speeds();
-    }
-
-    /// Lets workers get leases again that gave too many back.
-    pub(crate) fn wake_rested(&mut self) {
-        self.workers.wake_rested(self.now);
-    }
-
-    /// Notes that a worker gets a lease, so that the worker after it is next.
-    pub(crate) fn take_turn(&mut self, id: WorkerId) {
-        self.workers.assign(id);
-    }
-
-    /// Updates the expected end of a worker's waiting leases.
-    pub(crate) fn refresh_queue_end(&mut self, id: WorkerId) {
-        self.workers.refresh_queue_end(self.now, id);
-    }
-
-    /// Ignores a worker's waiting leases of a method until something about them changes.
-    pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
-        self.workers.forget_queue_end(id, method);
     }
 
     /// Reports that a worker, connected or not, is about to lose its leases, and counts a lapse against its party.

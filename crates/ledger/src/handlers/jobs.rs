@@ -35,8 +35,8 @@ impl Ledger {
         let mut state = State::new(run);
         for (Block { name, party }, reason) in stored.blocked {
             match party {
-                Some(party) => state.suspect(party, Suspicion { name, reason }),
-                None => state.block(&name),
+                Some(party) => state.workers.suspect(state.now(), party, Suspicion { name, reason }),
+                None => state.workers.block(state.now(), &name),
             };
         }
         let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
@@ -73,7 +73,7 @@ fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), Restore
     draw_parts(state, id);
     if is_open {
         // The restored job has a new seed.
-        state.effects().change_entry(id);
+        state.effects.change_entry(id);
     }
     if waits {
         want_plan(state, id);
@@ -93,7 +93,7 @@ fn draw_parts(state: &mut State, id: JobId) {
 pub(crate) fn want_plan(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id) else { return };
     let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: state.jobs().pass(job) };
-    state.effects().plans.push(plan);
+    state.effects.plans.push(plan);
 }
 
 impl Ledger {
@@ -106,8 +106,8 @@ impl Ledger {
         }
         let Some(choices) = state.change_job(id, |job| job.begin(plan.into())) else { return };
         draw_parts(state, id);
-        state.effects().change_entry(id);
-        state.effects().plan(id, choices);
+        state.effects.change_entry(id);
+        state.effects.plan(id, choices);
         finish_if_complete(state, id);
         assign(state);
         preempt(state);
@@ -123,7 +123,7 @@ impl Ledger {
         for pass in state.jobs().passes(id) {
             if state.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
                 state.change_job(pass, |job| job.note_exported(date_ms));
-                state.effects().change_entry(pass);
+                state.effects.change_entry(pass);
             }
         }
         true

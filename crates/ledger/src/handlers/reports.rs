@@ -14,10 +14,10 @@ use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::leases::live_lease::{LiveLease, Reported};
 use crate::ledger::Ledger;
-use crate::records::can_be_recorded;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
 use crate::state::State;
+use crate::store::record::can_be_recorded;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
 use crate::workers::worker::Worker;
@@ -73,7 +73,7 @@ impl Ledger {
             finish(state, worker, id);
         }
         if !report.is_empty() {
-            state.effects().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+            state.effects.send(worker, ToWorker::Acknowledge { sequence: report.sequence });
         }
         tell_interval(state, worker);
         let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
@@ -156,7 +156,7 @@ fn record(
             state.proofs_mut().note_part(source.party, method);
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
-            state.effects().compare(Comparison { job: id, second });
+            state.effects.compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
         (Some(Reported { duration, .. }), Overlap::None) => {
@@ -218,14 +218,14 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
     if state.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
         record = state.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
     }
-    state.effects().record(job, record);
+    state.effects.record(job, record);
 }
 
 /// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
     if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker() == worker) {
         if !lease.has_reported() && !lease.is_recalled() && !lease.spans().is_empty() {
-            state.note_given_back(worker);
+            state.workers.note_given_back(state.now(), worker);
         }
         state.end_lease(id);
     }

@@ -137,7 +137,7 @@ fn next_id(state: &State) -> JobId {
 fn add(state: &mut State, entry: JobEntry) {
     let id = entry.id;
     state.add_job(Job::new(entry.identified(), None));
-    state.effects().change_entry(id);
+    state.effects.change_entry(id);
     want_plan(state, id);
 }
 

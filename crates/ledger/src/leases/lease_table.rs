@@ -10,7 +10,7 @@ use queens_model::{Delta, JobId, LeaseId, WorkerId};
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
-use crate::later::later;
+use crate::clock::later;
 use crate::lease_load::LeasePace;
 use crate::leases::ended_leases::EndedLeases;
 use crate::leases::live_lease::{EndedLease, LiveLease, Reported, Unreported};

@@ -8,9 +8,9 @@ use queens_solver::{Method, Plan, Span};
 
 use crate::lease_load::Load;
 use crate::leases::recount_sums::{Sums, WholeCount};
-use crate::records::merged;
 use crate::spans::SpanSet;
 use crate::store::Record;
+use crate::store::record::merged;
 use crate::work::{n_subproblems_of, work_of};
 
 /// A lease that is being counted, or waits at its worker.

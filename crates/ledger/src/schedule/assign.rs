@@ -47,13 +47,13 @@ pub(crate) fn assign(state: &mut State) {
         let drawn = drawn.filter(|(_, drawn)| first.is_none_or(|(_, job)| rank(job) > Some(*drawn)));
         match (drawn, first) {
             (Some((worker, Rank { job, .. })), _) => {
-                state.take_turn(worker);
+                state.workers.assign(worker);
                 if !assign_drawn(state, worker, job) {
                     recount(state, worker, job);
                 }
             }
             (None, Some((worker, job))) => {
-                state.take_turn(worker);
+                state.workers.assign(worker);
                 assign_to(state, worker, job);
             }
             (None, None) => return,

@@ -22,8 +22,8 @@ pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
     let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(state, worker, method));
     let interval = state.workers().interval(is_hurried);
     if is_worth_it(worker.interval(), interval) {
-        state.tell_interval(id, interval);
-        state.effects().send(id, ToWorker::ReportEvery(interval));
+        state.workers.tell_interval(state.now(), id, interval);
+        state.effects.send(id, ToWorker::ReportEvery(interval));
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
 pub(crate) fn hurry_for_tails(state: &mut State) {
     for method in Method::ALL {
         let is_tail = state.jobs().first_free(method).is_none() && !state.leases().is_empty();
-        for id in state.next_to_hurry(method, is_tail, MOST_LOOKS) {
+        for id in state.workers.next_to_hurry(method, is_tail, MOST_LOOKS) {
             if state.workers().get(id).is_some_and(|worker| is_tail_of(state, worker, method)) {
                 tell_interval(state, id);
             }

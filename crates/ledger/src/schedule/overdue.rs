@@ -37,7 +37,7 @@ pub(crate) fn take_back_overdue(state: &mut State) {
         let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
         let is_drawn = state.leases().get(id).is_some_and(|lease| lease.due().is_some());
         let is_all_there_is = is_drawn || state.counting(job).is_some_and(|counting| !counting.has_free());
-        state.postpone_deadline(id, now + LOOK_AGAIN);
+        state.leases.postpone_deadline(id, now + LOOK_AGAIN);
         if !is_all_there_is || reports_later {
             continue;
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_model::{JobId, LeaseId, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
-use crate::later::later;
+use crate::clock::later;
 use crate::leases::live_lease::Purpose;
 use crate::schedule::assign::grant;
 use crate::schedule::lease_size::{shortest_tail_seconds, whole_nodes};
@@ -65,10 +65,10 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
         if end >= soon {
             return;
         }
-        state.refresh_queue_end(worker);
+        state.workers.refresh_queue_end(state.now(), worker);
         let first = state.workers().readiness(method).first_queue_end();
         if first.is_some_and(|(end, first)| first == worker && end < soon) {
-            state.forget_queue_end(worker, method);
+            state.workers.forget_queue_end(worker, method);
         }
     }
 }
@@ -109,7 +109,7 @@ fn take_waiting(
     let speed = worker.estimated(method)?.work_per_second();
     let seconds = worker.seconds_before_waiting(state.now()) + work as f64 / speed;
     if seconds < worth_it {
-        state.forget_queue_end(id, method);
+        state.workers.forget_queue_end(id, method);
         return None;
     }
     let job = state.leases().get(lease)?.job();
@@ -127,7 +127,7 @@ fn take_waiting(
 fn tell_cut(state: &mut State, id: LeaseId, tail: Vec<Span>) -> Option<Vec<Span>> {
     let lease = state.leases().get(id).filter(|_| !tail.is_empty())?;
     let (worker, is_over) = (lease.worker(), lease.spans().is_empty());
-    state.effects().send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
+    state.effects.send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
     if is_over {
         state.end_lease(id);
     }

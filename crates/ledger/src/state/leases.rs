@@ -166,11 +166,6 @@ impl State {
         self.leases.expect_end(id, pace);
         self.leases.deadline(id)
     }
-
-    /// Sets the time at which to look again at a lease that looked overdue.
-    pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
-        self.leases.postpone_deadline(id, until);
-    }
 }
 
 /// Ended leases.
@@ -201,10 +196,5 @@ impl State {
         if let Some(source) = self.workers.get(worker).map(Worker::source) {
             self.leases.finish_former(id, (worker, source));
         }
-    }
-
-    /// Forgets leases that ended long ago.
-    pub(crate) fn forget_old(&mut self) {
-        self.leases.forget_old(self.now);
     }
 }

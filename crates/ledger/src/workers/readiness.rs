@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_model::{Party, WorkerId};
 use queens_solver::Method;
 
-use crate::later::later;
+use crate::clock::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
