@@ -242,15 +242,15 @@ impl State {
     /// Reports that a worker, connected or not, is about to lose its leases, and counts a lapse against its party.
     pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
         let Some(worker) = self.workers.get(id) else { return };
-        let n_leases = worker.held_leases().shares().map(|(job, share)| (job, share.n_leases())).collect();
-        let (source, holds) = (worker.source().clone(), worker.held_leases().n_leases() > 0);
+        let n_leases = worker.held.shares().map(|(job, share)| (job, share.n_leases())).collect();
+        let (source, holds) = (worker.source().clone(), worker.held.n_leases() > 0);
         self.effects.events.push(LedgerEvent::Lost { source, is_there, n_leases });
         holds.then(|| self.workers.note_lapse(self.now, id));
     }
 
     /// Returns those of the workers that are there and not blocked, with their parties: only their failures count.
     pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
-        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.is_blocked());
+        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.blocked);
         tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
     }
 }

@@ -172,7 +172,7 @@ pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
     ask_more_parties(state, &passes);
     let is_checked = |pass: &JobId| {
         let job = state.jobs().get(*pass);
-        job.is_some_and(|job| job.mismatch().is_nothing() && (!job.is_active() || job.recounts().are_done()))
+        job.is_some_and(|job| job.mismatch.is_nothing() && (!job.is_active() || job.recounts().are_done()))
     };
     if passes.iter().all(is_checked) {
         for pass in passes.into_iter().filter(|pass| is_verifying(state, pass)).collect::<Vec<_>>() {
@@ -189,7 +189,7 @@ const MOST_PARTIES: usize = 8;
 fn compare_passes(state: &mut State, passes: &[JobId]) {
     let &[first, second] = passes else { return };
     let (Some(one), Some(other)) = (state.counting(first), state.counting(second)) else { return };
-    let changes = (one.n_changes(), other.n_changes());
+    let changes = (one.n_changes, other.n_changes);
     if state.jobs().get(first).is_some_and(|job| job.compared() == Some(changes)) {
         return;
     }
@@ -211,8 +211,7 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
 /// confirmed a lie. As long as an honest party is among these, somebody finds it.
 fn ask_more_parties(state: &mut State, passes: &[JobId]) {
     let jobs = || passes.iter().filter_map(|pass| state.jobs().get(*pass));
-    let PassMismatch::Parts(parts) =
-        jobs().next().map_or(PassMismatch::Nothing, |job| job.mismatch().clone())
+    let PassMismatch::Parts(parts) = jobs().next().map_or(PassMismatch::Nothing, |job| job.mismatch.clone())
     else {
         return;
     };

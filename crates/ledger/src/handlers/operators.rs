@@ -158,7 +158,7 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         for pass in change_open_job(state, id, |job| job.set_priority(priority))? {
-            let holders = state.workers().holding(pass).map(|holding| holding.holders().clone());
+            let holders = state.workers().holding(pass).map(|holding| holding.holders.clone());
             holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(state, worker));
         }
         assign(state);
@@ -271,7 +271,7 @@ impl Ledger {
         }
         if was_blocked || !suspects.is_empty() {
             for &worker in &workers {
-                let of_worker = state.workers().get(worker).filter(|worker| !worker.is_blocked());
+                let of_worker = state.workers().get(worker).filter(|worker| !worker.blocked);
                 if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
                     state.effects.send(worker, notice);
                 }

@@ -52,8 +52,7 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         let known = state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
-        let (source, was_stuck, interval) =
-            (known.source().clone(), known.is_stuck(), known.interval().get());
+        let (source, was_stuck, interval) = (known.source().clone(), known.stuck, known.interval.get());
         if was_stuck && !report.deltas.is_empty() {
             state.change_worker(worker, |worker| worker.set_stuck(false));
         }
@@ -64,7 +63,7 @@ impl Ledger {
             state.change_worker(worker, |worker| worker.forgive());
         }
         for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
-            let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans().is_empty();
+            let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans.is_empty();
             if state.leases().get(id).is_some_and(is_over) {
                 state.end_lease(id);
             }
@@ -118,7 +117,7 @@ fn record(
     // Looked up once: a report may have thousands of deltas.
     let held = state.leases().get(lease);
     // The first report on a lease proves that one more thread counts.
-    let is_first = held.is_some_and(|lease| !lease.has_reported());
+    let is_first = held.is_some_and(|lease| !lease.has_reported);
     let is_timed = held.is_some_and(|lease| could_take(state.now(), interval, lease, delta));
     let granted = report_on(state, worker, id, delta, work);
     if phase == Phase::Cancelled {
@@ -194,7 +193,7 @@ const LEEWAY: Duration = Duration::from_secs(1);
 /// Whether a worker with this report interval can have taken as long as it says. Other durations measure no speed, so
 /// that nobody waits for a worker that claims to be slow. Nor do ended leases, whose last report is unknown.
 fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
-    delta.duration <= now.saturating_sub(lease.last_contact()) + interval + LEEWAY
+    delta.duration <= now.saturating_sub(lease.heard) + interval + LEEWAY
 }
 
 /// Takes a reported span off its lease. Returns `None` if this worker was not granted the span under this lease, or has
@@ -224,7 +223,7 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
 /// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
     if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker() == worker) {
-        if !lease.has_reported() && !lease.is_recalled() && !lease.spans().is_empty() {
+        if !lease.has_reported && !lease.recalled && !lease.spans.is_empty() {
             state.workers.note_given_back(state.now(), worker);
         }
         state.end_lease(id);

@@ -31,9 +31,9 @@ impl Ledger {
         let id = hello.worker;
         // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
         let known = state.take_out(id);
-        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed());
+        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed);
         let worker = Worker::new(&hello, party, known.as_ref(), &usual, state.now());
-        let is_draining = worker.is_draining();
+        let is_draining = worker.draining;
         state.add_worker(id, worker);
         for held in hello.held {
             adopt(state, id, held);
@@ -135,7 +135,7 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unre
     let is_restored = state.jobs().get(job).is_some_and(Job::is_restored);
     if !is_restored
         || state.counting(job).is_some_and(|counting| counting.draws().is_some())
-        || !state.leases().tokens().may_be_of_another_run(*lease)
+        || !state.leases().tokens.may_be_of_another_run(*lease)
         || state.leases().has_former(*lease)
     {
         return of(SpanSet::default());

@@ -114,7 +114,7 @@ impl Ledger {
 
 /// Returns the number of parties with workers that may get work.
 fn n_parties(state: &State) -> usize {
-    let workers = state.workers().iter().filter(|(_, worker)| !worker.is_blocked());
+    let workers = state.workers().iter().filter(|(_, worker)| !worker.blocked);
     workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 

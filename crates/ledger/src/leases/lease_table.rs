@@ -32,7 +32,7 @@ pub(crate) fn overdue(now: Duration, seconds: f64) -> Duration {
 pub(crate) struct Leases {
     live: BTreeMap<LeaseId, LiveLease>,
     former: EndedLeases,
-    tokens: Tokens,
+    pub(crate) tokens: Tokens,
     /// Running leases that may be cut, by method and expected end.
     ends: ByMethod<BTreeSet<(Duration, LeaseId)>>,
     /// Running leases, by deadline.
@@ -55,10 +55,6 @@ impl Leases {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.live.is_empty()
-    }
-
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.tokens
     }
 
     /// Whether a worker may still report on an ended lease with this token.
@@ -117,7 +113,7 @@ impl Leases {
         let end = |pace: LeasePace| (load.method, later(load.heard, load.work as f64 / pace.speed));
         let keys = Keys {
             end: pace.filter(|_| load.can_be_cut).map(end),
-            deadline: lease.due().or_else(|| Some(deadline(lease, pace?))),
+            deadline: lease.due.or_else(|| Some(deadline(lease, pace?))),
         };
         if let Some((method, end)) = keys.end {
             self.ends.of_mut(method).insert((end, id));
@@ -157,8 +153,7 @@ impl Leases {
 fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
     let after = |time, work: u128, speed: f64| overdue(time, work as f64 / speed);
     let (begun, begun_work) = lease.begun();
-    let since_heard =
-        after(lease.last_contact(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
+    let since_heard = after(lease.heard, lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
     let since_begun = slowest.map(|slowest| after(begun, begun_work, slowest));
     since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
 }

@@ -35,7 +35,7 @@ pub(crate) fn take_back_overdue(state: &mut State) {
         // A worker with a long report interval may take longer than expected without having to report it.
         let extra = state.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
         let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
-        let is_drawn = state.leases().get(id).is_some_and(|lease| lease.due().is_some());
+        let is_drawn = state.leases().get(id).is_some_and(|lease| lease.due.is_some());
         let is_all_there_is = is_drawn || state.counting(job).is_some_and(|counting| !counting.has_free());
         state.leases.postpone_deadline(id, now + LOOK_AGAIN);
         if !is_all_there_is || reports_later {

@@ -15,18 +15,18 @@ use crate::workers::worker::Worker;
 impl State {
     /// Returns all leases of a worker, in the order of counting.
     pub(crate) fn leases_of(&self, worker: WorkerId) -> Vec<LeaseId> {
-        self.workers.get(worker).map(|worker| worker.held_leases().leases()).unwrap_or_default()
+        self.workers.get(worker).map(|worker| worker.held.leases()).unwrap_or_default()
     }
 
     /// Returns all leases of a job.
     pub(crate) fn leases_of_job(&self, job: JobId) -> Vec<LeaseId> {
-        let holders = self.workers.holding(job).into_iter().flat_map(|holding| holding.holders());
+        let holders = self.workers.holding(job).into_iter().flat_map(|holding| &holding.holders);
         let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job() == job);
-        let held_leases = holders.filter_map(|holder| self.workers.get(*holder)).map(Worker::held_leases);
+        let held_leases = holders.filter_map(|holder| self.workers.get(*holder)).map(|worker| &worker.held);
         held_leases
             .flat_map(|held_leases| {
                 let waiting =
-                    held_leases.share(job).into_iter().flat_map(|share| share.waiting().iter().copied());
+                    held_leases.share(job).into_iter().flat_map(|share| share.waiting.iter().copied());
                 held_leases.running().filter(of_job).chain(waiting)
             })
             .collect()
@@ -83,8 +83,8 @@ impl State {
     /// Makes a worker return the spans of a lease that it has not begun. It counts its chunks in hand, reports them and
     /// ends the lease. Until then the whole lease stays its own, because any of it may be in hand.
     pub(crate) fn recall(&mut self, id: LeaseId) {
-        let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
-        let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
+        let Some(lease) = self.leases.get(id).filter(|lease| !lease.recalled) else { return };
+        let shorten = ToWorker::Shorten { lease: id, spans: lease.spans.iter().collect() };
         self.effects.send(lease.worker(), shorten);
         self.change_lease(id, LiveLease::recall);
     }
