@@ -149,6 +149,6 @@ impl Ledger {
 impl Ledger {
     /// Takes the effects since the last call.
     pub fn take_effects(&mut self) -> Effects {
-        self.state.take_effects()
+        self.state.effects.take(self.state.now, &mut self.state.jobs)
     }
 }

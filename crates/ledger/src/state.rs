@@ -30,10 +30,10 @@ use crate::workers::worker_table::Workers;
 /// All jobs, workers and leases of one coordinator, and the effects of their changes.
 #[derive(Debug)]
 pub(crate) struct State {
-    now: Duration,
+    pub(crate) now: Duration,
     /// The wall-clock time in milliseconds since 1970, once set.
     pub(crate) date_ms: Option<u64>,
-    jobs: Jobs,
+    pub(crate) jobs: Jobs,
     pub(crate) workers: Workers,
     pub(crate) leases: Leases,
     proofs: Proofs,
@@ -123,11 +123,6 @@ impl State {
     /// Returns how long the run has lasted.
     pub(crate) fn age(&self) -> Duration {
         self.now.saturating_sub(self.began.unwrap_or(self.now))
-    }
-
-    /// Takes the effects since the last call.
-    pub(crate) fn take_effects(&mut self) -> Effects {
-        self.effects.take(self.now, &mut self.jobs)
     }
 }
 

@@ -136,7 +136,7 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unre
     if !is_restored
         || state.counting(job).is_some_and(|counting| counting.draws().is_some())
         || !state.leases().tokens.may_be_of_another_run(*lease)
-        || state.leases().has_former(*lease)
+        || state.leases().former.has(*lease)
     {
         return of(SpanSet::default());
     }

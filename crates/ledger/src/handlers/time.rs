@@ -21,7 +21,7 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         let silent = give_up_silent(state);
-        state.leases.forget_old(state.now());
+        state.leases.former.forget_old(state.now());
         state.workers.wake_rested(state.now());
         state.workers.update_usual_speeds();
         take_back_overdue(state);

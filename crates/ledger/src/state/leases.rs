@@ -42,7 +42,7 @@ impl State {
     ) -> Option<LeaseId> {
         let plan = self.counting(id)?.plan().clone();
         let identity = self.jobs.get(id)?.identity();
-        let lease = self.leases.draw_token();
+        let lease = self.leases.tokens.draw();
         let image = |span: Span| plan.parts()[span.part() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
         let message = Lease { id: lease, job: identity, n: plan.n(), method: plan.method(), spans: leased };
@@ -173,28 +173,28 @@ impl State {
     /// Remembers spans that this worker may report under a token that nobody holds.
     pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, unreported: Unreported) {
         let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
-        self.leases.remember(self.now, id, (worker, source), job, unreported);
+        self.leases.former.add(self.now, id, (worker, source), job, unreported);
     }
 
     /// Removes an ended lease of this job, and returns the spans that this worker may still report. It may also report
     /// a lease granted to its older number, if no worker of its party and name has that number now.
     pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<Unreported> {
-        let (holder, source) = self.leases.former_holder(id)?;
+        let (holder, source) = self.leases.former.holder(id)?;
         let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
         let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
-        if is_its { self.leases.take_former(id, job) } else { None }
+        if is_its { self.leases.former.take(id, job) } else { None }
     }
 
     /// Removes a reported span of an ended lease. Returns `None`, without a change, if this worker may not report it.
     pub(crate) fn report_former(&mut self, worker: WorkerId, job: JobId, delta: &Delta) -> Option<Reported> {
         let source = self.workers.get(worker).map(Worker::source)?;
-        self.leases.report_former(self.now, (worker, source), job, delta)
+        self.leases.former.report(self.now, (worker, source), job, delta)
     }
 
     /// Forgets an ended lease whose worker has reported all that it counted.
     pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
         if let Some(source) = self.workers.get(worker).map(Worker::source) {
-            self.leases.finish_former(id, (worker, source));
+            self.leases.former.finish(id, (worker, source));
         }
     }
 }
