@@ -20,7 +20,6 @@ use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::Leases;
-use crate::leases::live_lease::LiveLease;
 use crate::run::{Run, Tokens};
 use crate::store::Phase;
 use crate::workers::proofs::Proofs;
@@ -168,7 +167,7 @@ impl State {
     /// Ends all leases of a job.
     pub(crate) fn cancel_leases_of_job(&mut self, id: JobId) {
         for lease in self.leases_of_job(id) {
-            let worker = self.leases.get(lease).map(LiveLease::worker);
+            let worker = self.leases.get(lease).map(|lease| lease.worker);
             self.end_lease(lease);
             if let Some(worker) = worker {
                 self.effects.send(worker, ToWorker::Cancel(lease));

@@ -55,7 +55,7 @@ pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> Wor
 /// Returns the span that the first of a worker's threads counts.
 fn counted_by(state: &State, worker: &Worker) -> Option<InHand> {
     let lease = state.leases().get(worker.held.running().next()?)?;
-    Some(InHand { job: lease.job(), method: lease.method(), span: lease.spans.first()? })
+    Some(InHand { job: lease.job, method: lease.method, span: lease.spans.first()? })
 }
 
 fn worker_state(worker: &Worker) -> WorkerState {

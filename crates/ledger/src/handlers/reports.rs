@@ -63,7 +63,7 @@ impl Ledger {
             state.change_worker(worker, |worker| worker.forgive());
         }
         for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
-            let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans.is_empty();
+            let is_over = |lease: &LiveLease| lease.worker == worker && lease.spans.is_empty();
             if state.leases().get(id).is_some_and(is_over) {
                 state.end_lease(id);
             }
@@ -222,7 +222,7 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
 
 /// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
-    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker() == worker) {
+    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker == worker) {
         if !lease.has_reported && !lease.recalled && !lease.spans.is_empty() {
             state.workers.note_given_back(state.now(), worker);
         }

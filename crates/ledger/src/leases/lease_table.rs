@@ -87,7 +87,7 @@ impl Leases {
     }
 
     pub(crate) fn insert(&mut self, lease: LiveLease) {
-        self.live.insert(lease.id(), lease);
+        self.live.insert(lease.id, lease);
     }
 
     /// Changes a lease. The caller must call [`Self::expect_end`] afterwards.
@@ -125,7 +125,7 @@ impl Leases {
     pub(crate) fn end(&mut self, now: Duration, id: LeaseId, source: Arc<Source>) -> Option<EndedLease> {
         let lease = self.live.remove(&id)?;
         self.forget_keys(id);
-        let (worker, job) = (lease.worker(), lease.job());
+        let (worker, job) = (lease.worker, lease.job);
         let (ended, unreported) = lease.end();
         self.former.add(now, id, (worker, source), job, unreported);
         Some(ended)
@@ -143,7 +143,7 @@ impl Leases {
 fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
     let after = |time, work: u128, speed: f64| overdue(time, work as f64 / speed);
     let (begun, begun_work) = lease.begun();
-    let since_heard = after(lease.heard, lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
+    let since_heard = after(lease.heard, lease.work, slowest.map_or(speed, |slowest| speed.max(slowest)));
     let since_begun = slowest.map(|slowest| after(begun, begun_work, slowest));
     since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
 }

@@ -16,16 +16,16 @@ use crate::work::{n_subproblems_of, work_of};
 /// A lease that is being counted, or waits at its worker.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveLease {
-    id: LeaseId,
-    job: JobId,
-    method: Method,
-    worker: WorkerId,
+    pub(crate) id: LeaseId,
+    pub(crate) job: JobId,
+    pub(crate) method: Method,
+    pub(crate) worker: WorkerId,
     /// The unreported spans, in the order of counting.
     pub(crate) spans: SpanSet,
     /// Spans that were cut off: the worker may have begun them, and may still report them.
     cut: SpanSet,
     /// The estimated work of `spans`.
-    work: u128,
+    pub(crate) work: u128,
     /// The record that the next report extends if it continues the last one.
     open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
@@ -184,27 +184,6 @@ impl LiveLease {
     /// Returns the lease without the spans `cut`, which its worker may still report.
     pub(crate) fn without(self, cut: SpanSet) -> Self {
         Self { cut, ..self }
-    }
-
-    pub(crate) fn id(&self) -> LeaseId {
-        self.id
-    }
-
-    pub(crate) fn job(&self) -> JobId {
-        self.job
-    }
-
-    pub(crate) fn method(&self) -> Method {
-        self.method
-    }
-
-    pub(crate) fn worker(&self) -> WorkerId {
-        self.worker
-    }
-
-    /// Returns the estimated work of the unreported spans.
-    pub(crate) fn work(&self) -> u128 {
-        self.work
     }
 
     /// Returns when a thread of its worker began it, as far as known, and its estimated work then.

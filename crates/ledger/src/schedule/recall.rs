@@ -81,6 +81,6 @@ fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: R
 /// Returns the estimated work of a job that is neither recorded nor leased, in work units.
 fn work_nobody_holds(state: &State, job: JobId) -> f64 {
     let Some(counting) = state.counting(job) else { return 0.0 };
-    let held = state.workers().holding(job).map_or(0, |holding| holding.work());
+    let held = state.workers().holding(job).map_or(0, |holding| holding.work);
     counting.work_left().saturating_sub(held) as f64
 }

@@ -77,12 +77,12 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
 /// equally fast.
 fn cut_running(state: &mut State, id: LeaseId, idle: WorkerId) -> Option<(JobId, Vec<Span>)> {
     let lease = state.leases().get(id)?;
-    let (job, worker) = (lease.job(), state.workers().get(lease.worker())?);
+    let (job, worker) = (lease.job, state.workers().get(lease.worker)?);
     let silent = state.now().saturating_sub(lease.heard);
     let method = lease.load().method;
     let speed = worker.estimated(method)?.work_per_second;
     let idle_speed = speed_beside(state, idle, method, speed)?;
-    let rest = (lease.work() as f64 - speed * silent.as_secs_f64()).max(0.0);
+    let rest = (lease.work as f64 - speed * silent.as_secs_f64()).max(0.0);
     let share = whole_nodes(rest * idle_speed / (speed + idle_speed));
     let plan = state.counting(job)?.plan().clone();
     let tail = state.change_lease(id, |lease| lease.cut_tail(&plan, share))?;
@@ -112,7 +112,7 @@ fn take_waiting(
         state.workers.forget_queue_end(id, method);
         return None;
     }
-    let job = state.leases().get(lease)?.job();
+    let job = state.leases().get(lease)?.job;
     // A slower thread gets no more than it counts in this time.
     let most = whole_nodes(speed_beside(state, idle, method, speed)? * seconds);
     let plan = state.counting(job)?.plan().clone();
@@ -126,7 +126,7 @@ fn take_waiting(
 /// Tells a worker which spans were cut off its lease, if any were.
 fn tell_cut(state: &mut State, id: LeaseId, tail: Vec<Span>) -> Option<Vec<Span>> {
     let lease = state.leases().get(id).filter(|_| !tail.is_empty())?;
-    let (worker, is_over) = (lease.worker(), lease.spans.is_empty());
+    let (worker, is_over) = (lease.worker, lease.spans.is_empty());
     state.effects.send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
     if is_over {
         state.end_lease(id);

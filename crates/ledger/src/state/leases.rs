@@ -21,7 +21,7 @@ impl State {
     /// Returns all leases of a job.
     pub(crate) fn leases_of_job(&self, job: JobId) -> Vec<LeaseId> {
         let holders = self.workers.holding(job).into_iter().flat_map(|holding| &holding.holders);
-        let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job() == job);
+        let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job == job);
         let held_leases = holders.filter_map(|holder| self.workers.get(*holder)).map(|worker| &worker.held);
         held_leases
             .flat_map(|held_leases| {
@@ -54,7 +54,7 @@ impl State {
 
     /// Adds a lease whose spans are neither free nor held by another worker.
     pub(crate) fn hold(&mut self, lease: LiveLease) {
-        let (id, worker, job, load) = (lease.id(), lease.worker(), lease.job(), lease.load());
+        let (id, worker, job, load) = (lease.id, lease.worker, lease.job, lease.load());
         self.start_counting(job);
         if self.workers.get(worker).is_none() {
             return;
@@ -70,7 +70,7 @@ impl State {
         id: LeaseId,
         change: impl FnOnce(&mut LiveLease) -> T,
     ) -> Option<T> {
-        let (worker, job) = self.leases.get(id).map(|lease| (lease.worker(), lease.job()))?;
+        let (worker, job) = self.leases.get(id).map(|lease| (lease.worker, lease.job))?;
         let (changed, loads) = self.leases.change(id, |lease| {
             let before = lease.load();
             (change(lease), [before, lease.load()])
@@ -85,7 +85,7 @@ impl State {
     pub(crate) fn recall(&mut self, id: LeaseId) {
         let Some(lease) = self.leases.get(id).filter(|lease| !lease.recalled) else { return };
         let shorten = ToWorker::Shorten { lease: id, spans: lease.spans.iter().collect() };
-        self.effects.send(lease.worker(), shorten);
+        self.effects.send(lease.worker, shorten);
         self.change_lease(id, LiveLease::recall);
     }
 
@@ -97,7 +97,7 @@ impl State {
     /// Ends a lease. Frees and returns its unreported spans, which its worker may still report.
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
-        let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
+        let (worker, job, load) = (lease.worker, lease.job, lease.load());
         let ended = self.leases.end(self.now, id, Arc::clone(self.workers.get(worker)?.source()))?;
         if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
             self.begin_lease(worker, next);
@@ -143,7 +143,7 @@ impl State {
         let begun = self.leases.change(id, |lease| {
             let before = lease.load();
             lease.begin(now);
-            (lease.job(), [before, lease.load()])
+            (lease.job, [before, lease.load()])
         });
         let Some((job, loads)) = begun else { return };
         self.workers.begin_lease(now, worker, id, job, loads);
@@ -162,7 +162,7 @@ impl State {
     /// Updates the deadline of a lease whose worker's speed may have changed, and returns it if the lease runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
         let lease = self.leases.get(id)?;
-        let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
+        let pace = self.workers.pace_of(lease.worker, id, lease.load().method);
         self.leases.expect_end(id, pace);
         self.leases.deadline(id)
     }

@@ -90,12 +90,12 @@ impl Worker {
         self.source.party
     }
 
-    pub(crate) fn n_threads(&self) -> u32 {
-        self.n_threads
-    }
-
     pub(crate) fn is_connected(&self) -> bool {
         self.connected
+    }
+
+    pub(crate) fn n_threads(&self) -> u32 {
+        self.n_threads
     }
 
     /// Returns how much its report interval exceeds the usual one, which most timeouts assume.

@@ -77,15 +77,10 @@ pub(crate) struct Holding {
     pub(crate) holders: BTreeSet<WorkerId>,
     pub(crate) unrecalled: BTreeSet<WorkerId>,
     /// The estimated work of its leases.
-    work: u128,
+    pub(crate) work: u128,
 }
 
-impl Holding {
-    /// Returns the estimated work of its leases.
-    pub(crate) fn work(&self) -> u128 {
-        self.work
-    }
-}
+impl Holding {}
 
 impl Default for Workers {
     fn default() -> Self {
