@@ -5,7 +5,6 @@
 //! [`Snapshot`]s and never wait for the core.
 
 mod lookups;
-mod messages;
 mod writes;
 
 use std::collections::HashMap;
@@ -15,15 +14,15 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::StoreError;
-use queens_ledger::{Core, Effects, JobChange, LedgerEvent, Session};
-use queens_model::{EventKind, JobState, ToWorker, WorkerId};
+use queens_ledger::{Core, Effects, JobChange, LedgerEvent, Session, SpanOutcome, WorkerRefusal};
+use queens_model::{EventKind, JobState, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_platform::LogThrottle;
 use queens_store::{Archive, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 
 use crate::command::{Command, WaitingAnswer};
 use crate::event_log::EventLog;
@@ -31,7 +30,7 @@ use crate::event_text;
 use crate::history::{self, Historian};
 use crate::judge::Judge;
 use crate::loop_monitor::{LoopMonitor, SLOW};
-use crate::metrics::Counters;
+use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::snapshot::Snapshot;
 use crate::snapshot_publisher::{Publisher, Sources};
@@ -264,6 +263,55 @@ impl EventLoop {
             Command::SymmetricCounted { n, found } => self.symmetric_counts.ended(n, found),
             Command::MakeDetails { job } => self.publisher.request_details(job),
         }
+    }
+
+    /// Applies a message that came at this time. The error refuses the worker.
+    fn hear(&mut self, session: Session, message: ToCoordinator, came: Instant) -> Result<(), WorkerRefusal> {
+        match message {
+            ToCoordinator::Hello(_) => Err(WorkerRefusal::SecondHello),
+            ToCoordinator::Report(report) => {
+                self.reports.push(came);
+                self.report(session, &report)
+            }
+            ToCoordinator::Failure(failure) => self.core.fail(session, &failure),
+            ToCoordinator::Notice(text) => self.core.notice(session, text),
+            ToCoordinator::Sensors(sensors) => self.core.note_sensors(session, sensors),
+            ToCoordinator::Goodbye => {
+                self.core.goodbye(session);
+                Ok(())
+            }
+        }
+    }
+
+    fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
+        let worker = session.worker();
+        let outcomes = self.core.report(session, report)?;
+        let (mut n_accepted, mut n_again) = (0, 0);
+        for (delta, outcome) in report.deltas.iter().zip(outcomes) {
+            self.traces.reported(worker, delta, outcome);
+            match outcome {
+                SpanOutcome::Recorded => {
+                    n_accepted += 1;
+                    let ledger = self.core.ledger();
+                    let method = ledger.job_of(delta.job).and_then(|job| ledger.method(job));
+                    method.into_iter().for_each(|it| self.counters.add_work(it, delta.count.work));
+                    continue;
+                }
+                SpanOutcome::CountedAgain => {
+                    n_again += 1;
+                    continue;
+                }
+                // The comparison with the record decides its fate.
+                SpanOutcome::Repeated => {}
+                SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
+                SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
+            }
+            self.drops = true;
+            debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
+        }
+        self.counters.add_spans(Fate::Accepted, n_accepted);
+        self.counters.add_spans(Fate::CountedAgain, n_again);
+        Ok(())
     }
 
     /// Carries out the core's requests: first makes the writes durable, then sends. Errors are permanent.

@@ -1,17 +1,21 @@
-//! The handle: the interface to a running coordinator.
+//! The handle: the interface to a running coordinator, and the open sessions of workers, which gRPC and counting in this
+//! process use alike.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::{
-    Core, JobChange, JobRefusal, Sealed, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
+    Core, JobChange, JobRefusal, Sealed, Session, SubmissionRefusal, UnknownWorker, WorkerChange,
+    WorkerRefusal,
 };
 use queens_model::{
-    Contribution, CoordinatorStatus, Hello, JobId, Name, Party, Person, Submission, ToWorker, VerdictStatus,
+    Contribution, CoordinatorStatus, Hello, JobId, Name, Party, Person, Submission, ToCoordinator, ToWorker,
+    VerdictStatus,
 };
 use queens_store::{Records, seed};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::audit_action::AuditAction;
 use crate::command::{Command, WaitingAnswer};
@@ -19,7 +23,6 @@ use crate::exports::{Exports, NoExport, Pieces};
 use crate::history::SharedHistory;
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
-use crate::open_session::{MOST_WAITING, OpenSession};
 use crate::party_totals::TotalsReader;
 use crate::people::{People, Ranking};
 use crate::record_queries::{Contributions, QueryError};
@@ -295,5 +298,38 @@ impl Handle {
 
     async fn send(&self, command: Command) -> Result<(), Stopped> {
         self.commands.send(command).await.map_err(|_| Stopped)
+    }
+}
+
+/// The most messages that wait for a worker: two leases for each thread of a very large machine.
+const MOST_WAITING: usize = 8192;
+
+/// A worker's open session. If the coordinator stops or closes it, its messages to the worker end.
+#[derive(Debug)]
+pub struct OpenSession {
+    session: Session,
+    commands: mpsc::Sender<Command>,
+    loop_monitor: LoopMonitor,
+}
+
+impl OpenSession {
+    /// Passes a message of the worker to the event loop, and waits until that has taken it. The last message to the
+    /// worker answers a goodbye.
+    ///
+    /// # Errors
+    /// If the worker is refused.
+    pub async fn pass(&self, message: ToCoordinator) -> Result<(), WorkerRefusal> {
+        let (session, came, (reply, answer)) = (self.session, Instant::now(), oneshot::channel());
+        // Without an answer, the coordinator has stopped.
+        if self.commands.send(Command::Message { session, message, came, reply }).await.is_ok() {
+            answer.await.unwrap_or(Ok(()))?;
+        }
+        self.loop_monitor.note_contact();
+        Ok(())
+    }
+
+    /// Ends the session, unless the worker has said goodbye. It may come back.
+    pub async fn disconnect(self) {
+        self.commands.send(Command::Disconnect { session: self.session }).await.unwrap_or(());
     }
 }
