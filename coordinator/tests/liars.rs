@@ -16,8 +16,8 @@ use nature::Nature;
 use queens_ledger::store::Phase;
 use queens_model::JobId;
 use queens_solver::Plan;
+use queens_store::Archive;
 use queens_store::sqlite::{SqliteStore, audit_against};
-use queens_store::{Archive, RecomputedPlan};
 use random::Random;
 use tempfile::TempDir;
 use world::World;
@@ -75,7 +75,7 @@ fn what_liars_leave_on_a_real_disk_proves_itself() {
         let (jobs, n_verdicts) = (world.jobs().to_vec(), world.n_verdicts());
         drop(world);
         check_told(dir.path(), &jobs, n_verdicts);
-        let truth = |_: &_, _| Some(RecomputedPlan { plan: plan.clone() });
+        let truth = |_: &_, _| Some(plan.clone());
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
         assert_eq!(audits.iter().map(|audit| audit.total).collect::<Vec<_>>(), totals, "seed {seed}");
         assert!(audits.iter().all(|audit| audit.is_complete() && audit.job.phase == Phase::Done));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use queens_event_loop::{Coordinator, Handle};
 use queens_ledger::store::memory::MemoryStore;
-use queens_ledger::{Reporting, SubmissionRefusal};
+use queens_ledger::{JobChange, Reporting, SubmissionRefusal};
 use queens_model::{JobId, JobState, JobStatus, Submission};
 use queens_solver::{BoardSize, Method};
 use tokio::sync::Mutex;
@@ -82,18 +82,18 @@ async fn plans_are_made_by_few_threads_and_small_boards_do_not_wait_for_large_on
     assert_eq!([large[0], large[199], medium, second].map(before), [None, None, Some(2), Some(1)]);
     // A plan is abandoned when no job waits for it, in any order of cancellation, and the next one begins.
     for &job in &large {
-        handle.cancel(job).await.expect("it runs").expect("a job");
+        handle.change_job(job, JobChange::Cancel).await.expect("it runs").expect("a job");
     }
     wait_for(&handle, second, |job| job.n_plans_before.is_none()).await;
     assert_eq!(before(medium), Some(1));
-    handle.cancel(second).await.expect("it runs").expect("a job");
+    handle.change_job(second, JobChange::Cancel).await.expect("it runs").expect("a job");
     wait_for(&handle, medium, |job| job.n_plans_before.is_none()).await;
     // An abandoned plan is made when a job needs it again.
     let again = submit(&handle, 30).await.expect("taken");
     assert_eq!(before(again), Some(1));
-    handle.cancel(medium).await.expect("it runs").expect("a job");
+    handle.change_job(medium, JobChange::Cancel).await.expect("it runs").expect("a job");
     wait_for(&handle, again, |job| job.n_plans_before.is_none()).await;
-    handle.cancel(again).await.expect("it runs").expect("a job");
+    handle.change_job(again, JobChange::Cancel).await.expect("it runs").expect("a job");
     let deadline = Instant::now() + Duration::from_secs(30);
     while n_planning() > 0 {
         assert!(Instant::now() < deadline, "{} threads make plans that nobody wants", n_planning());
@@ -120,10 +120,10 @@ async fn how_far_a_plan_is_is_told_while_it_is_made() {
         assert_eq!((status.fraction(), status.time_left), (0.0, None), "nothing is counted");
         assert_eq!(snapshot.job(second).expect("a job").plan_fraction, None, "it is not begun");
     }
-    handle.cancel(job).await.expect("it runs").expect("a job");
+    handle.change_job(job, JobChange::Cancel).await.expect("it runs").expect("a job");
     wait_for(&handle, job, |job| job.plan_fraction.is_none()).await;
     wait_for(&handle, second, |job| job.plan_fraction.is_some()).await;
-    handle.cancel(second).await.expect("it runs").expect("a job");
+    handle.change_job(second, JobChange::Cancel).await.expect("it runs").expect("a job");
     coordinator.stop();
 }
 
@@ -151,7 +151,8 @@ async fn there_is_an_end_to_the_jobs_that_are_taken() {
     assert_eq!(handle.snapshot().jobs.len(), MOST);
     let refusal = submit(&handle, 1).await.expect_err("one too many");
     assert!(refusal.to_string().contains("there are 10000 jobs"), "{refusal}");
-    handle.cancel(jobs.into_iter().flatten().next().expect("a job")).await.expect("it runs").expect("a job");
+    let first = jobs.into_iter().flatten().next().expect("a job");
+    handle.change_job(first, JobChange::Cancel).await.expect("it runs").expect("a job");
     let taken = submit(&handle, 1).await.expect("there is room");
     wait_for(&handle, taken, |job| job.state == JobState::Queued).await;
     coordinator.stop();

@@ -8,7 +8,6 @@ use std::fs;
 use queens_ledger::store::{JobEntry, Store};
 use queens_model::JobId;
 use queens_solver::Plan;
-use queens_store::RecomputedPlan;
 use queens_store::sqlite::{SqliteStore, audit_against};
 use simulation::disk::{Audited, RealDisk};
 use tempfile::TempDir;
@@ -57,7 +56,7 @@ impl RealDisk for Directory {
     fn audit(self: Box<Self>, plan: &dyn Fn(JobId) -> Plan) -> Vec<Audited> {
         let Self { store, dir } = *self;
         drop(store);
-        let truth = |job: &JobEntry, _| Some(RecomputedPlan { plan: plan(job.id) });
+        let truth = |job: &JobEntry, _| Some(plan(job.id));
         let audits = audit_against(dir.path(), &truth).expect("nothing contradicts");
         let audited = |audit: queens_store::JobAudit| Audited {
             job: audit.job.id,

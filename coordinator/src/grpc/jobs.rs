@@ -72,11 +72,7 @@ impl Jobs for JobsService {
     async fn change_job(&self, request: Request<pb::ChangeJobRequest>) -> Result<Response<pb::Job>, Status> {
         let pb::ChangeJobRequest { job, change } = request.into_inner();
         let (id, change) = (JobId(job), change.ok_or_else(no_change)?);
-        let changed = match self.job_change(change)? {
-            Some(change) => self.handle.change_job(id, change).await,
-            None => self.handle.cancel(id).await,
-        };
-        carried_out(changed)?;
+        carried_out(self.handle.change_job(id, self.job_change(change)?).await)?;
         Ok(Response::new(find(&self.handle.snapshot(), id)?.clone().into()))
     }
 
@@ -176,18 +172,17 @@ impl JobsService {
         Self { handle, authenticator }
     }
 
-    /// Converts a change of a job; `None` if it is cancelled.
-    fn job_change(&self, change: change_job_request::Change) -> Result<Option<JobChange>, Status> {
+    fn job_change(&self, change: change_job_request::Change) -> Result<JobChange, Status> {
         use change_job_request::Change;
         Ok(match change {
-            Change::Cancel(_) => None,
-            Change::Pause(_) => Some(JobChange::Pause),
-            Change::Resume(_) => Some(JobChange::Resume),
-            Change::Priority(priority) => Some(JobChange::Priority(self::priority(priority)?)),
+            Change::Cancel(_) => JobChange::Cancel,
+            Change::Pause(_) => JobChange::Pause,
+            Change::Resume(_) => JobChange::Resume,
+            Change::Priority(priority) => JobChange::Priority(self::priority(priority)?),
             Change::VerifyMore(more) => {
                 let (recount, second_pass) = verify_more(&more).map_err(|error| invalid_message(&error))?;
                 let recount_by = self.arbiter(&more.recount_by)?;
-                Some(JobChange::Verify(Verification { recount, recount_by, second_pass }))
+                JobChange::Verify(Verification { recount, recount_by, second_pass })
             }
         })
     }

@@ -152,9 +152,7 @@ pub(super) async fn cancel(
     body: Body<EmptyBody>,
 ) -> Answer<Job> {
     let Json(Object(EmptyBody {})) = body?;
-    let job = job_id(&id)?;
-    carried_out(&app, app.handle.cancel(job)).await??;
-    Ok(Json(app.job(job)?))
+    change(&app, &id, JobChange::Cancel).await
 }
 
 /// The priority of a job.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use queens_event_loop::history::{SharedCurves, Speeds};
+use queens_event_loop::history::{Curves, Shared, Speeds};
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::json::{Coordinator, SpeedBy};
 use queens_model::{FleetSpeed, JobId, JobStatus, WorkerState};
@@ -32,7 +32,7 @@ const MOST_SUBSCRIBERS: usize = 256;
 #[derive(Clone, Debug)]
 pub(super) struct SummaryStream {
     summaries: watch::Receiver<Arc<str>>,
-    curves: SharedCurves,
+    curves: Shared<Curves>,
     subscribers: Arc<Subscribers>,
 }
 
@@ -41,7 +41,7 @@ impl SummaryStream {
     pub(super) fn start(handle: Handle, n_subscribers: usize, stop: CancellationToken) -> Self {
         let stream = Self {
             summaries: watch::channel("".into()).1,
-            curves: handle.curves().clone(),
+            curves: handle.history().curves.clone(),
             subscribers: Arc::new(Subscribers::new(n_subscribers.min(MOST_SUBSCRIBERS))),
         };
         let (sender, summaries) = watch::channel(stream.summary(&handle));

@@ -13,16 +13,8 @@ pub struct AuditAction(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     text: OnceLock<String>,
-    outcome: OnceLock<Outcome>,
-}
-
-/// The outcome of an action.
-#[derive(Debug)]
-enum Outcome {
-    /// The action is carried out, and durable.
-    Done,
-    /// Nothing was changed, for this reason.
-    Refused(String),
+    /// The action is carried out and durable, or nothing was changed, for a reason.
+    outcome: OnceLock<Result<(), String>>,
 }
 
 impl AuditAction {
@@ -42,8 +34,8 @@ impl AuditAction {
     #[must_use]
     pub fn outcome(&self, answer: Option<&Result<(), String>>) -> String {
         match (self.0.outcome.get(), self.text(), answer) {
-            (Some(Outcome::Done), ..) => "done".to_owned(),
-            (Some(Outcome::Refused(reason)), ..) | (None, None, Some(Err(reason))) => {
+            (Some(Ok(())), ..) => "done".to_owned(),
+            (Some(Err(reason)), ..) | (None, None, Some(Err(reason))) => {
                 format!("refused: {reason}")
             }
             (None, None, _) => "not carried out: the request was not there in time".to_owned(),
@@ -58,16 +50,13 @@ impl AuditAction {
     }
 
     /// Records the action of the current request. All actions pass here, whatever their route.
-    pub(crate) fn record_action(&self, what: impl FnOnce() -> String) {
-        _ = self.0.text.set(what());
+    pub(crate) fn record_action(&self, what: String) {
+        _ = self.0.text.set(what);
     }
 
     /// Records the outcome of the action, which is durable.
     pub(crate) fn record_outcome<T, E: ToString>(&self, answer: &Result<T, E>) {
-        _ = self.0.outcome.set(match answer {
-            Ok(_) => Outcome::Done,
-            Err(refusal) => Outcome::Refused(refusal.to_string()),
-        });
+        _ = self.0.outcome.set(answer.as_ref().map(drop).map_err(ToString::to_string));
     }
 }
 
@@ -81,7 +70,7 @@ mod tests {
         let check = |text: Option<&str>, ended: Option<Result<(), &str>>, expected: [&str; 3]| {
             let audit_action = AuditAction::default();
             if let Some(text) = text {
-                audit_action.record_action(|| text.to_owned());
+                audit_action.record_action(text.to_owned());
             }
             if let Some(answer) = ended {
                 audit_action.record_outcome(&answer);

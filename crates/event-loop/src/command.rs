@@ -1,13 +1,14 @@
-//! The commands of the event loop.
+//! The commands of the event loop, and threads that end with one.
 
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use queens_ledger::store::Source;
-use queens_ledger::{
-    JobChange, JobRefusal, Judgement, Session, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal,
-};
-use queens_model::{Hello, JobId, Name, Party, Submission, ToCoordinator, ToWorker};
+use queens_ledger::{Core, Durable, Judgement, Session, WorkerRefusal};
+use queens_model::{Hello, JobId, Party, ToCoordinator, ToWorker};
 use queens_solver::{BoardSize, Count, Method, Pass, Plan};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -15,30 +16,12 @@ use tokio::time::Instant;
 /// A count by the coordinator, how long it took, and its source.
 pub(crate) type Judged = (Count, Duration, Arc<Source>);
 
-#[derive(Debug)]
+/// An answer that waits until its content is durable.
+pub(crate) type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
+
 pub(crate) enum Command {
-    Submit {
-        asked: Submission,
-        reply: oneshot::Sender<Result<JobId, SubmissionRefusal>>,
-    },
-    Cancel {
-        job: JobId,
-        reply: oneshot::Sender<Result<(), JobRefusal>>,
-    },
-    Exported {
-        job: JobId,
-        reply: oneshot::Sender<bool>,
-    },
-    ChangeJob {
-        job: JobId,
-        change: JobChange,
-        reply: oneshot::Sender<Result<(), JobRefusal>>,
-    },
-    ChangeWorkers {
-        name: Name,
-        change: WorkerChange,
-        reply: oneshot::Sender<Result<usize, UnknownWorker>>,
-    },
+    /// Applies somebody's decision.
+    Decide(Box<dyn FnOnce(&mut Core) -> WaitingAnswer + Send>),
     Connect {
         hello: Hello,
         party: Party,
@@ -85,4 +68,27 @@ impl Command {
     pub(crate) fn is_sign_of_life(&self) -> bool {
         matches!(self, Self::Message { message: ToCoordinator::Report(report), .. } if report.is_empty())
     }
+}
+
+/// Works on a thread of its own, which ends with the command that `ended` makes of the result; that is `None` after a
+/// panic, too.
+///
+/// # Errors
+/// If there is no thread for it.
+pub(crate) fn start<T>(
+    name: String,
+    commands: &mpsc::WeakSender<Command>,
+    work: impl FnOnce() -> Option<T> + Send + 'static,
+    ended: impl FnOnce(Option<T>) -> Command + Send + 'static,
+) -> io::Result<()> {
+    let commands = commands.clone();
+    let run = move || {
+        // A panic is in the log.
+        let command = ended(catch_unwind(AssertUnwindSafe(work)).unwrap_or(None));
+        if let Some(commands) = commands.upgrade() {
+            // On an error, the coordinator has stopped; it works again after its next start.
+            _ = commands.blocking_send(command);
+        }
+    };
+    thread::Builder::new().name(name).spawn(run).map(drop)
 }

@@ -14,13 +14,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::exports::Exports;
-use crate::handle::Handle;
+use crate::handle::{Handle, Readers};
 use crate::history::Historian;
 use crate::metrics::Metrics;
-use crate::party_totals::TotalsReader;
-use crate::people::Ranking;
-use crate::record_queries::Contributions;
 
 /// The length of the command queue. Senders wait while it is full.
 const QUEUE: usize = 4096;
@@ -115,24 +111,16 @@ fn prepare(
     let core = Core::restore(stored, Run::new(seed::draw()))?.with_reporting(reporting);
     let kind = store.kind();
     let (commands, queue) = mpsc::channel(QUEUE);
-    let contributions = Arc::new(Contributions::of(store.records()));
-    let exports = Arc::new(Exports::of(store.records()));
     let records = store.records();
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
-    let snapshots = event_loop.snapshots();
-    let metrics = Arc::new(Metrics::new(event_loop.counters(), snapshots.clone()));
-    let (loop_monitor, curves) = (event_loop.loop_monitor(), historian.curves());
+    let (snapshots, history) = (event_loop.snapshots(), historian.shared());
     let handle = Handle {
         commands,
+        metrics: Arc::new(Metrics::new(event_loop.counters(), snapshots.clone())),
         snapshots,
-        metrics,
-        loop_monitor,
-        contributions,
-        totals: Arc::new(TotalsReader::of(records, historian.days())),
-        ranking: Arc::new(Ranking::default()),
-        exports,
-        curves,
-        worker_speeds: historian.worker_speeds(),
+        loop_monitor: event_loop.loop_monitor(),
+        readers: Readers::of(records, &history),
+        history,
         store: kind,
     };
     Ok((handle, event_loop, historian))

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use queens_ledger::LedgerEvent;
 use queens_ledger::store::Source;
-use queens_ledger::{Finding, LedgerEvent, Loss};
 use queens_model::{Name, Party};
 use tokio::time::Instant;
 
@@ -28,11 +28,11 @@ impl EventBudgets {
             LedgerEvent::Joined { source, .. }
             | LedgerEvent::Left { source, .. }
             | LedgerEvent::ConnectionLost { source, .. }
-            | LedgerEvent::Lost(Loss { source, .. }) => (&mut self.presence, source),
+            | LedgerEvent::Lost { source, .. } => (&mut self.presence, source),
             LedgerEvent::Failed { source, .. } | LedgerEvent::Noticed { source, .. } => {
                 (&mut self.trouble, source)
             }
-            LedgerEvent::Found(Finding::Disputed { second, .. }) => (&mut self.disputes, &second.source),
+            LedgerEvent::Disputed { second, .. } => (&mut self.disputes, &second.source),
             // Operators and the coordinator cause these. A verdict that is reported blocks its party.
             LedgerEvent::Submitted { .. }
             | LedgerEvent::Damaged { .. }
@@ -40,7 +40,7 @@ impl EventBudgets {
             | LedgerEvent::JobChanged { .. }
             | LedgerEvent::WorkersChanged { .. }
             | LedgerEvent::Silent { .. }
-            | LedgerEvent::Found(Finding::Decided { .. })
+            | LedgerEvent::Decided { .. }
             | LedgerEvent::StoodStill(_) => return true,
         };
         budget.allow(source)

@@ -5,7 +5,6 @@
 //! [`Snapshot`]s and never wait for the core.
 
 mod lookups;
-mod messages;
 mod writes;
 
 use std::collections::HashMap;
@@ -15,23 +14,23 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use queens_ledger::store::StoreError;
-use queens_ledger::{Core, Due, Durable, LedgerEvent, Session};
-use queens_model::{EventKind, JobState, ToWorker, WorkerId};
+use queens_ledger::{Core, Effects, JobChange, LedgerEvent, Session, SpanOutcome, WorkerRefusal};
+use queens_model::{EventKind, JobState, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_platform::LogThrottle;
-use queens_store::{Archive, seed, unix_ms};
+use queens_store::{Archive, unix_ms};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 
-use crate::command::Command;
+use crate::command::{Command, WaitingAnswer};
 use crate::event_log::EventLog;
 use crate::event_text;
 use crate::history::{self, Historian};
 use crate::judge::Judge;
 use crate::loop_monitor::{LoopMonitor, SLOW};
-use crate::metrics::Counters;
+use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
 use crate::snapshot::Snapshot;
 use crate::snapshot_publisher::{Publisher, Sources};
@@ -43,9 +42,6 @@ const BATCH: usize = 1024;
 
 /// The time for which a step keeps taking commands from the queue.
 const STEP: Duration = Duration::from_millis(50);
-
-/// An answer that waits until its content is durable.
-type WaitingAnswer = Box<dyn FnOnce(&Durable) + Send>;
 
 /// The state of the coordinator's thread.
 pub(crate) struct EventLoop {
@@ -235,6 +231,10 @@ impl EventLoop {
     /// written.
     fn take_plan(&mut self) {
         let Some((job, plan)) = self.planners.take() else { return };
+        // It may have been cancelled in this step.
+        if !self.core.ledger().is_open(job) {
+            return;
+        }
         self.publisher.note_news();
         self.core.planned(job, plan);
     }
@@ -246,27 +246,7 @@ impl EventLoop {
 
     fn apply(&mut self, command: Command) {
         match command {
-            Command::Submit { asked, reply } => {
-                let sealed = self.core.submit(&asked, seed::draw());
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::Exported { job, reply } => {
-                let sealed = self.core.exported(job);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::ChangeJob { job, change, reply } => {
-                let sealed = self.core.change_job(job, change);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::ChangeWorkers { name, change, reply } => {
-                let sealed = self.core.change_workers(&name, change);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
-            Command::Cancel { job, reply } => {
-                let sealed = self.core.cancel(job);
-                self.planners.remove(job);
-                self.answers.push(Box::new(|durable| _ = reply.send(sealed.open(durable))));
-            }
+            Command::Decide(decide) => self.answers.push(decide(&mut self.core)),
             Command::Connect { hello, party, to_worker, reply } => {
                 let session = self.core.connect(hello, party);
                 if let Ok(session) = session {
@@ -285,13 +265,62 @@ impl EventLoop {
         }
     }
 
+    /// Applies a message that came at this time. The error refuses the worker.
+    fn hear(&mut self, session: Session, message: ToCoordinator, came: Instant) -> Result<(), WorkerRefusal> {
+        match message {
+            ToCoordinator::Hello(_) => Err(WorkerRefusal::SecondHello),
+            ToCoordinator::Report(report) => {
+                self.reports.push(came);
+                self.report(session, &report)
+            }
+            ToCoordinator::Failure(failure) => self.core.fail(session, &failure),
+            ToCoordinator::Notice(text) => self.core.notice(session, text),
+            ToCoordinator::Sensors(sensors) => self.core.note_sensors(session, sensors),
+            ToCoordinator::Goodbye => {
+                self.core.goodbye(session);
+                Ok(())
+            }
+        }
+    }
+
+    fn report(&mut self, session: Session, report: &Report) -> Result<(), WorkerRefusal> {
+        let worker = session.worker();
+        let outcomes = self.core.report(session, report)?;
+        let (mut n_accepted, mut n_again) = (0, 0);
+        for (delta, outcome) in report.deltas.iter().zip(outcomes) {
+            self.traces.reported(worker, delta, outcome);
+            match outcome {
+                SpanOutcome::Recorded => {
+                    n_accepted += 1;
+                    let ledger = self.core.ledger();
+                    let method = ledger.job_of(delta.job).and_then(|job| ledger.method(job));
+                    method.into_iter().for_each(|it| self.counters.add_work(it, delta.count.work));
+                    continue;
+                }
+                SpanOutcome::CountedAgain => {
+                    n_again += 1;
+                    continue;
+                }
+                // The comparison with the record decides its fate.
+                SpanOutcome::Repeated => {}
+                SpanOutcome::Discarded => self.counters.add_spans(Fate::Discarded, 1),
+                SpanOutcome::Unleased => self.counters.add_spans(Fate::Unleased, 1),
+            }
+            self.drops = true;
+            debug!(%worker, job = %delta.job, span = %delta.span, ?outcome, "span not added");
+        }
+        self.counters.add_spans(Fate::Accepted, n_accepted);
+        self.counters.add_spans(Fate::CountedAgain, n_again);
+        Ok(())
+    }
+
     /// Carries out the core's requests: first makes the writes durable, then sends. Errors are permanent.
     async fn commit_and_send(&mut self) -> Result<(), StoreError> {
         loop {
             let batch = self.core.take_batch();
             self.take_notes();
-            let Some(due) = self.write(batch).await? else { return Ok(()) };
-            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = due;
+            let Some((durable, effects)) = self.write(batch).await? else { return Ok(()) };
+            let Effects { messages, farewells, plans, comparisons, draws, judgement, .. } = effects;
             self.traces.committed();
             self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
@@ -312,10 +341,7 @@ impl EventLoop {
                 error!(%error, "failed to start a thread that counts a disputed span; it is tried again");
                 self.core.judged(&judgement, None);
             }
-            match self.look_up(&comparisons, &draws) {
-                Err(error) if error.may_heal() => error!(%error, "can't read the earlier count"),
-                looked_up => looked_up?,
-            }
+            self.look_up(&comparisons, &draws)?;
             if comparisons.is_empty() && draws.is_empty() {
                 self.take_notes();
                 return Ok(());
@@ -333,6 +359,7 @@ impl EventLoop {
             match note {
                 LedgerEvent::Submitted { job, asked } => self.traces.submitted(*job, asked.n),
                 LedgerEvent::Planned { job, .. } => self.traces.planned(*job),
+                LedgerEvent::JobChanged { job, change: JobChange::Cancel } => self.planners.remove(*job),
                 _ => {}
             }
         }

@@ -1,9 +1,10 @@
 //! Writes the texts of events: for the program's log, and for the list of events that users see.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use queens_ledger::store::{SecondCount, Verdict};
-use queens_ledger::{Finding, JobChange, LedgerEvent, Loss, Verification, WorkerChange};
+use queens_ledger::store::{SecondCount, Source, Verdict};
+use queens_ledger::{JobChange, LedgerEvent, Verification, WorkerChange};
 use queens_model::{EventKind, Failure, JobId, JobState, JobStatus, Submission};
 use tracing::{debug, error, info, warn};
 
@@ -64,6 +65,8 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
             info!(%job, "{text}");
             about(*job, text, event_log);
         }
+        // The end of the job reports it.
+        LedgerEvent::JobChanged { change: JobChange::Cancel, .. } => {}
         LedgerEvent::WorkersChanged { name, change, n_workers } => {
             let what = match change {
                 WorkerChange::Drain => "drained",
@@ -87,7 +90,7 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
         }
         // The loss that follows reports it.
         LedgerEvent::Silent { .. } => {}
-        LedgerEvent::Lost(loss) => lost(loss, event_log),
+        LedgerEvent::Lost { source, is_there, n_leases } => lost(source, *is_there, n_leases, event_log),
         LedgerEvent::Failed { worker, source, job, failure } => {
             let Failure { span, reason, .. } = failure;
             warn!(%worker, %job, %span, reason, "worker failed to count");
@@ -98,7 +101,32 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
             warn!(%worker, text, "a worker has a notice");
             event_log.add(EventKind::Worker, None, format!("{}: {text}", source.name));
         }
-        LedgerEvent::Found(finding) => found(finding, event_log),
+        LedgerEvent::Disputed { job, second, recorded } => {
+            let SecondCount { span, count, source, .. } = second;
+            let (worker, before, by) = (&source.name, recorded.count(), recorded.name());
+            error!(%job, %span, %worker, ?count, recorded = ?before, %by, "a count contradicts the record");
+            let text = format!(
+                "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {by}: one \
+                 of the two is wrong, and others are going to count it",
+                count.solutions, count.work, before.solutions, before.work
+            );
+            event_log.add(EventKind::Failure, Some(*job), text);
+        }
+        // One line per name is enough: all its records may follow.
+        LedgerEvent::Decided { job, verdict, is_blocked: false } => {
+            debug!(%job, span = %verdict.span, loser = %verdict.lost_source.name, "a count has lost a dispute");
+        }
+        LedgerEvent::Decided { job, verdict, is_blocked: true } => {
+            let Verdict { span, count, source, lost, lost_source, .. } = verdict;
+            let (loser, by) = (&lost_source.name, &source.name);
+            error!(%job, %span, %loser, ?lost, ?count, %by, "a count has lost a dispute, and its name is blocked");
+            let text = format!(
+                "{loser} counted {} solutions of {span} with a work of {}, and {by} and another {} with {}: that is \
+                 what counts. It is blocked, and what it recorded is counted again",
+                lost.solutions, lost.work, count.solutions, count.work
+            );
+            event_log.add(EventKind::Failure, Some(*job), text);
+        }
         LedgerEvent::StoodStill(late) => {
             info!(seconds = late.as_secs_f64(), "this process was suspended; no worker is given up for that");
         }
@@ -118,38 +146,6 @@ fn say_left_out(left_out: &LeftOut, event_log: &mut EventLog) {
 /// Reports a damaged job. At a start, the program that starts the coordinator logs it.
 pub(crate) fn damaged(job: JobId, reason: &str, event_log: &mut EventLog) {
     event_log.add(EventKind::Failure, Some(job), format!("is damaged and set aside: {reason}"));
-}
-
-/// Reports the finding of a recount.
-fn found(finding: &Finding, event_log: &mut EventLog) {
-    match finding {
-        Finding::Disputed { job, second, recorded } => {
-            let SecondCount { span, count, source, .. } = second;
-            let (worker, before, by) = (&source.name, recorded.count(), recorded.name());
-            error!(%job, %span, %worker, ?count, recorded = ?before, %by, "a count contradicts the record");
-            let text = format!(
-                "{worker} counted {} solutions of {span} with a work of {}, and {} with {} are recorded of {by}: one \
-                 of the two is wrong, and others are going to count it",
-                count.solutions, count.work, before.solutions, before.work
-            );
-            event_log.add(EventKind::Failure, Some(*job), text);
-        }
-        // One line per name is enough: all its records may follow.
-        Finding::Decided { job, verdict, is_blocked: false } => {
-            debug!(%job, span = %verdict.span, loser = %verdict.lost_source.name, "a count has lost a dispute");
-        }
-        Finding::Decided { job, verdict, is_blocked: true } => {
-            let Verdict { span, count, source, lost, lost_source, .. } = verdict;
-            let (loser, by) = (&lost_source.name, &source.name);
-            error!(%job, %span, %loser, ?lost, ?count, %by, "a count has lost a dispute, and its name is blocked");
-            let text = format!(
-                "{loser} counted {} solutions of {span} with a work of {}, and {by} and another {} with {}: that is \
-                 what counts. It is blocked, and what it recorded is counted again",
-                lost.solutions, lost.work, count.solutions, count.work
-            );
-            event_log.add(EventKind::Failure, Some(*job), text);
-        }
-    }
 }
 
 /// Reports a finished or cancelled job.
@@ -177,12 +173,11 @@ pub(crate) fn was_slow(took: Duration, left_out: u64, event_log: &mut EventLog) 
 }
 
 /// Reports that a worker has lost its leases by a timeout.
-fn lost(loss: &Loss, event_log: &mut EventLog) {
-    let Loss { source, is_there, n_leases } = loss;
+fn lost(source: &Source, is_there: bool, n_leases: &BTreeMap<JobId, usize>, event_log: &mut EventLog) {
     let name = &source.name;
-    let why = if *is_there { "exceeded the deadline of its leases" } else { "no longer responds" };
+    let why = if is_there { "exceeded the deadline of its leases" } else { "no longer responds" };
     let leases = n_leases.values().sum::<usize>();
-    if *is_there {
+    if is_there {
         warn!(%name, leases, "worker exceeded the deadline of its leases: they are free");
     } else {
         warn!(%name, leases, "nothing was heard of the worker, its leases are free");
@@ -203,7 +198,6 @@ fn about(job: JobId, text: String, event_log: &mut EventLog) {
 mod tests {
     use std::sync::Arc;
 
-    use queens_ledger::store::Source;
     use queens_model::{Name, Party, WorkerId};
 
     use super::*;

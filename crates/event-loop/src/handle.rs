@@ -1,22 +1,28 @@
-//! The handle: the interface to a running coordinator.
+//! The handle: the interface to a running coordinator, and the open sessions of workers, which gRPC and counting in this
+//! process use alike.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_ledger::{JobChange, JobRefusal, SubmissionRefusal, UnknownWorker, WorkerChange, WorkerRefusal};
-use queens_model::{
-    Contribution, CoordinatorStatus, Hello, JobId, Name, Party, Person, Submission, ToWorker, VerdictStatus,
+use queens_ledger::{
+    Core, JobChange, JobRefusal, Sealed, Session, SubmissionRefusal, UnknownWorker, WorkerChange,
+    WorkerRefusal,
 };
+use queens_model::{
+    Contribution, CoordinatorStatus, Hello, JobId, Name, Party, Person, Submission, ToCoordinator, ToWorker,
+    VerdictStatus,
+};
+use queens_store::{Records, seed};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::audit_action::AuditAction;
-use crate::command::Command;
+use crate::command::{Command, WaitingAnswer};
 use crate::exports::{Exports, NoExport, Pieces};
-use crate::history::{SharedCurves, SharedWorkerSpeeds};
+use crate::history::SharedHistory;
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
-use crate::open_session::{MOST_WAITING, OpenSession};
 use crate::party_totals::TotalsReader;
 use crate::people::{People, Ranking};
 use crate::record_queries::{Contributions, QueryError};
@@ -37,16 +43,32 @@ pub struct Stopped;
 pub struct Handle {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
-    pub(crate) metrics: Arc<Metrics>,
     pub(crate) loop_monitor: LoopMonitor,
-    pub(crate) contributions: Arc<Contributions>,
-    pub(crate) totals: Arc<TotalsReader>,
-    pub(crate) ranking: Arc<Ranking>,
-    pub(crate) exports: Arc<Exports>,
-    pub(crate) curves: SharedCurves,
-    pub(crate) worker_speeds: SharedWorkerSpeeds,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) history: SharedHistory,
+    pub(crate) readers: Arc<Readers>,
     /// The kind of its store.
     pub(crate) store: &'static str,
+}
+
+/// The readers of the store's records.
+#[derive(Debug)]
+pub(crate) struct Readers {
+    contributions: Contributions,
+    exports: Exports,
+    totals: TotalsReader,
+    ranking: Ranking,
+}
+
+impl Readers {
+    pub(crate) fn of(records: Option<Arc<dyn Records>>, history: &SharedHistory) -> Arc<Self> {
+        Arc::new(Self {
+            contributions: Contributions::of(records.clone()),
+            exports: Exports::of(records.clone()),
+            totals: TotalsReader::of(records, history.days.clone()),
+            ranking: Ranking::default(),
+        })
+    }
 }
 
 impl Handle {
@@ -55,8 +77,8 @@ impl Handle {
     /// # Errors
     /// If the coordinator has stopped; inside, if the job is refused.
     pub async fn submit(&self, asked: Submission) -> Result<Result<JobId, SubmissionRefusal>, Stopped> {
-        let what = || format!("submit n = {} by {}, priority {}", asked.n, asked.method, asked.priority);
-        self.decide(what, |reply| Command::Submit { asked, reply }).await
+        let what = format!("submit n = {} by {}, priority {}", asked.n, asked.method, asked.priority);
+        self.decide(what, move |core| core.submit(&asked, seed::draw())).await
     }
 
     /// Changes the scheduling of a job; the change is durable when this returns.
@@ -64,13 +86,14 @@ impl Handle {
     /// # Errors
     /// If the coordinator has stopped; inside, if there is no such job or it is over.
     pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<Result<(), JobRefusal>, Stopped> {
-        let what = || match change {
+        let what = match change {
             JobChange::Pause => format!("pause job {job}"),
             JobChange::Resume => format!("resume job {job}"),
             JobChange::Priority(priority) => format!("give job {job} priority {priority}"),
             JobChange::Verify(_) => format!("have more of job {job} counted again"),
+            JobChange::Cancel => format!("cancel job {job}"),
         };
-        self.decide(what, |reply| Command::ChangeJob { job, change, reply }).await
+        self.decide(what, move |core| core.change_job(job, change)).await
     }
 
     /// Drains, blocks or unblocks all workers of a name, and returns their number. Blocks are durable then.
@@ -82,39 +105,43 @@ impl Handle {
         name: Name,
         change: WorkerChange,
     ) -> Result<Result<usize, UnknownWorker>, Stopped> {
-        let what = || match change {
+        let what = match change {
             WorkerChange::Drain => format!("drain workers named '{name}'"),
             WorkerChange::Block => format!("block workers named '{name}'"),
             WorkerChange::Unblock => format!("unblock workers named '{name}'"),
         };
-        let what = what();
-        self.decide(|| what, |reply| Command::ChangeWorkers { name, change, reply }).await
+        self.decide(what, move |core| core.change_workers(&name, change)).await
     }
 
-    /// Cancels a job.
-    ///
-    /// # Errors
-    /// If the coordinator has stopped; inside, if there is no such job or it is done.
-    pub async fn cancel(&self, job: JobId) -> Result<Result<(), JobRefusal>, Stopped> {
-        self.decide(|| format!("cancel job {job}"), |reply| Command::Cancel { job, reply }).await
-    }
-
-    /// Sends a command, and records the action and its outcome for the audit log.
-    async fn decide<T, E: ToString>(
+    /// Sends a decision, and records the action and its outcome for the audit log.
+    async fn decide<T: Send + 'static, E: ToString + Send + 'static>(
         &self,
-        what: impl FnOnce() -> String,
-        command: impl FnOnce(oneshot::Sender<Result<T, E>>) -> Command,
+        what: String,
+        decide: impl FnOnce(&mut Core) -> Sealed<Result<T, E>> + Send + 'static,
     ) -> Result<Result<T, E>, Stopped> {
-        let (audit_action, (reply, answer)) = (AuditAction::current(), oneshot::channel());
+        let audit_action = AuditAction::current();
         audit_action.record_action(what);
-        let sent = self.send(command(reply)).await;
+        let sent = self.ask(decide).await;
         if sent.is_err() {
             audit_action.record_outcome(&sent);
         }
-        sent?;
         // If the coordinator stops meanwhile, the command may be carried out: then the outcome is unknown.
-        let answer = answer.await.map_err(|_| Stopped)?;
+        let answer = sent?.await.map_err(|_| Stopped)?;
         audit_action.record_outcome(&answer);
+        Ok(answer)
+    }
+
+    /// Sends a decision. Its answer comes after its writes are durable.
+    async fn ask<T: Send + 'static>(
+        &self,
+        decide: impl FnOnce(&mut Core) -> Sealed<T> + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        let decide = move |core: &mut Core| -> WaitingAnswer {
+            let sealed = decide(core);
+            Box::new(move |durable| _ = reply.send(sealed.open(durable)))
+        };
+        self.send(Command::Decide(Box::new(decide))).await?;
         Ok(answer)
     }
 
@@ -141,14 +168,9 @@ impl Handle {
         &self.metrics
     }
 
-    /// Returns the progress curves of jobs.
-    pub fn curves(&self) -> &SharedCurves {
-        &self.curves
-    }
-
-    /// Returns the speeds of workers over time.
-    pub fn worker_speeds(&self) -> &SharedWorkerSpeeds {
-        &self.worker_speeds
+    /// Returns the history in memory.
+    pub fn history(&self) -> &SharedHistory {
+        &self.history
     }
 
     /// Returns the duration of the present step, if it is noticeably long.
@@ -195,7 +217,7 @@ impl Handle {
     /// # Errors
     /// See [`contributions`](Self::contributions).
     pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
-        self.contributions.verdicts(job, offset).await
+        self.readers.contributions.verdicts(job, offset).await
     }
 
     /// Returns the contributions to a job, most work first. They are some seconds old, or older if reading takes long.
@@ -204,7 +226,7 @@ impl Handle {
     /// # Errors
     /// If the records can't be read, or not now.
     pub async fn contributions(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
-        self.contributions.of_job(job).await
+        self.readers.contributions.of_job(job).await
     }
 
     /// Returns the contributions to a part of a job.
@@ -212,7 +234,7 @@ impl Handle {
     /// # Errors
     /// See [`contributions`](Self::contributions).
     pub async fn contributions_to(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
-        self.contributions.of_part(job, part).await
+        self.readers.contributions.of_part(job, part).await
     }
 
     /// Returns the ranking of these people. Ranking and sums are some seconds old each; the sums are older if reading
@@ -221,28 +243,28 @@ impl Handle {
     /// # Errors
     /// If the records are being read for the first time since the start.
     pub async fn people(&self, persons: impl FnOnce() -> Vec<Person>) -> Result<Arc<People>, QueryError> {
-        let totals = self.totals.totals(&self.snapshot()).await.ok_or(QueryError::Busy)?;
-        Ok(self.ranking.of(totals, persons))
+        let totals = self.readers.totals.totals(&self.snapshot()).await.ok_or(QueryError::Busy)?;
+        Ok(self.readers.ranking.of(totals, persons))
     }
 
     /// Returns the days on which the thread time of a party has changed, ascending, in days since 1970, with the time at
     /// the end of each. At most 400.
     #[must_use]
     pub fn days_of(&self, party: Party) -> Vec<(u32, Duration)> {
-        self.totals.days().lock().of(party)
+        self.history.days.lock().of(party)
     }
 
     /// Streams a certificate of a finished job. With `record_action`, the job counts as exported after everything is
     /// sent: no later finding changes its records.
     pub fn export(&self, job: JobId, record_action: bool) -> Result<Pieces, NoExport> {
         let audit_action = if record_action { AuditAction::current() } else { AuditAction::default() };
-        audit_action.record_action(|| format!("export job {job}"));
+        audit_action.record_action(format!("export job {job}"));
         let (handle, of_end) = (self.clone(), audit_action.clone());
-        let begun = self.exports.begin(job, async move |made| {
+        let begun = self.readers.exports.begin(job, async move |made| {
             if made.is_ok() && record_action {
-                let (reply, answer) = oneshot::channel();
                 // If the coordinator is stopping, the job is exported another time.
-                if handle.send(Command::Exported { job, reply }).await.is_err() || answer.await.is_err() {
+                let Ok(answer) = handle.ask(move |core| core.exported(job)).await else { return };
+                if answer.await.is_err() {
                     return;
                 }
             }
@@ -276,5 +298,38 @@ impl Handle {
 
     async fn send(&self, command: Command) -> Result<(), Stopped> {
         self.commands.send(command).await.map_err(|_| Stopped)
+    }
+}
+
+/// The most messages that wait for a worker: two leases for each thread of a very large machine.
+const MOST_WAITING: usize = 8192;
+
+/// A worker's open session. If the coordinator stops or closes it, its messages to the worker end.
+#[derive(Debug)]
+pub struct OpenSession {
+    session: Session,
+    commands: mpsc::Sender<Command>,
+    loop_monitor: LoopMonitor,
+}
+
+impl OpenSession {
+    /// Passes a message of the worker to the event loop, and waits until that has taken it. The last message to the
+    /// worker answers a goodbye.
+    ///
+    /// # Errors
+    /// If the worker is refused.
+    pub async fn pass(&self, message: ToCoordinator) -> Result<(), WorkerRefusal> {
+        let (session, came, (reply, answer)) = (self.session, Instant::now(), oneshot::channel());
+        // Without an answer, the coordinator has stopped.
+        if self.commands.send(Command::Message { session, message, came, reply }).await.is_ok() {
+            answer.await.unwrap_or(Ok(()))?;
+        }
+        self.loop_monitor.note_contact();
+        Ok(())
+    }
+
+    /// Ends the session, unless the worker has said goodbye. It may come back.
+    pub async fn disconnect(self) {
+        self.commands.send(Command::Disconnect { session: self.session }).await.unwrap_or(());
     }
 }

@@ -28,8 +28,8 @@ use crate::snapshot::Snapshot;
 use queens_store::history::{Change, History, NotKept, Past, Subject};
 
 pub use self::curves::{Curves, Speeds};
-pub(crate) use self::days::SharedDays;
-pub use self::worker_speeds::{SharedWorkerSpeeds, WorkerSpeeds};
+pub(crate) use self::days::Days;
+pub use self::worker_speeds::WorkerSpeeds;
 
 /// The maximum time before new data are stored.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -49,16 +49,37 @@ pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn H
     (history, past)
 }
 
-/// The curves, shared between threads.
-#[derive(Clone, Debug, Default)]
-pub struct SharedCurves(Arc<Mutex<Curves>>);
+/// A value that threads share.
+#[derive(Debug, Default)]
+pub struct Shared<T>(Arc<Mutex<T>>);
 
-impl SharedCurves {
-    /// Locks the curves for reading or changing.
-    pub fn lock(&self) -> MutexGuard<'_, Curves> {
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Shared<T> {
+    fn new(value: T) -> Self {
+        Self(Arc::new(Mutex::new(value)))
+    }
+
+    /// Locks the value for reading or changing.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
         // Holders of the lock leave no inconsistent state, even if they panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The history in memory; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct SharedHistory {
+    /// The progress curves of jobs.
+    pub curves: Shared<Curves>,
+    /// The speeds of workers over time.
+    pub worker_speeds: Shared<WorkerSpeeds>,
+    /// The days of parties, which the reader of records notes.
+    pub(crate) days: Shared<Days>,
 }
 
 /// Measures the speeds of jobs and the number of workers, and stores them with events.
@@ -66,9 +87,7 @@ impl SharedCurves {
 pub(crate) struct Historian {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     store: Option<Box<dyn History>>,
-    curves: SharedCurves,
-    days: SharedDays,
-    worker_speeds: SharedWorkerSpeeds,
+    shared: SharedHistory,
     started: Instant,
     /// The number of the last stored event.
     last_event: u64,
@@ -86,13 +105,15 @@ impl Historian {
     ) -> Self {
         let Past { curves, events, days, is_stored } = past;
         let last_event = events.last().filter(|_| is_stored).map_or(0, |event| event.number);
-        let curves = Curves::restore(curves, is_stored, unix_ms());
+        let shared = SharedHistory {
+            curves: Shared::new(Curves::restore(curves, is_stored, unix_ms())),
+            days: Shared::new(Days::restore(days, is_stored)),
+            worker_speeds: Shared::default(),
+        };
         Self {
             snapshots,
             store,
-            curves: SharedCurves(Arc::new(Mutex::new(curves))),
-            days: SharedDays::restore(days, is_stored),
-            worker_speeds: SharedWorkerSpeeds::default(),
+            shared,
             started: Instant::now(),
             last_event,
             changed: None,
@@ -100,16 +121,9 @@ impl Historian {
         }
     }
 
-    pub(crate) fn curves(&self) -> SharedCurves {
-        self.curves.clone()
-    }
-
-    pub(crate) fn days(&self) -> SharedDays {
-        self.days.clone()
-    }
-
-    pub(crate) fn worker_speeds(&self) -> SharedWorkerSpeeds {
-        self.worker_speeds.clone()
+    /// Returns the history in memory.
+    pub(crate) fn shared(&self) -> SharedHistory {
+        self.shared.clone()
     }
 
     /// Runs the historian on a thread of its own.
@@ -143,12 +157,12 @@ impl Historian {
     /// Samples the last snapshot. `now` is a monotonic clock, `at_ms` the calendar.
     fn look_at(&mut self, now: Duration, at_ms: u64) {
         let snapshot = self.snapshots.borrow_and_update().clone();
-        self.worker_speeds.lock().sample(at_ms, &snapshot.workers);
-        let mut curves = self.curves.lock();
+        self.shared.worker_speeds.lock().sample(at_ms, &snapshot.workers);
+        let mut curves = self.shared.curves.lock();
         let is_due = curves.is_due(now, &snapshot.jobs);
         let has_moved = is_due && curves.measure(now, at_ms, &snapshot);
         let last = snapshot.events.last().map_or(0, |event| event.number);
-        if has_moved || last > self.last_event || self.days.lock().has_unstored() {
+        if has_moved || last > self.last_event || self.shared.days.lock().has_unstored() {
             self.changed.get_or_insert_with(Instant::now);
         }
     }
@@ -163,14 +177,14 @@ impl Historian {
         self.changed = None;
         let events = self.snapshots.borrow().events.clone();
         let curves = {
-            let mut curves = self.curves.lock();
+            let mut curves = self.shared.curves.lock();
             curves.limit(at_ms);
             curves.unstored()
         };
-        let (days, first_day) = self.days.lock().unstored();
+        let (days, first_day) = self.shared.days.lock().unstored();
         let Some(store) = &mut self.store else {
-            self.curves.lock().stored();
-            self.days.lock().stored(&days);
+            self.shared.curves.lock().stored();
+            self.shared.days.lock().stored(&days);
             self.last_event = events.last().map_or(0, |event| event.number);
             return;
         };
@@ -188,8 +202,8 @@ impl Historian {
         };
         let reason = match store.store(&change) {
             Ok(()) => {
-                self.curves.lock().stored();
-                self.days.lock().stored(&change.days);
+                self.shared.curves.lock().stored();
+                self.shared.days.lock().stored(&change.days);
                 self.last_event = events.last().map_or(0, |event| event.number);
                 if std::mem::take(&mut self.is_failing) {
                     info!("history can be stored again");
@@ -198,8 +212,8 @@ impl Historian {
             }
             Err(NotKept::Failed(reason)) => reason,
             Err(NotKept::Lost(reason)) => {
-                self.curves.lock().lose();
-                self.days.lock().lose();
+                self.shared.curves.lock().lose();
+                self.shared.days.lock().lose();
                 self.last_event = 0;
                 reason
             }

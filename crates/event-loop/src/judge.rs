@@ -4,7 +4,6 @@
 //! long as its lease did, up to two minutes of a thread of the worker, which may be hours for what a graphics card counted.
 
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,7 +17,7 @@ use queens_solver::{Count, KernelChoice, Span, parallel};
 use tokio::sync::mpsc;
 use tracing::{error, info};
 
-use crate::command::Command;
+use crate::command::{self, Command, Judged};
 
 /// The delay before a failed count is tried again.
 const RETRY: Duration = Duration::from_secs(10);
@@ -43,24 +42,20 @@ impl Judge {
     /// # Errors
     /// If there is no thread for it.
     pub(crate) fn start(&self, judgement: Judgement) -> std::io::Result<()> {
-        let (commands, n_threads, stop) = (self.commands.clone(), self.n_threads, Arc::clone(&self.stop));
+        let (n_threads, stop, began) = (self.n_threads, Arc::clone(&self.stop), Instant::now());
+        let (of_work, of_end) = (judgement.clone(), Arc::clone(&stop));
         let count = move || {
-            let began = Instant::now();
-            info!(job = %judgement.job, span = %judgement.span, "two parties disagree about a span: the coordinator counts it");
-            let counted =
-                catch_unwind(AssertUnwindSafe(|| counted(&judgement, n_threads, &stop))).unwrap_or(None);
-            if counted.is_none() && !stop.load(Ordering::Relaxed) {
+            info!(job = %of_work.job, span = %of_work.span, "two parties disagree about a span: the coordinator counts it");
+            counted(&of_work, n_threads, &stop).map(|(count, source)| (count, began.elapsed(), source))
+        };
+        let ended = move |counted: Option<Judged>| {
+            if counted.is_none() && !of_end.load(Ordering::Relaxed) {
                 error!(job = %judgement.job, span = %judgement.span, "a disputed span could not be counted; it is tried again");
                 thread::sleep(RETRY);
             }
-            let took = began.elapsed();
-            if let Some(commands) = commands.upgrade() {
-                // On an error, the coordinator has stopped; it counts the span again after its next start.
-                let counted = counted.map(|(count, source)| (count, took, source));
-                _ = commands.blocking_send(Command::Judged { judgement, counted });
-            }
+            Command::Judged { judgement, counted }
         };
-        thread::Builder::new().name("judge".into()).spawn(count).map(drop)
+        command::start("judge".to_owned(), &self.commands, count, ended)
     }
 
     /// Stops counting.

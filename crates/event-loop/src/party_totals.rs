@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::history::SharedDays;
+use crate::history::{Days, Shared};
 use crate::snapshot::Snapshot;
 
 /// Sums are read again after `KEPT` at the earliest, and after `KEPT_TIMES` as long as the last reading took.
@@ -44,7 +44,7 @@ pub(crate) struct Totals {
 #[derive(Debug)]
 pub(crate) struct TotalsReader {
     records: Option<Arc<dyn Records>>,
-    days: SharedDays,
+    days: Shared<Days>,
     totals: watch::Sender<Option<Arc<Totals>>>,
     jobs: Arc<Mutex<KeptJobs>>,
     /// One reading at a time.
@@ -90,7 +90,7 @@ impl JobVersion {
 }
 
 impl TotalsReader {
-    pub(crate) fn of(records: Option<Arc<dyn Records>>, days: SharedDays) -> Self {
+    pub(crate) fn of(records: Option<Arc<dyn Records>>, days: Shared<Days>) -> Self {
         Self {
             records,
             days,
@@ -99,10 +99,6 @@ impl TotalsReader {
             reading: Arc::new(Semaphore::new(1)),
             failures: Arc::default(),
         }
-    }
-
-    pub(crate) fn days(&self) -> &SharedDays {
-        &self.days
     }
 
     /// Returns the last sums, and has them read again if it is time. Waits only for the first ones; `None` if that takes
@@ -250,7 +246,7 @@ mod tests {
     #[tokio::test]
     async fn readers_share_one_reading_and_get_its_time() {
         let records = Arc::new(Read::default());
-        let reader = TotalsReader::of(Some(records.clone()), SharedDays::default());
+        let reader = TotalsReader::of(Some(records.clone()), Shared::default());
         let snapshot = Arc::new(Snapshot { jobs: vec![job(1, 1)], ..Snapshot::default() });
         for _ in 0..100 {
             let totals = reader.totals(&snapshot).await.expect("read");

@@ -7,10 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use queens_model::{Fraction, JobId};
@@ -19,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
 
-use crate::command::Command;
+use crate::command::{self, Command};
 
 /// The maximum number of plans that are made at the same time.
 const LANES: usize = 3;
@@ -174,20 +172,12 @@ impl Planners {
         let (n, method, pass) = board;
         let making = Making::default();
         let (stop, progress) = (making.stop.clone(), making.progress.clone());
-        let (n_threads, commands) = (self.n_threads, self.commands.clone());
-        let make = move || {
-            // A panic is in the log; nothing of that plan is used.
-            let plan = catch_unwind(AssertUnwindSafe(|| {
-                Plan::with_progress(n, method, pass, n_threads, &stop, &progress)
-            }));
-            let plan = plan.unwrap_or(None);
-            if let Some(commands) = commands.upgrade() {
-                // On an error, the coordinator has stopped; it plans again after its next start.
-                _ = commands.blocking_send(Command::PlanEnded { board, plan });
-            }
-        };
-        match thread::Builder::new().name(format!("plan-{n}-{method}")).spawn(make) {
-            Ok(_) => _ = self.making.insert(board, making),
+        let n_threads = self.n_threads;
+        // Nothing of a plan is used after a panic.
+        let make = move || Plan::with_progress(n, method, pass, n_threads, &stop, &progress);
+        let ended = move |plan| Command::PlanEnded { board, plan };
+        match command::start(format!("plan-{n}-{method}"), &self.commands, make, ended) {
+            Ok(()) => _ = self.making.insert(board, making),
             Err(error) => {
                 error!(%n, %method, %error, "failed to start a thread that makes a plan; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);
@@ -210,7 +200,7 @@ mod tests {
     async fn ended(commands: &mut mpsc::Receiver<Command>) -> (Board, Option<Plan>) {
         match commands.recv().await {
             Some(Command::PlanEnded { board, plan }) => (board, plan),
-            other => panic!("{other:?} instead of a plan"),
+            _ => panic!("something else instead of a plan"),
         }
     }
 

@@ -72,13 +72,10 @@ impl Contributions {
         if let Some(known) = known(Instant::now()) {
             return Ok(known);
         }
-        let Some(records) = self.records.clone() else { return Ok(Arc::default()) };
-        let permit = self.jobs.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
         let kept = self.kept.clone();
-        in_background(move || {
-            let _permit = permit;
+        let read = move |records: &dyn Records| {
             let began = Instant::now();
-            let contributions: Arc<[Contribution]> = read(&*records, job, None)?.into();
+            let contributions: Arc<[Contribution]> = read(records, job, None)?.into();
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() >= MOST_JOBS {
                 kept.clear();
@@ -86,32 +83,34 @@ impl Contributions {
             let until = Instant::now() + KEPT.max(began.elapsed() * KEPT_TIMES);
             kept.insert(job, Kept { until, contributions: contributions.clone() });
             Ok(contributions)
-        })
-        .await
+        };
+        self.in_background(&self.jobs, read).await
     }
 
     /// Returns the contributions to a part of a job.
     pub(crate) async fn of_part(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
-        let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
-        let permit = self.parts.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
-        in_background(move || {
-            let _permit = permit;
-            Ok(read(&*records, job, Some(part))?)
-        })
-        .await
+        self.in_background(&self.parts, move |records| read(records, job, Some(part))).await
     }
-}
 
-impl Contributions {
     /// Returns verdicts on spans of a job, after the first `offset`.
     pub(crate) async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
-        let Some(records) = self.records.clone() else { return Ok(Vec::new()) };
-        let permit = self.parts.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
-        in_background(move || {
+        self.in_background(&self.parts, move |records| records.verdicts(job, offset, MOST_VERDICTS)).await
+    }
+
+    /// Reads records on a thread that may wait for the disk, unless another is reading; nothing if none are kept.
+    async fn in_background<T: Default + Send + 'static>(
+        &self,
+        permits: &Arc<Semaphore>,
+        read: impl FnOnce(&dyn Records) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, QueryError> {
+        let Some(records) = self.records.clone() else { return Ok(T::default()) };
+        let permit = permits.clone().try_acquire_owned().map_err(|_| QueryError::Busy)?;
+        let failed = |_| StoreError::Failed("a thread that reads records has failed".to_owned());
+        let read = move || {
             let _permit = permit;
-            Ok(records.verdicts(job, offset, MOST_VERDICTS)?)
-        })
-        .await
+            read(&*records)
+        };
+        Ok(tokio::task::spawn_blocking(read).await.map_err(failed)??)
     }
 }
 
@@ -119,12 +118,4 @@ fn read(records: &dyn Records, job: JobId, part: Option<u32>) -> Result<Vec<Cont
     let mut contributions = records.contributions(job, part)?;
     contributions.truncate(MOST_TOLD);
     Ok(contributions)
-}
-
-/// Runs `work` on a thread that may wait for the disk.
-async fn in_background<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
-) -> Result<T, QueryError> {
-    let failed = |_| StoreError::Failed("a thread that reads records has failed".to_owned());
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
 }

@@ -5,10 +5,8 @@
 //! 32. It runs only for finished boards, once for each in a process, the smallest first.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use queens_model::{JobId, JobState, JobStatus};
@@ -17,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::error;
 
-use crate::command::{Command, Symmetric};
+use crate::command::{self, Command, Symmetric};
 
 /// The delay before a failed start of a thread is retried.
 const RETRY: Duration = Duration::from_secs(1);
@@ -89,16 +87,11 @@ impl SymmetricCounts {
         if self.searching.is_some() || self.retry.is_some_and(|at| Instant::now() < at) {
             return;
         }
-        let (commands, stop) = (self.commands.clone(), self.stop.clone());
-        let search = move || {
-            let found = catch_unwind(AssertUnwindSafe(|| search(n, &stop))).unwrap_or(None);
-            if let Some(commands) = commands.upgrade() {
-                // On an error, the coordinator has stopped; it searches again after its next start.
-                _ = commands.blocking_send(Command::SymmetricCounted { n, found });
-            }
-        };
-        match thread::Builder::new().name(format!("turns-{n}")).spawn(search) {
-            Ok(_) => (self.searching, self.retry) = (Some(n), None),
+        let stop = self.stop.clone();
+        let search = move || search(n, &stop);
+        let ended = move |found| Command::SymmetricCounted { n, found };
+        match command::start(format!("turns-{n}"), &self.commands, search, ended) {
+            Ok(()) => (self.searching, self.retry) = (Some(n), None),
             Err(error) => {
                 error!(%n, %error, "failed to start a thread that looks for symmetric placements; it is tried again");
                 self.retry = Some(Instant::now() + RETRY);

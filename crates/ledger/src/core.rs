@@ -2,17 +2,17 @@
 //!
 //! Its caller repeats four steps. It [wakes](Core::wake) the core. It passes on new requests, and calls
 //! [`tick`](Core::tick) when that is [due](Core::next_tick). It makes the writes of a [`Batch`] durable. Then it
-//! carries out the actions that are [`Due`]. The types release no answer or message before the writes that it depends
-//! on are durable.
+//! carries out the other effects. The types release no answer or message before the writes that it depends on are
+//! durable.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{CardSensors, Failure, Hello, JobId, Name, Party, Report, Submission, ToWorker, WorkerId};
+use queens_model::{CardSensors, Failure, Hello, JobId, Name, Party, Report, Submission, WorkerId};
 use queens_solver::{Count, Plan};
 
 use crate::clock::Clock;
-use crate::effects::{Comparison, Effects, Judgement, WantedPlan};
+use crate::effects::{Comparison, Effects, Judgement};
 use crate::event::LedgerEvent;
 use crate::handlers::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
 use crate::handlers::reports::SpanOutcome;
@@ -53,46 +53,22 @@ impl<T> Sealed<T> {
 #[derive(Debug)]
 pub struct Durable(());
 
-/// Writes to make durable, and the actions that follow them.
+/// Effects that stay sealed, except for their writes, until these are durable.
 #[derive(Debug)]
 #[must_use]
-pub struct Batch {
-    writes: Vec<Write>,
-    due: Due,
-}
+pub struct Batch(Effects);
 
 impl Batch {
     /// Returns the writes, which may be none. They must become durable all or none.
     #[must_use]
     pub fn writes(&self) -> &[Write] {
-        &self.writes
+        &self.0.writes
     }
 
-    /// Returns the actions that follow, once the writes are durable.
-    pub fn written(self) -> Due {
-        self.due
+    /// Returns the other effects, once the writes are durable, and the proof that opens sealed answers.
+    pub fn written(self) -> (Durable, Effects) {
+        (Durable(()), self.0)
     }
-}
-
-/// The actions that follow durable writes.
-#[derive(Debug)]
-#[must_use]
-pub struct Due {
-    /// The proof that opens sealed answers.
-    pub durable: Durable,
-    /// Messages to send to workers that have a session.
-    pub messages: Vec<(WorkerId, ToWorker)>,
-    /// Sessions whose workers have said goodbye. Each gets [`ToWorker::Farewell`] as its last message.
-    pub farewells: Vec<Session>,
-    /// Plans to make, for [`Core::planned`].
-    pub plans: Vec<WantedPlan>,
-    /// Comparisons to look up in the store, for [`Core::compared`]. Another batch follows then.
-    pub comparisons: Vec<Comparison>,
-    /// Draws to look up in the store, for [`Core::drawn`]. Another batch follows then. The core repeats a draw that got
-    /// no answer.
-    pub draws: Vec<Draw>,
-    /// A disputed span to count, for [`Core::judged`]. There is no other until that is called.
-    pub judgement: Option<Judgement>,
 }
 
 impl Core {
@@ -172,11 +148,6 @@ impl Core {
         Sealed(submitted)
     }
 
-    /// Cancels a job.
-    pub fn cancel(&mut self, job: JobId) -> Sealed<Result<(), JobRefusal>> {
-        Sealed(self.ledger.cancel(self.now(), job))
-    }
-
     /// Notes that a certificate of a job is exported. Returns whether the job is done, which a certificate requires.
     pub fn exported(&mut self, job: JobId) -> Sealed<bool> {
         Sealed(self.ledger.exported(job))
@@ -190,6 +161,7 @@ impl Core {
             JobChange::Resume => self.ledger.resume(now, job),
             JobChange::Priority(priority) => self.ledger.set_priority(now, job, priority),
             JobChange::Verify(more) => self.ledger.verify_more(now, job, more, self.date_ms),
+            JobChange::Cancel => self.ledger.cancel(now, job),
         };
         if changed.is_ok() {
             self.notes.push(LedgerEvent::JobChanged { job, change });
@@ -321,15 +293,12 @@ impl Core {
         if self.sessions.is_open(session) { Ok(()) } else { Err(WorkerRefusal::Unknown(session.worker())) }
     }
 
-    /// Returns the writes since the last batch, and their actions. The caller writes a batch before it takes the next.
+    /// Returns the effects since the last batch. The caller writes a batch before it takes the next.
     pub fn take_batch(&mut self) -> Batch {
-        let Effects { writes, comparisons, draws, judgement, messages, plans, losses, findings } =
-            self.ledger.take_effects();
-        self.notes.extend(losses.into_iter().map(LedgerEvent::Lost));
-        self.notes.extend(findings.into_iter().map(LedgerEvent::Found));
-        let farewells = self.sessions.take_left();
-        let durable = Durable(());
-        Batch { writes, due: Due { durable, messages, farewells, plans, comparisons, draws, judgement } }
+        let mut effects = self.ledger.take_effects();
+        self.notes.append(&mut effects.events);
+        effects.farewells = self.sessions.take_left();
+        Batch(effects)
     }
 
     /// Handles the answer to a comparison: the record of exactly this span, if there is one.
@@ -348,7 +317,7 @@ impl Core {
         self.ledger.judged(judgement, counted);
     }
 
-    /// Sets a job aside, because a lookup of [`Due`] has shown that its stored state is invalid.
+    /// Sets a job aside, because a lookup has shown that its stored state is invalid.
     pub fn set_aside(&mut self, job: JobId, damage: String) {
         self.notes.push(LedgerEvent::Damaged { job, reason: damage.clone() });
         self.ledger.set_aside(self.now(), job, damage);

@@ -1,14 +1,15 @@
 //! User-visible events. Other crates turn them into text.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::{Failure, JobId, Name, Submission, WorkerId};
 use queens_solver::Method;
 
-use crate::effects::{Finding, Loss};
 use crate::handlers::operators::{JobChange, WorkerChange};
-use crate::store::Source;
+use crate::store::draw::Recorded;
+use crate::store::{SecondCount, Source, Verdict};
 
 /// A user-visible event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,14 @@ pub enum LedgerEvent {
         worker: WorkerId,
     },
     /// A worker has lost leases without anybody's decision.
-    Lost(Loss),
+    Lost {
+        /// The worker.
+        source: Arc<Source>,
+        /// Whether the worker is still connected: it was heard, but did not report on its leases.
+        is_there: bool,
+        /// The number of lost leases of each job; empty if a worker that was given up held none.
+        n_leases: BTreeMap<JobId, usize>,
+    },
     /// A worker could not count a span.
     Failed {
         /// Its number.
@@ -102,8 +110,24 @@ pub enum LedgerEvent {
         /// Its words.
         text: String,
     },
-    /// A recount has an outcome.
-    Found(Finding),
+    /// A count of a span contradicts its record.
+    Disputed {
+        /// The job.
+        job: JobId,
+        /// The new count.
+        second: SecondCount,
+        /// The record, with its other counts.
+        recorded: Box<Recorded>,
+    },
+    /// Two parties agree on a span, against another count.
+    Decided {
+        /// The job.
+        job: JobId,
+        /// The verdict.
+        verdict: Verdict,
+        /// Whether the verdict has newly blocked the party that lost.
+        is_blocked: bool,
+    },
     /// The coordinator heard no worker for this long. The time is not held against silent workers.
     StoodStill(Duration),
 }

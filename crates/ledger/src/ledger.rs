@@ -36,12 +36,12 @@ pub struct Ledger {
 impl Ledger {
     /// Sets the rule for how often workers report.
     pub fn set_reporting(&mut self, reporting: Reporting) {
-        self.state.set_reporting(reporting);
+        self.state.workers.set_reporting(reporting);
     }
 
     /// Sets the wall-clock time, in milliseconds since 1970. It decides nothing, and is only kept with jobs and counts.
     pub fn tell_date(&mut self, date_ms: u64) {
-        self.state.tell_date(date_ms);
+        self.state.date_ms = Some(date_ms);
     }
 
     /// Returns all jobs, in the order of submission.
@@ -149,6 +149,6 @@ impl Ledger {
 impl Ledger {
     /// Takes the effects since the last call.
     pub fn take_effects(&mut self) -> Effects {
-        self.state.take_effects()
+        self.state.effects.take(self.state.now, &mut self.state.jobs)
     }
 }

@@ -4,7 +4,6 @@
 //! connections.
 
 mod by_method;
-mod changes;
 mod clock;
 mod core;
 mod effects;
@@ -12,13 +11,11 @@ mod event;
 mod handlers;
 pub mod intervals;
 mod jobs;
-mod later;
 mod lease_load;
 mod leases;
 mod ledger;
 mod pace;
 mod ranges;
-mod records;
 mod report_interval_rule;
 mod run;
 mod schedule;
@@ -30,8 +27,8 @@ pub mod store;
 mod work;
 mod workers;
 
-pub use core::{Batch, Core, Due, Durable, Sealed};
-pub use effects::{Comparison, Effects, Finding, Judgement, Loss, WantedPlan};
+pub use core::{Batch, Core, Durable, Sealed};
+pub use effects::{Comparison, Effects, Judgement, WantedPlan};
 pub use event::LedgerEvent;
 pub use handlers::operators::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
 pub use handlers::reports::SpanOutcome;

@@ -125,17 +125,17 @@ impl Paces {
 fn teams(state: &State) -> BTreeMap<JobId, Team> {
     let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
     for (_, worker) in state.workers().iter().filter(|(_, worker)| worker.is_connected()) {
-        for (job, share) in worker.held_leases().shares().filter(|(_, share)| share.n_running() > 0) {
+        for (job, share) in worker.held.shares().filter(|(_, share)| share.n_running > 0) {
             let counted = state.method(job).and_then(|method| worker.counted(method));
             let Some(counted) = counted else { continue };
-            let speed = counted.measured().unwrap_or_else(|| counted.work_per_second());
+            let speed = counted.measured().unwrap_or(counted.work_per_second);
             let team = teams.entry(job).or_default();
-            let n_threads = f64::from(share.n_running());
+            let n_threads = f64::from(share.n_running);
             let longest = LONGEST_SILENCE_SECONDS + worker.extra_interval().as_secs_f64();
             let silent = share.silent_seconds(state.now()).min(longest * n_threads);
             team.speed += speed * n_threads;
             team.guessed += if counted.is_guess() { speed * n_threads } else { 0.0 };
-            team.in_hand += (speed * silent).min(share.running_work() as f64);
+            team.in_hand += (speed * silent).min(share.running_work as f64);
         }
     }
     teams

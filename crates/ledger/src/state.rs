@@ -5,47 +5,44 @@
 //! - Each subproblem of a job with a plan is recorded, free, failed or held under a live lease. A recorded one may be
 //!   held too, for a recount or because a late report on a lost lease came first.
 
-mod blocking;
 mod leases;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_model::{JobId, ReportInterval, ToWorker, WorkerId};
+use queens_model::{JobId, ToWorker, WorkerId};
 use queens_solver::Method;
 
-use crate::changes::Changes;
-use crate::effects::{Effects, Judgement, Loss};
+use crate::effects::Effects;
+use crate::event::LedgerEvent;
 use crate::jobs::counting::Counting;
 use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
 use crate::jobs::job_table::Jobs;
 use crate::leases::lease_table::Leases;
-use crate::leases::live_lease::LiveLease;
-use crate::report_interval_rule::Reporting;
 use crate::run::{Run, Tokens};
 use crate::store::Phase;
 use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Workers;
 
-/// All jobs, workers and leases of one coordinator, and their changes.
+/// All jobs, workers and leases of one coordinator, and the effects of their changes.
 #[derive(Debug)]
 pub(crate) struct State {
-    now: Duration,
+    pub(crate) now: Duration,
     /// The wall-clock time in milliseconds since 1970, once set.
-    date_ms: Option<u64>,
-    jobs: Jobs,
-    workers: Workers,
-    leases: Leases,
+    pub(crate) date_ms: Option<u64>,
+    pub(crate) jobs: Jobs,
+    pub(crate) workers: Workers,
+    pub(crate) leases: Leases,
     proofs: Proofs,
     /// The secret of the lotteries that draw parties.
     draw_secret: u128,
     /// The time when the run began.
     began: Option<Duration>,
     /// Whether the coordinator is counting a disputed span.
-    is_judging: bool,
-    changes: Changes,
+    pub(crate) is_judging: bool,
+    pub(crate) effects: Effects,
 }
 
 /// Queries, time and changes.
@@ -62,7 +59,7 @@ impl State {
             began: None,
             proofs: Proofs::default(),
             is_judging: false,
-            changes: Changes::default(),
+            effects: Effects::default(),
         }
     }
 
@@ -96,21 +93,6 @@ impl State {
         &mut self.proofs
     }
 
-    /// Whether the coordinator is counting a disputed span.
-    pub(crate) fn is_judging(&self) -> bool {
-        self.is_judging
-    }
-
-    /// Has the coordinator count a disputed span.
-    pub(crate) fn begin_judgement(&mut self, judgement: Judgement) {
-        self.is_judging = true;
-        self.changes.want_judgement(judgement);
-    }
-
-    pub(crate) fn end_judgement(&mut self) {
-        self.is_judging = false;
-    }
-
     /// Returns the counting method of a job, if there is such a job.
     pub(crate) fn method(&self, job: JobId) -> Option<Method> {
         Some(self.jobs.get(job)?.method())
@@ -141,20 +123,6 @@ impl State {
     pub(crate) fn age(&self) -> Duration {
         self.now.saturating_sub(self.began.unwrap_or(self.now))
     }
-
-    pub(crate) fn tell_date(&mut self, date_ms: u64) {
-        self.date_ms = Some(date_ms);
-    }
-
-    /// Returns the collector of further changes.
-    pub(crate) fn changes(&mut self) -> &mut Changes {
-        &mut self.changes
-    }
-
-    /// Takes the effects since the last call.
-    pub(crate) fn take_effects(&mut self) -> Effects {
-        self.changes.take(self.now, &mut self.jobs)
-    }
 }
 
 /// Jobs.
@@ -178,7 +146,7 @@ impl State {
     pub(crate) fn start_counting(&mut self, id: JobId) {
         let (now, date_ms) = (self.now, self.date_ms);
         if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
-            self.changes.change_entry(id);
+            self.effects.change_entry(id);
         }
     }
 
@@ -192,17 +160,17 @@ impl State {
     pub(crate) fn end_job(&mut self, id: JobId, phase: Phase) {
         let date_ms = self.date_ms;
         self.jobs.change(id, |job| job.end(phase, date_ms));
-        self.changes.change_entry(id);
+        self.effects.change_entry(id);
         self.cancel_leases_of_job(id);
     }
 
     /// Ends all leases of a job.
     pub(crate) fn cancel_leases_of_job(&mut self, id: JobId) {
         for lease in self.leases_of_job(id) {
-            let worker = self.leases.get(lease).map(LiveLease::worker);
+            let worker = self.leases.get(lease).map(|lease| lease.worker);
             self.end_lease(lease);
             if let Some(worker) = worker {
-                self.changes.send(worker, ToWorker::Cancel(lease));
+                self.effects.send(worker, ToWorker::Cancel(lease));
             }
         }
     }
@@ -229,7 +197,7 @@ impl State {
     /// Removes a worker that says hello again, with all its leases. Its queued messages, above all leases, must not
     /// arrive in its new session.
     pub(crate) fn take_out(&mut self, id: WorkerId) -> Option<Worker> {
-        self.changes.forget_messages_to(id);
+        self.effects.messages.retain(|(to, _)| *to != id);
         self.end_leases_of(id);
         self.workers.remove(id)
     }
@@ -265,73 +233,18 @@ impl State {
         self.workers.change(self.now, id, change)
     }
 
-    /// Notes that a worker's connection is lost.
-    pub(crate) fn disconnect(&mut self, id: WorkerId) {
-        self.workers.disconnect(self.now, id);
-    }
-
-    /// Sets the rule for how often workers report.
-    pub(crate) fn set_reporting(&mut self, reporting: Reporting) {
-        self.workers.set_reporting(reporting);
-    }
-
-    /// Sets a worker's report interval.
-    pub(crate) fn tell_interval(&mut self, id: WorkerId, interval: ReportInterval) {
-        self.workers.tell_interval(self.now, id, interval);
-    }
-
-    /// Returns workers to check for a shorter report interval.
-    pub(crate) fn next_to_hurry(&mut self, method: Method, is_tail: bool, n: usize) -> Vec<WorkerId> {
-        self.workers.next_to_hurry(method, is_tail, n)
-    }
-
-    /// Returns the next worker that has been silent for too long.
-    pub(crate) fn next_silent(&mut self) -> Option<WorkerId> {
-        self.workers.next_silent(self.now)
-    }
-
-    /// Notes that a worker gave a lease back without a count.
-    pub(crate) fn note_given_back(&mut self, id: WorkerId) {
-        self.workers.note_given_back(self.now, id);
-    }
-
-    /// Computes the usual speeds of threads.
-    pub(crate) fn update_usual_speeds(&mut self) {
-        self.workers.update_usual_speeds();
-    }
-
-    /// Lets workers get leases again that gave too many back.
-    pub(crate) fn wake_rested(&mut self) {
-        self.workers.wake_rested(self.now);
-    }
-
-    /// Notes that a worker gets a lease, so that the worker after it is next.
-    pub(crate) fn take_turn(&mut self, id: WorkerId) {
-        self.workers.assign(id);
-    }
-
-    /// Updates the expected end of a worker's waiting leases.
-    pub(crate) fn refresh_queue_end(&mut self, id: WorkerId) {
-        self.workers.refresh_queue_end(self.now, id);
-    }
-
-    /// Ignores a worker's waiting leases of a method until something about them changes.
-    pub(crate) fn forget_queue_end(&mut self, id: WorkerId, method: Method) {
-        self.workers.forget_queue_end(id, method);
-    }
-
     /// Reports that a worker, connected or not, is about to lose its leases, and counts a lapse against its party.
     pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
         let Some(worker) = self.workers.get(id) else { return };
-        let n_leases = worker.held_leases().shares().map(|(job, share)| (job, share.n_leases())).collect();
-        let (source, holds) = (worker.source().clone(), worker.held_leases().n_leases() > 0);
-        self.changes.lose(Loss { source, is_there, n_leases });
+        let n_leases = worker.held.shares().map(|(job, share)| (job, share.n_leases())).collect();
+        let (source, holds) = (worker.source().clone(), worker.held.n_leases() > 0);
+        self.effects.events.push(LedgerEvent::Lost { source, is_there, n_leases });
         holds.then(|| self.workers.note_lapse(self.now, id));
     }
 
     /// Returns those of the workers that are there and not blocked, with their parties: only their failures count.
     pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
-        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.is_blocked());
+        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.blocked);
         tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
     }
 }

@@ -18,7 +18,6 @@ use crate::pace::Paces;
 use crate::state::State;
 use crate::store::{Coverage, Phase};
 use crate::workers::worker::Worker;
-use crate::workers::worker_table::Holding;
 
 /// The coverage of one part of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,31 +41,31 @@ pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> Wor
         methods: Method::ALL.into_iter().filter(|method| worker.can_count(*method)).collect(),
         n_threads: worker.n_threads(),
         connected: worker.is_connected(),
-        silent: state.now().saturating_sub(worker.last_contact()),
+        silent: state.now().saturating_sub(worker.heard),
         speed: worker.told_speed(),
-        n_leases: u32::try_from(worker.held_leases().n_leases()).unwrap_or(u32::MAX),
-        n_recorded: worker.n_recorded(),
+        n_leases: u32::try_from(worker.held.n_leases()).unwrap_or(u32::MAX),
+        n_recorded: worker.n_recorded,
         state: worker_state(worker),
-        failure: worker.failures().reason().map(ToOwned::to_owned).or(blocked_for),
+        failure: worker.failures.reason().map(ToOwned::to_owned).or(blocked_for),
         counting: counted_by(state, worker),
-        sensors: worker.sensors(),
+        sensors: worker.sensors,
     }
 }
 
 /// Returns the span that the first of a worker's threads counts.
 fn counted_by(state: &State, worker: &Worker) -> Option<InHand> {
-    let lease = state.leases().get(worker.held_leases().running().next()?)?;
-    Some(InHand { job: lease.job(), method: lease.method(), span: lease.spans().first()? })
+    let lease = state.leases().get(worker.held.running().next()?)?;
+    Some(InHand { job: lease.job, method: lease.method, span: lease.spans.first()? })
 }
 
 fn worker_state(worker: &Worker) -> WorkerState {
-    if worker.is_draining() {
+    if worker.draining {
         WorkerState::Draining
-    } else if worker.is_blocked() {
+    } else if worker.blocked {
         WorkerState::Blocked
-    } else if worker.failures().are_too_many() {
+    } else if worker.failures.are_too_many() {
         WorkerState::Failing
-    } else if worker.is_stuck() {
+    } else if worker.stuck {
         WorkerState::Stuck
     } else {
         WorkerState::Ready
@@ -81,13 +80,13 @@ pub(crate) fn parts(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<PartSta
         solutions: coverage.solutions,
         work: coverage.work,
     };
-    Some((counting.plan().clone(), counting.coverage().iter().map(status).collect()))
+    Some((counting.plan().clone(), counting.coverage.iter().map(status).collect()))
 }
 
 /// Returns the status of a job.
 pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
     let (id, entry) = (job.id(), job.entry());
-    let n_workers = state.workers().holding(id).map_or(0, |holding| holding.holders().len());
+    let n_workers = state.workers().holding(id).map_or(0, |holding| holding.holders.len());
     let job_state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
@@ -112,7 +111,7 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
         JobState::Running => who_holds_back(state, job),
         _ => None,
     };
-    let failed = job.counting().map(Counting::failed);
+    let failed = job.counting().map(|counting| &counting.failed);
     let time_left = match job_state {
         JobState::Done => Some(TimeLeft::default()),
         JobState::Running => paces.time_left(id),
@@ -137,7 +136,7 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
         failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
-        pass_mismatch: (!job.mismatch().is_nothing()).then(|| job.mismatch().to_string()),
+        pass_mismatch: (!job.mismatch.is_nothing()).then(|| job.mismatch.to_string()),
         n_parts: job.counting().map_or(0, |counting| counting.plan().parts().len() as u64),
         ..JobStatus::new(id, entry.n, entry.method, job_state)
     }
@@ -146,11 +145,11 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
 /// Says what an active job that nobody counts waits for.
 fn waits_for(state: &State, method: Method) -> String {
     let of = |method| state.workers().readiness(method);
-    if Method::ALL.into_iter().all(|method| of(method).power().is_none()) {
+    if Method::ALL.into_iter().all(|method| of(method).power.is_none()) {
         "a worker: none is connected".to_owned()
-    } else if of(method).power().is_none() {
+    } else if of(method).power.is_none() {
         format!("a worker that can count by {method}: none of those that are connected can")
-    } else if of(method).useful().is_empty() {
+    } else if of(method).useful.is_empty() {
         format!(
             "a worker that gets leases: all that are connected and can count by {method} are held back or stuck"
         )
@@ -169,15 +168,15 @@ const HOLDS_BACK_SECONDS: f64 = 5.0;
 /// tens of seconds, because each change of the status is sent to all subscribers.
 fn who_holds_back(state: &State, job: &Job) -> Option<String> {
     let is_all_held = job.counting().is_some_and(|counting| !counting.has_free());
-    let holders = state.workers().holding(job.id()).map(Holding::holders)?;
+    let holders = state.workers().holding(job.id()).map(|holding| &holding.holders)?;
     let readiness = state.workers().readiness(job.method());
     if !is_all_held || holders.len() > MOST_HOLDERS || readiness.first_idle().is_none() {
         return None;
     }
     let silent = |id: &WorkerId| {
         let worker = state.workers().get(*id)?;
-        let share = worker.held_leases().share(job.id()).filter(|share| share.n_running() > 0)?;
-        let seconds = share.silent_seconds(state.now()) / f64::from(share.n_running());
+        let share = worker.held.share(job.id()).filter(|share| share.n_running > 0)?;
+        let seconds = share.silent_seconds(state.now()) / f64::from(share.n_running);
         let usual = HOLDS_BACK_SECONDS + worker.extra_interval().as_secs_f64();
         (seconds >= usual).then(|| (seconds, worker.name(), share.n_leases()))
     };
@@ -236,7 +235,7 @@ fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
 /// Whether the passes of a job differ, although two parties agree on each record.
 fn is_doubted(state: &State, job: &Job) -> bool {
     let are_done = || job.recounts().are_done() && unchecked_pass(state, job).is_none();
-    !job.mismatch().is_nothing() && (job.recounts().asks_further_parties() || are_done())
+    !job.mismatch.is_nothing() && (job.recounts().asks_further_parties() || are_done())
 }
 
 /// Says what a job that is being verified waits for, if it is idle or some of its recounts can't proceed.
@@ -338,13 +337,13 @@ fn any_of(names: &BTreeSet<&Name>) -> String {
 
 /// Whether all that is left of an idle job has failed on all workers that could count it.
 fn has_failed(state: &State, counting: &Counting) -> bool {
-    let (failed, readiness) = (counting.failed(), state.workers().readiness(counting.plan().method()));
+    let (failed, readiness) = (&counting.failed, state.workers().readiness(counting.plan().method()));
     if failed.is_empty() {
         return false;
     }
     if counting.has_free() {
         // Workers that fail again and again have had their chance.
-        return readiness.useful().is_empty() && !readiness.able().is_empty();
+        return readiness.useful.is_empty() && !readiness.able.is_empty();
     }
     let can = readiness.useful_parties().values().take(MOST_LOOKS).any(|members| {
         // At most two workers of a party have failed on a span that the party may still try.
@@ -353,7 +352,7 @@ fn has_failed(state: &State, counting: &Counting) -> bool {
             state.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
         })
     });
-    !can && !readiness.able().is_empty()
+    !can && !readiness.able.is_empty()
 }
 
 /// Returns the number of failed spans that no connected party may try.

@@ -4,7 +4,7 @@ pub mod draw;
 pub mod lineage;
 pub mod memory;
 
-mod record;
+pub(crate) mod record;
 
 pub use self::record::{MAX_COUNT, MAX_DURATION, Record, SecondCount, Source, Verdict};
 

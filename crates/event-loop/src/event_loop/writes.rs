@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queens_ledger::store::{StoreError, Write};
-use queens_ledger::{Batch, Due};
+use queens_ledger::{Batch, Durable, Effects};
 use queens_model::EventKind;
 use tokio::time::Instant;
 use tracing::{debug_span, error, info};
@@ -17,7 +17,7 @@ const COMPLAIN: Duration = Duration::from_secs(60);
 impl EventLoop {
     /// Writes until it succeeds, and returns the work that waits for it; `None` if the coordinator stops before.
     /// Meanwhile no report is acknowledged, workers wait, and their work is not lost. Errors are permanent.
-    pub(super) async fn write(&mut self, batch: Batch) -> Result<Option<Due>, StoreError> {
+    pub(super) async fn write(&mut self, batch: Batch) -> Result<Option<(Durable, Effects)>, StoreError> {
         let mut error = match self.commit(batch.writes()) {
             Ok(()) => return Ok(Some(batch.written())),
             Err(error) if error.may_heal() => error,

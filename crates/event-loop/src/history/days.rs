@@ -1,36 +1,10 @@
 //! The thread time of parties by day, for the curve of each person.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use queens_model::Party;
 use queens_store::history::{MOST_PARTIES_OF_A_DAY, MOST_PARTY_ROWS, PARTY_DAYS, PartyDay};
-
-/// The days of parties, shared between the reader of records and the historian.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SharedDays(Arc<Mutex<Days>>);
-
-impl SharedDays {
-    /// Continues with the stored days.
-    pub(super) fn restore(stored: Vec<PartyDay>, is_stored: bool) -> Self {
-        let mut days = Days::default();
-        let mut stored = stored;
-        stored.sort_unstable_by_key(|day| day.day);
-        for PartyDay { day, party, time_us } in stored {
-            days.set(day, party, time_us);
-        }
-        if is_stored {
-            days.unstored.clear();
-        }
-        Self(Arc::new(Mutex::new(days)))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Days> {
-        // Holders of the lock leave no inconsistent state, even if they panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The thread time of each party at the end of each day that changed it.
 #[derive(Debug, Default)]
@@ -46,6 +20,19 @@ pub(crate) struct Days {
 }
 
 impl Days {
+    /// Continues with the stored days.
+    pub(super) fn restore(mut stored: Vec<PartyDay>, is_stored: bool) -> Self {
+        let mut days = Self::default();
+        stored.sort_unstable_by_key(|day| day.day);
+        for PartyDay { day, party, time_us } in stored {
+            days.set(day, party, time_us);
+        }
+        if is_stored {
+            days.unstored.clear();
+        }
+        days
+    }
+
     /// Sets the thread time of parties on a day, of those with the most time if there are too many. Earlier days stay
     /// as they are.
     pub(crate) fn note(&mut self, day: u32, parties: impl IntoIterator<Item = (Party, Duration)>) {
@@ -166,11 +153,11 @@ mod tests {
         assert!(!days.has_unstored());
         days.note(20_003, [(party(1), hours(3))]);
         assert_eq!(days.unstored().0.len(), 1);
-        let restored = SharedDays::restore(unstored, true);
-        assert_eq!(restored.lock().of(party(2)), days.of(party(2)));
-        assert!(!restored.lock().has_unstored());
-        restored.lock().lose();
-        assert_eq!(restored.lock().unstored().0.len(), 3);
+        let mut restored = Days::restore(unstored, true);
+        assert_eq!(restored.of(party(2)), days.of(party(2)));
+        assert!(!restored.has_unstored());
+        restored.lose();
+        assert_eq!(restored.unstored().0.len(), 3);
     }
 
     #[test]

@@ -288,7 +288,7 @@ fn the_fleet_is_measured_while_anything_is_counted() {
 #[test]
 fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let all = |curves: &SharedCurves| {
+    let all = |curves: &Shared<Curves>| {
         [Subject::Search, Subject::Workers, Subject::Job(JobId(1))]
             .map(|subject| curves.lock().curve(subject).points)
     };
@@ -306,13 +306,14 @@ fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
         }
         historian.store_at(now_ms);
         assert!(!historian.is_failing, "it is stored");
-        all(&historian.curves())
+        all(&historian.shared.curves)
     };
     assert!(before.iter().all(|points| !points.is_empty()), "{before:?}");
     let store = SqliteStore::open(dir.path()).expect("opens").with_history();
     // This database does not have the job.
     let (history, past) = open(&store, &[]);
-    let after = all(&Historian::new(history, past, watch::Sender::new(Arc::default()).subscribe()).curves());
+    let after =
+        all(&Historian::new(history, past, watch::Sender::new(Arc::default()).subscribe()).shared.curves);
     assert_eq!(after[..2], before[..2]);
     assert!(after[2].is_empty());
 }

@@ -4,7 +4,6 @@
 //! take 41 MB, and the 20,000 names that are kept at most take twice that.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use queens_model::{Name, WorkerStatus};
 use queens_store::history::{Curve, Point};
@@ -20,18 +19,6 @@ const DAY_MS: u64 = 86_400_000;
 
 /// The maximum number of names. If there are more, those that are not connected go.
 const MOST_NAMES: usize = 20_000;
-
-/// The speeds of workers, shared between threads.
-#[derive(Clone, Debug, Default)]
-pub struct SharedWorkerSpeeds(Arc<Mutex<WorkerSpeeds>>);
-
-impl SharedWorkerSpeeds {
-    /// Locks the speeds for reading or changing.
-    pub fn lock(&self) -> MutexGuard<'_, WorkerSpeeds> {
-        // Holders of the lock leave no inconsistent state, even if they panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The measured speeds of all workers.
 #[derive(Debug, Default)]

@@ -33,7 +33,7 @@ impl Ledger {
         let Some(lease) = state.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
             return Ok(None);
         };
-        let tried = lease.tried().iter().copied().chain([worker]).collect();
+        let tried = lease.tried.iter().copied().chain([worker]).collect();
         let tried = state.still_there(&tried);
         let Some(plan) = state.counting(job).map(|counting| counting.plan().clone()) else {
             return Ok(Some(job));

@@ -35,8 +35,8 @@ impl Ledger {
         let mut state = State::new(run);
         for (Block { name, party }, reason) in stored.blocked {
             match party {
-                Some(party) => state.suspect(party, Suspicion { name, reason }),
-                None => state.block(&name),
+                Some(party) => state.workers.suspect(state.now(), party, Suspicion { name, reason }),
+                None => state.workers.block(state.now(), &name),
             };
         }
         let ids: Vec<JobId> = stored.jobs.iter().map(|job| job.entry.id).collect();
@@ -73,7 +73,7 @@ fn restore(state: &mut State, stored: StoredJob, run: Run) -> Result<(), Restore
     draw_parts(state, id);
     if is_open {
         // The restored job has a new seed.
-        state.changes().change_entry(id);
+        state.effects.change_entry(id);
     }
     if waits {
         want_plan(state, id);
@@ -93,7 +93,7 @@ fn draw_parts(state: &mut State, id: JobId) {
 pub(crate) fn want_plan(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id) else { return };
     let plan = WantedPlan { job: id, n: job.entry().n, method: job.method(), pass: state.jobs().pass(job) };
-    state.changes().want_plan(plan);
+    state.effects.plans.push(plan);
 }
 
 impl Ledger {
@@ -106,8 +106,8 @@ impl Ledger {
         }
         let Some(choices) = state.change_job(id, |job| job.begin(plan.into())) else { return };
         draw_parts(state, id);
-        state.changes().change_entry(id);
-        state.changes().plan(id, choices);
+        state.effects.change_entry(id);
+        state.effects.plan(id, choices);
         finish_if_complete(state, id);
         assign(state);
         preempt(state);
@@ -123,7 +123,7 @@ impl Ledger {
         for pass in state.jobs().passes(id) {
             if state.jobs().get(pass).is_some_and(|job| job.entry().terms.exported_ms.is_none()) {
                 state.change_job(pass, |job| job.note_exported(date_ms));
-                state.changes().change_entry(pass);
+                state.effects.change_entry(pass);
             }
         }
         true
@@ -172,7 +172,7 @@ pub(crate) fn finish_if_complete(state: &mut State, id: JobId) {
     ask_more_parties(state, &passes);
     let is_checked = |pass: &JobId| {
         let job = state.jobs().get(*pass);
-        job.is_some_and(|job| job.mismatch().is_nothing() && (!job.is_active() || job.recounts().are_done()))
+        job.is_some_and(|job| job.mismatch.is_nothing() && (!job.is_active() || job.recounts().are_done()))
     };
     if passes.iter().all(is_checked) {
         for pass in passes.into_iter().filter(|pass| is_verifying(state, pass)).collect::<Vec<_>>() {
@@ -189,7 +189,7 @@ const MOST_PARTIES: usize = 8;
 fn compare_passes(state: &mut State, passes: &[JobId]) {
     let &[first, second] = passes else { return };
     let (Some(one), Some(other)) = (state.counting(first), state.counting(second)) else { return };
-    let changes = (one.n_changes(), other.n_changes());
+    let changes = (one.n_changes, other.n_changes);
     if state.jobs().get(first).is_some_and(|job| job.compared() == Some(changes)) {
         return;
     }
@@ -211,8 +211,7 @@ fn compare_passes(state: &mut State, passes: &[JobId]) {
 /// confirmed a lie. As long as an honest party is among these, somebody finds it.
 fn ask_more_parties(state: &mut State, passes: &[JobId]) {
     let jobs = || passes.iter().filter_map(|pass| state.jobs().get(*pass));
-    let PassMismatch::Parts(parts) =
-        jobs().next().map_or(PassMismatch::Nothing, |job| job.mismatch().clone())
+    let PassMismatch::Parts(parts) = jobs().next().map_or(PassMismatch::Nothing, |job| job.mismatch.clone())
     else {
         return;
     };

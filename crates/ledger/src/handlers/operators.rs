@@ -30,6 +30,8 @@ pub enum JobChange {
     Priority(Priority),
     /// Has more of the job verified.
     Verify(Verification),
+    /// Cancels the job.
+    Cancel,
 }
 
 /// Additional verification of a job.
@@ -156,7 +158,7 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         for pass in change_open_job(state, id, |job| job.set_priority(priority))? {
-            let holders = state.workers().holding(pass).map(|holding| holding.holders().clone());
+            let holders = state.workers().holding(pass).map(|holding| holding.holders.clone());
             holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(state, worker));
         }
         assign(state);
@@ -205,7 +207,7 @@ fn change_open_job(
     passes.retain(|pass| state.jobs().get(*pass).is_some_and(Job::is_open));
     for &pass in &passes {
         state.change_job(pass, &change);
-        state.changes().change_entry(pass);
+        state.effects.change_entry(pass);
     }
     Ok(passes)
 }
@@ -222,7 +224,7 @@ impl Ledger {
         for &worker in &named {
             state.change_worker(worker, Worker::drain);
             state.recall_all(&state.leases_of(worker));
-            state.changes().send(worker, ToWorker::Drain);
+            state.effects.send(worker, ToWorker::Drain);
         }
         if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
     }
@@ -232,12 +234,12 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         let named = state.workers().named(name);
-        if state.block(name) {
-            state.changes().block(Block { name: name.clone(), party: None }, Some(String::new()));
+        if state.workers.block(state.now(), name) {
+            state.effects.block(Block { name: name.clone(), party: None }, Some(String::new()));
             for &worker in &named {
                 state.forget_failures_of(worker);
                 state.recall_all(&state.leases_of(worker));
-                state.changes().send(worker, notices::blocked(name));
+                state.effects.send(worker, notices::blocked(name));
             }
             assign(state);
         }
@@ -253,15 +255,15 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();
-        let was_blocked = state.unblock(name);
+        let was_blocked = state.workers.unblock(state.now(), name);
         if was_blocked {
-            state.changes().block(Block { name: name.clone(), party: None }, None);
+            state.effects.block(Block { name: name.clone(), party: None }, None);
         }
         let suspects = state.workers().suspects_of(name);
         for &party in &suspects {
             workers.extend(state.workers().of_party(party).into_iter().flatten());
-            if let Some(Suspicion { name, .. }) = state.clear(party) {
-                state.changes().block(Block { name, party: Some(party) }, None);
+            if let Some(Suspicion { name, .. }) = state.workers.clear(state.now(), party) {
+                state.effects.block(Block { name, party: Some(party) }, None);
             }
         }
         if !suspects.is_empty() {
@@ -269,9 +271,9 @@ impl Ledger {
         }
         if was_blocked || !suspects.is_empty() {
             for &worker in &workers {
-                let of_worker = state.workers().get(worker).filter(|worker| !worker.is_blocked());
+                let of_worker = state.workers().get(worker).filter(|worker| !worker.blocked);
                 if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
-                    state.changes().send(worker, notice);
+                    state.effects.send(worker, notice);
                 }
             }
             assign(state);

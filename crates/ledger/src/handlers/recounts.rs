@@ -12,7 +12,8 @@ use std::time::Duration;
 use queens_model::{JobId, Name, WorkerId};
 use queens_solver::{Count, Pass};
 
-use crate::effects::{Comparison, Finding, Judgement};
+use crate::effects::{Comparison, Judgement};
+use crate::event::LedgerEvent;
 use crate::handlers::notices;
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
@@ -41,7 +42,7 @@ pub(crate) fn draw(state: &mut State) {
         doubted: job.recounts().doubted(),
         first_pass: terms.second_of.filter(|first| is_complete(*first)),
     };
-    state.changes().draw(draw);
+    state.effects.draws.push(draw);
 }
 
 /// Handles the answer to a draw.
@@ -83,14 +84,14 @@ pub(crate) fn count(state: &mut State, job: JobId, whole: WholeCount, source: &A
         add(state, job, key, second);
     } else {
         // Other counts have settled the record meanwhile.
-        state.changes().compare(Comparison { job, second });
+        state.effects.compare(Comparison { job, second });
     }
 }
 
 /// Asks for a count by the coordinator of the first disputed span, unless one is being made. One at a time: each shows
 /// that a party is wrong, which is suspect then, so there are few.
 pub(crate) fn judge(state: &mut State) {
-    if state.is_judging() {
+    if state.is_judging {
         return;
     }
     let first = state.jobs().to_judge().find_map(|job| {
@@ -98,7 +99,8 @@ pub(crate) fn judge(state: &mut State) {
         Some(Judgement { job: job.id(), plan: Arc::clone(counting.plan()), span })
     });
     if let Some(judgement) = first {
-        state.begin_judgement(judgement);
+        state.is_judging = true;
+        state.effects.judgement = Some(judgement);
     }
 }
 
@@ -108,7 +110,7 @@ pub(crate) fn judged(
     judgement: &Judgement,
     counted: Option<(Count, Duration, Arc<Source>)>,
 ) {
-    state.end_judgement();
+    state.is_judging = false;
     let &Judgement { job, span, .. } = judgement;
     let key = (span.part(), span.from());
     let recount = state.jobs().get(job).and_then(|job| job.recounts().get(key));
@@ -146,8 +148,8 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
         }
     });
     change(state, *id, |recounts, _| recounts.note_second_count());
-    state.changes().count_again(*id, second.clone());
-    state.changes().change_entry(*id);
+    state.effects.count_again(*id, second.clone());
+    state.effects.change_entry(*id);
     // The record may still grow, so its span is looked at later.
     if is_closed(state, *id, &recorded) || !is_complete {
         return;
@@ -181,7 +183,7 @@ fn dispute(state: &mut State, job: JobId, second: &SecondCount, recorded: &Recor
         return;
     }
     let (second, recorded) = (second.clone(), Box::new(recorded.clone()));
-    state.changes().find(Finding::Disputed { job, second, recorded });
+    state.effects.events.push(LedgerEvent::Disputed { job, second, recorded });
 }
 
 /// Adds a count of a record that is being recounted.
@@ -198,7 +200,7 @@ fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
     if let Some(recorded) = recorded.filter(|recorded| recorded.count() != second.count) {
         dispute(state, id, &second, &recorded);
     }
-    state.changes().count_again(id, second.clone());
+    state.effects.count_again(id, second.clone());
     state.change_job(id, |job| {
         let Some((recounts, counting)) = job.recounting_mut() else { return };
         recounts.note_second_count();
@@ -211,7 +213,7 @@ fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
         }
         job.note_verified(was_confirmed, is_confirmed);
     });
-    state.changes().change_entry(id);
+    state.effects.change_entry(id);
     settle(state, id, key);
 }
 
@@ -240,8 +242,8 @@ fn settle(state: &mut State, id: JobId, key: Key) {
     for verdict in verdicts {
         let is_blocked = suspect(state, id, &verdict, &agreeing);
         is_new |= is_blocked;
-        state.changes().judge(id, verdict.clone());
-        state.changes().find(Finding::Decided { job: id, verdict, is_blocked });
+        state.effects.judge(id, verdict.clone());
+        state.effects.events.push(LedgerEvent::Decided { job: id, verdict, is_blocked });
     }
     if is_new {
         doubt_all(state);
@@ -257,11 +259,11 @@ fn replace(state: &mut State, id: JobId, recorded: &Recorded, agreed: Count) {
     change(state, id, |_, counting| counting.replace(span, recorded.count(), count));
     let lost = &recorded.record;
     let record = Record { span, count, duration, lease: lost.lease, source: Arc::clone(source) };
-    state.changes().record(id, record);
+    state.effects.record(id, record);
     if !recorded.again.iter().any(|it| it.span == span && it.source.party == lost.source.party) {
         let (count, duration, source) = (lost.count, lost.duration, Arc::clone(&lost.source));
         let again = SecondCount { span, count, duration, source, at_ms: state.date_ms() };
-        state.changes().count_again(id, again);
+        state.effects.count_again(id, again);
     }
 }
 
@@ -280,16 +282,16 @@ fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -
     );
     let suspicion = Suspicion { name: name.clone(), reason: reason.clone() };
     state.proofs_mut().forget(*party);
-    if !state.suspect(*party, suspicion.clone()) {
+    if !state.workers.suspect(state.now(), *party, suspicion.clone()) {
         return false;
     }
-    state.changes().block(Block { name: name.clone(), party: Some(*party) }, Some(reason));
+    state.effects.block(Block { name: name.clone(), party: Some(*party) }, Some(reason));
     let workers: Vec<WorkerId> = state.workers().of_party(*party).into_iter().flatten().copied().collect();
     for worker in workers {
         state.forget_failures_of(worker);
         state.recall_all(&state.leases_of(worker));
         if let Some(notice) = state.workers().get(worker).map(|it| notices::suspect(it, &suspicion)) {
-            state.changes().send(worker, notice);
+            state.effects.send(worker, notice);
         }
     }
     true
@@ -362,7 +364,7 @@ pub(crate) fn look_again(state: &mut State, id: JobId) {
 fn reopen(state: &mut State, id: JobId) {
     if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
         state.change_job(id, Job::reopen);
-        state.changes().change_entry(id);
+        state.effects.change_entry(id);
         begin(state, id);
     }
 }

@@ -14,10 +14,10 @@ use crate::handlers::worker_refusal::WorkerRefusal;
 use crate::jobs::counting::Overlap;
 use crate::leases::live_lease::{LiveLease, Reported};
 use crate::ledger::Ledger;
-use crate::records::can_be_recorded;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
 use crate::state::State;
+use crate::store::record::can_be_recorded;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
 use crate::workers::worker::Worker;
@@ -52,8 +52,7 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         let known = state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
-        let (source, was_stuck, interval) =
-            (known.source().clone(), known.is_stuck(), known.interval().get());
+        let (source, was_stuck, interval) = (known.source().clone(), known.stuck, known.interval.get());
         if was_stuck && !report.deltas.is_empty() {
             state.change_worker(worker, |worker| worker.set_stuck(false));
         }
@@ -64,7 +63,7 @@ impl Ledger {
             state.change_worker(worker, |worker| worker.forgive());
         }
         for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
-            let is_over = |lease: &LiveLease| lease.worker() == worker && lease.spans().is_empty();
+            let is_over = |lease: &LiveLease| lease.worker == worker && lease.spans.is_empty();
             if state.leases().get(id).is_some_and(is_over) {
                 state.end_lease(id);
             }
@@ -73,7 +72,7 @@ impl Ledger {
             finish(state, worker, id);
         }
         if !report.is_empty() {
-            state.changes().send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+            state.effects.send(worker, ToWorker::Acknowledge { sequence: report.sequence });
         }
         tell_interval(state, worker);
         let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
@@ -118,7 +117,7 @@ fn record(
     // Looked up once: a report may have thousands of deltas.
     let held = state.leases().get(lease);
     // The first report on a lease proves that one more thread counts.
-    let is_first = held.is_some_and(|lease| !lease.has_reported());
+    let is_first = held.is_some_and(|lease| !lease.has_reported);
     let is_timed = held.is_some_and(|lease| could_take(state.now(), interval, lease, delta));
     let granted = report_on(state, worker, id, delta, work);
     if phase == Phase::Cancelled {
@@ -156,7 +155,7 @@ fn record(
             state.proofs_mut().note_part(source.party, method);
             let (source, at_ms) = (Arc::clone(source), state.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
-            state.changes().compare(Comparison { job: id, second });
+            state.effects.compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
         (Some(Reported { duration, .. }), Overlap::None) => {
@@ -194,7 +193,7 @@ const LEEWAY: Duration = Duration::from_secs(1);
 /// Whether a worker with this report interval can have taken as long as it says. Other durations measure no speed, so
 /// that nobody waits for a worker that claims to be slow. Nor do ended leases, whose last report is unknown.
 fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delta) -> bool {
-    delta.duration <= now.saturating_sub(lease.last_contact()) + interval + LEEWAY
+    delta.duration <= now.saturating_sub(lease.heard) + interval + LEEWAY
 }
 
 /// Takes a reported span off its lease. Returns `None` if this worker was not granted the span under this lease, or has
@@ -218,14 +217,14 @@ fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, 
     if state.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
         record = state.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
     }
-    state.changes().record(job, record);
+    state.effects.record(job, record);
 }
 
 /// Ends a lease whose worker has reported all that it counted.
 fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
-    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker() == worker) {
-        if !lease.has_reported() && !lease.is_recalled() && !lease.spans().is_empty() {
-            state.note_given_back(worker);
+    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker == worker) {
+        if !lease.has_reported && !lease.recalled && !lease.spans.is_empty() {
+            state.workers.note_given_back(state.now(), worker);
         }
         state.end_lease(id);
     }

@@ -31,9 +31,9 @@ impl Ledger {
         let id = hello.worker;
         // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
         let known = state.take_out(id);
-        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed());
+        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed);
         let worker = Worker::new(&hello, party, known.as_ref(), &usual, state.now());
-        let is_draining = worker.is_draining();
+        let is_draining = worker.draining;
         state.add_worker(id, worker);
         for held in hello.held {
             adopt(state, id, held);
@@ -41,10 +41,10 @@ impl Ledger {
         recall_what_is_in_the_way(state, id);
         let of_block = state.workers().get(id).and_then(|worker| notices::of_block(state.workers(), worker));
         if let Some(notice) = of_block {
-            state.changes().send(id, notice);
+            state.effects.send(id, notice);
         }
         if is_draining {
-            state.changes().send(id, ToWorker::Drain);
+            state.effects.send(id, ToWorker::Drain);
         }
         tell_interval(state, id);
         assign(state);
@@ -84,7 +84,7 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
     let job = state.jobs().identified(job).filter(|job| job.is_active()).map(Job::id);
     let Some(job) = job.filter(|&job| state.can_count(worker, job)) else {
-        return state.changes().send(worker, ToWorker::Cancel(id));
+        return state.effects.send(worker, ToWorker::Cancel(id));
     };
     let Unreported { spans: granted, allowance, .. } = granted(state, worker, job, &held);
     let free = state.change_job(job, |job| {
@@ -96,17 +96,17 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
         Some((free, counting.plan().clone(), job.is_paused()))
     });
     let Some((kept, plan, is_paused)) = free.flatten() else {
-        return state.changes().send(worker, ToWorker::Cancel(id));
+        return state.effects.send(worker, ToWorker::Cancel(id));
     };
     let cut = granted.without(&kept);
     if kept.is_empty() {
         state.remember(id, worker, job, Unreported::first(cut, allowance));
-        return state.changes().send(worker, ToWorker::Cancel(id));
+        return state.effects.send(worker, ToWorker::Cancel(id));
     }
     let lost = held.spans.into_iter().collect::<SpanSet>().without(&kept);
     if !lost.is_empty() {
         let shorten = ToWorker::Shorten { lease: id, spans: lost.iter().collect() };
-        state.changes().send(worker, shorten);
+        state.effects.send(worker, shorten);
     }
     let now = state.now();
     state.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut).granted_earlier(allowance));
@@ -135,8 +135,8 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unre
     let is_restored = state.jobs().get(job).is_some_and(Job::is_restored);
     if !is_restored
         || state.counting(job).is_some_and(|counting| counting.draws().is_some())
-        || !state.leases().tokens().may_be_of_another_run(*lease)
-        || state.leases().has_former(*lease)
+        || !state.leases().tokens.may_be_of_another_run(*lease)
+        || state.leases().former.has(*lease)
     {
         return of(SpanSet::default());
     }
@@ -150,7 +150,7 @@ impl Ledger {
     pub fn disconnect(&mut self, now: Duration, worker: WorkerId) {
         let state = &mut self.state;
         state.advance(now);
-        state.disconnect(worker);
+        state.workers.disconnect(state.now(), worker);
     }
 
     /// Notes the measurements of a worker's graphics card, until its connection is lost. Nothing else changes.
@@ -170,7 +170,7 @@ impl Ledger {
 /// Gives up workers that have been silent for too long.
 pub(crate) fn give_up_silent(state: &mut State) -> Vec<WorkerId> {
     let mut silent = Vec::new();
-    while let Some(worker) = state.next_silent() {
+    while let Some(worker) = state.workers.next_silent(state.now()) {
         state.note_loss(worker, false);
         state.give_up(worker);
         silent.push(worker);

@@ -114,7 +114,7 @@ impl Ledger {
 
 /// Returns the number of parties with workers that may get work.
 fn n_parties(state: &State) -> usize {
-    let workers = state.workers().iter().filter(|(_, worker)| !worker.is_blocked());
+    let workers = state.workers().iter().filter(|(_, worker)| !worker.blocked);
     workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 
@@ -137,7 +137,7 @@ fn next_id(state: &State) -> JobId {
 fn add(state: &mut State, entry: JobEntry) {
     let id = entry.id;
     state.add_job(Job::new(entry.identified(), None));
-    state.changes().change_entry(id);
+    state.effects.change_entry(id);
     want_plan(state, id);
 }
 

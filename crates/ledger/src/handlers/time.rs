@@ -21,9 +21,9 @@ impl Ledger {
         let state = &mut self.state;
         state.advance(now);
         let silent = give_up_silent(state);
-        state.forget_old();
-        state.wake_rested();
-        state.update_usual_speeds();
+        state.leases.former.forget_old(state.now());
+        state.workers.wake_rested(state.now());
+        state.workers.update_usual_speeds();
         take_back_overdue(state);
         draw(state);
         draw_confirmers(state);

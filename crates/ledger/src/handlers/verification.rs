@@ -49,7 +49,7 @@ impl Ledger {
         if more.recount_by.is_some() && more.recount_by != terms.recount_by {
             for pass in state.jobs().passes(id) {
                 state.change_job(pass, |job| job.set_recount_by(more.recount_by));
-                state.changes().change_entry(pass);
+                state.effects.change_entry(pass);
                 recounts::look_again(state, pass);
                 recounts::search_anew(state, pass);
             }
@@ -64,7 +64,7 @@ impl Ledger {
             }
             add_second(state, id, method, created_ms);
         }
-        state.changes().change_entry(id);
+        state.effects.change_entry(id);
         // The request may need no new work.
         finish_if_complete(state, id);
         assign(state);

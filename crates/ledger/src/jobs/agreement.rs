@@ -27,7 +27,7 @@ impl PassMismatch {
             let is_equal = first.progress().solutions == second.progress().solutions;
             return if is_equal { Self::Nothing } else { Self::Total };
         }
-        let pairs = first.coverage().iter().zip(second.coverage());
+        let pairs = first.coverage.iter().zip(&second.coverage);
         let differs = (0..).zip(pairs).filter(|(_, (first, second))| first.solutions != second.solutions);
         let parts: Vec<u32> = differs.map(|(part, _)| part).collect();
         if parts.is_empty() { Self::Nothing } else { Self::Parts(parts) }

@@ -22,14 +22,14 @@ pub(crate) struct Counting {
     plan: Arc<Plan>,
     /// The parts of the plan that are counted.
     part_range: Range<u32>,
-    coverage: Vec<Coverage>,
+    pub(crate) coverage: Vec<Coverage>,
     /// By part: the starts, current or former, of coverage ranges that have changed since the last write.
     changed: BTreeMap<u32, BTreeSet<u64>>,
     free: SpanSet,
-    failed: FailedSpans,
+    pub(crate) failed: FailedSpans,
     progress: Progress,
     /// How often the sums have changed.
-    n_changes: u64,
+    pub(crate) n_changes: u64,
     /// The party that has all records of a part, as far as known; `None` if several have some.
     counted_by: BTreeMap<u32, Option<Party>>,
     /// The parties that count the parts, if these are drawn.
@@ -87,16 +87,6 @@ impl Counting {
         &self.plan
     }
 
-    /// Returns the coverage of each part, in the order of the plan.
-    pub(crate) fn coverage(&self) -> &[Coverage] {
-        &self.coverage
-    }
-
-    /// Returns how often the sums have changed since the state was created or restored.
-    pub(crate) fn n_changes(&self) -> u64 {
-        self.n_changes
-    }
-
     /// Returns the sums over all parts.
     pub(crate) fn progress(&self) -> Progress {
         self.progress
@@ -105,11 +95,6 @@ impl Counting {
     /// Returns the estimated work that is not recorded, in work units.
     pub(crate) fn work_left(&self) -> u128 {
         self.progress.estimated_work - self.progress.estimated_work_recorded
-    }
-
-    /// Returns the spans that workers have failed on.
-    pub(crate) fn failed(&self) -> &FailedSpans {
-        &self.failed
     }
 
     /// Whether a span is neither held nor failed.

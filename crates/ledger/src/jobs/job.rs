@@ -34,7 +34,7 @@ pub(crate) struct Job {
     /// The second pass of this job, unless that is cancelled.
     second: Option<JobId>,
     /// The difference between the two complete passes.
-    mismatch: PassMismatch,
+    pub(crate) mismatch: PassMismatch,
     /// The numbers of changes of both passes when they were last compared.
     compared: Option<(u64, u64)>,
     /// Whether earlier runs may have leased it.
@@ -158,11 +158,6 @@ impl Job {
     pub(crate) fn set_second(&mut self, second: Option<JobId>) {
         self.second = second;
         (self.mismatch, self.compared) = (PassMismatch::Nothing, None);
-    }
-
-    /// Returns the difference between the two complete passes.
-    pub(crate) fn mismatch(&self) -> &PassMismatch {
-        &self.mismatch
     }
 
     /// Returns the numbers of changes of both passes when they were last compared.

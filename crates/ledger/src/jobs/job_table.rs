@@ -85,7 +85,7 @@ impl Jobs {
             (&mut self.active, is_active),
             (self.free.of_mut(method), servable.is_some_and(Counting::has_free)),
             (self.open_free.of_mut(method), servable.is_some_and(|it| it.has_free() && it.draws().is_none())),
-            (&mut self.to_retry, servable.is_some_and(|counting| !counting.failed().is_empty())),
+            (&mut self.to_retry, servable.is_some_and(|counting| !counting.failed.is_empty())),
             (
                 &mut self.to_serve,
                 servable.is_some_and(|it| has_drawn(it) || job.recounts().queues().has_drawn()),
@@ -97,7 +97,7 @@ impl Jobs {
             (&mut self.to_judge, servable.is_some() && job.recounts().first_to_judge().is_some()),
             (&mut self.to_draw, is_active && job.recounts().wanted().is_some()),
         ];
-        let has_failed = job.counting().is_some_and(|counting| !counting.failed().is_empty());
+        let has_failed = job.counting().is_some_and(|counting| !counting.failed.is_empty());
         for (set, is_member) in [(&mut self.with_failed, has_failed), (&mut self.open, job.is_open())] {
             if is_member {
                 set.insert(id)

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Delta, JobId, LeaseId, WorkerId};
+use queens_model::LeaseId;
 use queens_solver::Method;
 
 use crate::by_method::ByMethod;
-use crate::later::later;
+use crate::clock::later;
 use crate::lease_load::LeasePace;
 use crate::leases::ended_leases::EndedLeases;
-use crate::leases::live_lease::{EndedLease, LiveLease, Reported, Unreported};
+use crate::leases::live_lease::{EndedLease, LiveLease};
 use crate::run::Tokens;
 use crate::store::Source;
 
@@ -31,8 +31,8 @@ pub(crate) fn overdue(now: Duration, seconds: f64) -> Duration {
 #[derive(Debug)]
 pub(crate) struct Leases {
     live: BTreeMap<LeaseId, LiveLease>,
-    former: EndedLeases,
-    tokens: Tokens,
+    pub(crate) former: EndedLeases,
+    pub(crate) tokens: Tokens,
     /// Running leases that may be cut, by method and expected end.
     ends: ByMethod<BTreeSet<(Duration, LeaseId)>>,
     /// Running leases, by deadline.
@@ -55,15 +55,6 @@ impl Leases {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.live.is_empty()
-    }
-
-    pub(crate) fn tokens(&self) -> &Tokens {
-        &self.tokens
-    }
-
-    /// Whether a worker may still report on an ended lease with this token.
-    pub(crate) fn has_former(&self, id: LeaseId) -> bool {
-        self.former.has(id)
     }
 
     /// Returns the running lease of a method that is expected to end last, of those that may be cut.
@@ -95,13 +86,8 @@ impl Leases {
         }
     }
 
-    /// Returns a token that was never used.
-    pub(crate) fn draw_token(&mut self) -> LeaseId {
-        self.tokens.draw()
-    }
-
     pub(crate) fn insert(&mut self, lease: LiveLease) {
-        self.live.insert(lease.id(), lease);
+        self.live.insert(lease.id, lease);
     }
 
     /// Changes a lease. The caller must call [`Self::expect_end`] afterwards.
@@ -117,7 +103,7 @@ impl Leases {
         let end = |pace: LeasePace| (load.method, later(load.heard, load.work as f64 / pace.speed));
         let keys = Keys {
             end: pace.filter(|_| load.can_be_cut).map(end),
-            deadline: lease.due().or_else(|| Some(deadline(lease, pace?))),
+            deadline: lease.due.or_else(|| Some(deadline(lease, pace?))),
         };
         if let Some((method, end)) = keys.end {
             self.ends.of_mut(method).insert((end, id));
@@ -139,7 +125,7 @@ impl Leases {
     pub(crate) fn end(&mut self, now: Duration, id: LeaseId, source: Arc<Source>) -> Option<EndedLease> {
         let lease = self.live.remove(&id)?;
         self.forget_keys(id);
-        let (worker, job) = (lease.worker(), lease.job());
+        let (worker, job) = (lease.worker, lease.job);
         let (ended, unreported) = lease.end();
         self.former.add(now, id, (worker, source), job, unreported);
         Some(ended)
@@ -157,54 +143,7 @@ impl Leases {
 fn deadline(lease: &LiveLease, LeasePace { speed, slowest }: LeasePace) -> Duration {
     let after = |time, work: u128, speed: f64| overdue(time, work as f64 / speed);
     let (begun, begun_work) = lease.begun();
-    let since_heard =
-        after(lease.last_contact(), lease.work(), slowest.map_or(speed, |slowest| speed.max(slowest)));
+    let since_heard = after(lease.heard, lease.work, slowest.map_or(speed, |slowest| speed.max(slowest)));
     let since_begun = slowest.map(|slowest| after(begun, begun_work, slowest));
     since_begun.map_or(since_heard, |since_begun| since_begun.min(since_heard))
-}
-
-/// Ended leases.
-impl Leases {
-    /// Remembers spans that this worker may report under a token that nobody holds.
-    pub(crate) fn remember(
-        &mut self,
-        now: Duration,
-        id: LeaseId,
-        worker: (WorkerId, Arc<Source>),
-        job: JobId,
-        unreported: Unreported,
-    ) {
-        self.former.add(now, id, worker, job, unreported);
-    }
-
-    /// Returns the number and identity of the worker that held an ended lease.
-    pub(crate) fn former_holder(&self, id: LeaseId) -> Option<(WorkerId, &Source)> {
-        self.former.holder(id)
-    }
-
-    /// Removes an ended lease of this job, and returns the spans that may still be reported.
-    pub(crate) fn take_former(&mut self, id: LeaseId, job: JobId) -> Option<Unreported> {
-        self.former.take(id, job)
-    }
-
-    /// Removes a reported span. Returns `None`, and removes nothing, if not all of it may be reported.
-    pub(crate) fn report_former(
-        &mut self,
-        now: Duration,
-        worker: (WorkerId, &Source),
-        job: JobId,
-        delta: &Delta,
-    ) -> Option<Reported> {
-        self.former.report(now, worker, job, delta)
-    }
-
-    /// Forgets an ended lease whose worker has reported all that it counted.
-    pub(crate) fn finish_former(&mut self, id: LeaseId, worker: (WorkerId, &Source)) {
-        self.former.finish(id, worker);
-    }
-
-    /// Forgets leases that ended long ago.
-    pub(crate) fn forget_old(&mut self, now: Duration) {
-        self.former.forget_old(now);
-    }
 }

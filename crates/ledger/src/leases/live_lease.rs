@@ -8,41 +8,41 @@ use queens_solver::{Method, Plan, Span};
 
 use crate::lease_load::Load;
 use crate::leases::recount_sums::{Sums, WholeCount};
-use crate::records::merged;
 use crate::spans::SpanSet;
 use crate::store::Record;
+use crate::store::record::merged;
 use crate::work::{n_subproblems_of, work_of};
 
 /// A lease that is being counted, or waits at its worker.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveLease {
-    id: LeaseId,
-    job: JobId,
-    method: Method,
-    worker: WorkerId,
+    pub(crate) id: LeaseId,
+    pub(crate) job: JobId,
+    pub(crate) method: Method,
+    pub(crate) worker: WorkerId,
     /// The unreported spans, in the order of counting.
-    spans: SpanSet,
+    pub(crate) spans: SpanSet,
     /// Spans that were cut off: the worker may have begun them, and may still report them.
     cut: SpanSet,
     /// The estimated work of `spans`.
-    work: u128,
+    pub(crate) work: u128,
     /// The record that the next report extends if it continues the last one.
     open: Option<Box<Record>>,
     /// Workers that have failed on its spans before.
-    tried: BTreeSet<WorkerId>,
+    pub(crate) tried: BTreeSet<WorkerId>,
     /// The sums of its records, if it is a recount.
     again: Option<Box<Sums>>,
     /// When its worker is late, if its party was drawn for it.
-    due: Option<Duration>,
+    pub(crate) due: Option<Duration>,
     /// Whether its worker was told to return everything that it has not begun.
-    recalled: bool,
+    pub(crate) recalled: bool,
     /// When it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
-    heard: Duration,
+    pub(crate) heard: Duration,
     /// When it was granted or, if it had to wait, begun, and its estimated work then.
     begun: Duration,
     begun_work: u128,
     /// Whether something was reported on it.
-    has_reported: bool,
+    pub(crate) has_reported: bool,
     /// How long counting it can have taken so far.
     allowance: Allowance,
     /// Whether its tail could not be cut since it was last heard of.
@@ -186,64 +186,14 @@ impl LiveLease {
         Self { cut, ..self }
     }
 
-    pub(crate) fn id(&self) -> LeaseId {
-        self.id
-    }
-
-    pub(crate) fn job(&self) -> JobId {
-        self.job
-    }
-
-    pub(crate) fn method(&self) -> Method {
-        self.method
-    }
-
-    pub(crate) fn worker(&self) -> WorkerId {
-        self.worker
-    }
-
-    /// Returns the unreported spans.
-    pub(crate) fn spans(&self) -> &SpanSet {
-        &self.spans
-    }
-
-    /// Returns the estimated work of the unreported spans.
-    pub(crate) fn work(&self) -> u128 {
-        self.work
-    }
-
-    /// Returns when it was last reported on; before the first report, when it was granted or, if it had to wait, begun.
-    pub(crate) fn last_contact(&self) -> Duration {
-        self.heard
-    }
-
     /// Returns when a thread of its worker began it, as far as known, and its estimated work then.
     pub(crate) fn begun(&self) -> (Duration, u128) {
         (self.begun, self.begun_work)
     }
 
-    /// Whether something was reported on it.
-    pub(crate) fn has_reported(&self) -> bool {
-        self.has_reported
-    }
-
-    /// Returns the workers that have failed on its spans before.
-    pub(crate) fn tried(&self) -> &BTreeSet<WorkerId> {
-        &self.tried
-    }
-
     /// Returns one of the records that it has to recount, by part and first subproblem.
     pub(crate) fn record_to_recount(&self) -> Option<(u32, u64)> {
         self.again.as_ref()?.missing().next()
-    }
-
-    /// Returns when its worker is late, if its party was drawn for it.
-    pub(crate) fn due(&self) -> Option<Duration> {
-        self.due
-    }
-
-    pub(crate) fn is_recalled(&self) -> bool {
-        self.recalled
     }
 
     /// Returns the load that it adds to its worker and its job.

@@ -47,13 +47,13 @@ pub(crate) fn assign(state: &mut State) {
         let drawn = drawn.filter(|(_, drawn)| first.is_none_or(|(_, job)| rank(job) > Some(*drawn)));
         match (drawn, first) {
             (Some((worker, Rank { job, .. })), _) => {
-                state.take_turn(worker);
+                state.workers.assign(worker);
                 if !assign_drawn(state, worker, job) {
                     recount(state, worker, job);
                 }
             }
             (None, Some((worker, job))) => {
-                state.take_turn(worker);
+                state.workers.assign(worker);
                 assign_to(state, worker, job);
             }
             (None, None) => return,
@@ -94,7 +94,7 @@ fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
     let Some(method) = state.method(job) else { return false };
     let Some(worker) = state.workers().get(id) else { return false };
     let Some(speed) = worker.estimated(method) else { return false };
-    let (party, power) = (worker.party(), state.workers().readiness(method).power());
+    let (party, power) = (worker.party(), state.workers().readiness(method).power);
     let taken = state.change_job(job, |job| {
         let counting = job.counting_mut()?;
         let work = work_for(speed, power, counting.work_left());
@@ -128,13 +128,15 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
     let Some(method) = state.method(job) else { return };
     let Some(worker) = state.workers().get(id) else { return };
     let Some(speed) = worker.estimated(method) else { return };
-    let machine = worker.machine();
+    let machine = worker.machine;
     let (party, kernel) = (worker.party(), worker.source().kernel.clone());
-    let power = state.workers().readiness(method).power();
+    let power = state.workers().readiness(method).power;
     let others = state.jobs().get(job).map(|job| job.recounts().others(party)).unwrap_or_default();
     let is_near = |party: &Party| {
         let members = state.workers().of_party(*party).into_iter().flatten();
-        members.take(MOST_NEAR).any(|&id| state.workers().get(id).map(Worker::machine) == Some(machine))
+        members
+            .take(MOST_NEAR)
+            .any(|&id| state.workers().get(id).map(|worker| worker.machine) == Some(machine))
     };
     let near: BTreeSet<Party> = others.into_iter().filter(is_near).collect();
     let taken = state.change_job(job, |job| {
@@ -163,7 +165,7 @@ fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
     let failed = || {
         let jobs = state.jobs().to_retry().take(MOST_JOBS);
-        jobs.filter_map(|(rank, job)| Some((rank, job.method(), job.counting()?.failed())))
+        jobs.filter_map(|(rank, job)| Some((rank, job.method(), &job.counting()?.failed)))
     };
     if let Some(worker) = state.workers().next_with_capacity(&methods) {
         let can_count = |method: Method| state.workers().get(worker).is_some_and(|it| it.can_count(method));
@@ -192,7 +194,7 @@ fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
 fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
     let Some(method) = state.method(job) else { return };
     let Some(speed) = state.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
-    let power = state.workers().readiness(method).power();
+    let power = state.workers().readiness(method).power;
     let Some(party) = state.workers().get(worker).map(Worker::party) else { return };
     let taken = state.change_job(job, |job| {
         let counting = job.counting_mut()?;
@@ -211,7 +213,7 @@ fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
 pub(crate) fn grant(state: &mut State, worker: WorkerId, job: JobId, spans: Vec<Span>, purpose: Purpose) {
     let Some(priority) = state.jobs().get(job).map(|job| job.priority()) else { return };
     let Some(lease) = state.grant(worker, job, spans, purpose) else { return };
-    let waits = state.workers().get(worker).is_some_and(|worker| !worker.held_leases().is_running(lease));
+    let waits = state.workers().get(worker).is_some_and(|worker| !worker.held.is_running(lease));
     if waits {
         recall_less_urgent(state, worker, priority);
     }

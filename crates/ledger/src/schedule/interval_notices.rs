@@ -21,9 +21,9 @@ pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
     let Some(worker) = state.workers().get(id).filter(|worker| worker.is_connected()) else { return };
     let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(state, worker, method));
     let interval = state.workers().interval(is_hurried);
-    if is_worth_it(worker.interval(), interval) {
-        state.tell_interval(id, interval);
-        state.changes().send(id, ToWorker::ReportEvery(interval));
+    if is_worth_it(worker.interval, interval) {
+        state.workers.tell_interval(state.now(), id, interval);
+        state.effects.send(id, ToWorker::ReportEvery(interval));
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
 pub(crate) fn hurry_for_tails(state: &mut State) {
     for method in Method::ALL {
         let is_tail = state.jobs().first_free(method).is_none() && !state.leases().is_empty();
-        for id in state.next_to_hurry(method, is_tail, MOST_LOOKS) {
+        for id in state.workers.next_to_hurry(method, is_tail, MOST_LOOKS) {
             if state.workers().get(id).is_some_and(|worker| is_tail_of(state, worker, method)) {
                 tell_interval(state, id);
             }
@@ -42,7 +42,7 @@ pub(crate) fn hurry_for_tails(state: &mut State) {
 
 /// Whether a worker counts by a method whose work is all held.
 fn is_tail_of(state: &State, worker: &Worker, method: Method) -> bool {
-    worker.held_leases().n_running_by(method) > 0 && state.jobs().first_free(method).is_none()
+    worker.held.n_running_by(method) > 0 && state.jobs().first_free(method).is_none()
 }
 
 fn is_worth_it(told: ReportInterval, interval: ReportInterval) -> bool {

@@ -43,7 +43,7 @@ pub(crate) fn work_for(speed: MeasuredSpeed, power: Power, work_left: u128) -> u
     let measured = (LONGEST_SECONDS * speed.measured_share()).max(UNMEASURED_SECONDS);
     let rest = power.seconds(work_left).unwrap_or(0.0);
     let seconds = (rest / SHARE_OF_THE_REST).min(longest).min(measured).max(shortest);
-    whole_nodes(seconds * speed.work_per_second())
+    whole_nodes(seconds * speed.work_per_second)
 }
 
 #[expect(

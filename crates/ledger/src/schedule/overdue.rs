@@ -31,13 +31,13 @@ pub(crate) fn take_back_overdue(state: &mut State) {
             continue;
         }
         let Some(lease) = state.leases().get(id) else { return };
-        let (worker, job) = (lease.worker(), lease.job());
+        let (worker, job) = (lease.worker, lease.job);
         // A worker with a long report interval may take longer than expected without having to report it.
         let extra = state.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
         let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
-        let is_drawn = state.leases().get(id).is_some_and(|lease| lease.due().is_some());
+        let is_drawn = state.leases().get(id).is_some_and(|lease| lease.due.is_some());
         let is_all_there_is = is_drawn || state.counting(job).is_some_and(|counting| !counting.has_free());
-        state.postpone_deadline(id, now + LOOK_AGAIN);
+        state.leases.postpone_deadline(id, now + LOOK_AGAIN);
         if !is_all_there_is || reports_later {
             continue;
         }
@@ -54,10 +54,10 @@ pub(crate) fn take_back_overdue(state: &mut State) {
 /// Whether another worker may count a lease. It may be that only a processor may recount a card's record.
 fn has_others(state: &State, id: LeaseId) -> bool {
     let Some(lease) = state.leases().get(id) else { return false };
-    let parties = state.workers().readiness(lease.method()).useful_parties();
-    let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&worker| worker != lease.worker());
+    let parties = state.workers().readiness(lease.method).useful_parties();
+    let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&worker| worker != lease.worker);
     let Some(record) = lease.record_to_recount() else { return parties.values().any(is_other) };
-    let Some(job) = state.jobs().get(lease.job()) else { return false };
+    let Some(job) = state.jobs().get(lease.job) else { return false };
     let excluded = job.recounts().get(record).map(Recount::counted_by).unwrap_or_default();
     match job.arbiter().filter(|arbiter| !excluded.contains(arbiter)) {
         Some(arbiter) => parties.get(&arbiter).is_some_and(is_other),

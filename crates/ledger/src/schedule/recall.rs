@@ -9,14 +9,13 @@ use queens_solver::Method;
 use crate::jobs::job::Rank;
 use crate::schedule::lease_size::shortest_seconds;
 use crate::state::State;
-use crate::workers::worker::Worker;
 
 /// Recalls all leases of a worker whose jobs are less urgent. Returns whether there were any.
 pub(crate) fn recall_less_urgent(state: &mut State, worker: WorkerId, urgent: Priority) -> bool {
-    let Some(held_leases) = state.workers().get(worker).map(Worker::held_leases) else { return false };
+    let Some(held_leases) = state.workers().get(worker).map(|worker| &worker.held) else { return false };
     let is_less = |job: JobId| state.jobs().get(job).is_some_and(|job| job.priority() < urgent);
     let less = held_leases.shares().filter(|&(job, _)| is_less(job));
-    let leases: Vec<LeaseId> = less.flat_map(|(_, share)| share.unrecalled().iter().copied()).collect();
+    let leases: Vec<LeaseId> = less.flat_map(|(_, share)| share.unrecalled.iter().copied()).collect();
     state.recall_all(&leases);
     !leases.is_empty()
 }
@@ -24,11 +23,11 @@ pub(crate) fn recall_less_urgent(state: &mut State, worker: WorkerId, urgent: Pr
 /// Recalls leases of a worker that keep its more urgent ones waiting. Its cost grows with the number of jobs that the
 /// worker holds leases of, not with the number of leases.
 pub(crate) fn recall_what_is_in_the_way(state: &mut State, worker: WorkerId) {
-    let Some(held_leases) = state.workers().get(worker).map(Worker::held_leases) else { return };
+    let Some(held_leases) = state.workers().get(worker).map(|worker| &worker.held) else { return };
     let priority_of = |job: JobId| state.jobs().get(job).map(|job| job.priority());
     let waiting = held_leases.shares().filter_map(|(job, share)| {
         let priority = priority_of(job)?;
-        share.waiting().last().map(|&last| (priority, last))
+        share.waiting.last().map(|&last| (priority, last))
     });
     let waiting: Vec<(Priority, LeaseId)> = waiting.collect();
     let mut recalled = Vec::new();
@@ -36,7 +35,7 @@ pub(crate) fn recall_what_is_in_the_way(state: &mut State, worker: WorkerId) {
         let Some(priority) = priority_of(job) else { continue };
         let last = waiting.iter().filter(|(urgent, _)| *urgent > priority).map(|(_, last)| last).max();
         let Some(last) = last else { continue };
-        recalled.extend(share.unrecalled().iter().copied().filter(|lease| lease < last));
+        recalled.extend(share.unrecalled.iter().copied().filter(|lease| lease < last));
     }
     state.recall_all(&recalled);
 }
@@ -59,13 +58,13 @@ pub(crate) fn preempt(state: &mut State) {
 /// Recalls leases from workers that this job, the first of its method, could use.
 fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
     let mut work_left = work_nobody_holds(state, job);
-    let shortest = shortest_seconds(state.workers().readiness(method).power());
+    let shortest = shortest_seconds(state.workers().readiness(method).power);
     let held = state.workers().held_jobs().filter_map(|job| Some(state.jobs().get(job)?.rank()));
     // The least urgent first.
     let less_urgent: BTreeSet<_> = held.filter(|rank| rank.priority.0 < urgent).collect();
     for Rank { job, .. } in less_urgent.into_iter().rev() {
         let Some(holding) = state.workers().holding(job) else { continue };
-        for worker in holding.unrecalled().clone() {
+        for worker in holding.unrecalled.clone() {
             if work_left <= 0.0 {
                 return;
             }
@@ -82,6 +81,6 @@ fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: R
 /// Returns the estimated work of a job that is neither recorded nor leased, in work units.
 fn work_nobody_holds(state: &State, job: JobId) -> f64 {
     let Some(counting) = state.counting(job) else { return 0.0 };
-    let held = state.workers().holding(job).map_or(0, |holding| holding.work());
+    let held = state.workers().holding(job).map_or(0, |holding| holding.work);
     counting.work_left().saturating_sub(held) as f64
 }

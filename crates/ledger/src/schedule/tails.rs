@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_model::{JobId, LeaseId, ToWorker, WorkerId};
 use queens_solver::{Method, Span};
 
-use crate::later::later;
+use crate::clock::later;
 use crate::leases::live_lease::Purpose;
 use crate::schedule::assign::grant;
 use crate::schedule::lease_size::{shortest_tail_seconds, whole_nodes};
@@ -35,7 +35,7 @@ fn share_tails_of(state: &mut State, method: Method) {
     if state.workers().readiness(method).first_idle().is_none() {
         return;
     }
-    let worth_it = 2.0 * shortest_tail_seconds(state.workers().readiness(method).power());
+    let worth_it = 2.0 * shortest_tail_seconds(state.workers().readiness(method).power);
     let soon = later(state.now(), worth_it);
     look_at_late_queues(state, soon, method);
     let mut n_shared = 0;
@@ -65,10 +65,10 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
         if end >= soon {
             return;
         }
-        state.refresh_queue_end(worker);
+        state.workers.refresh_queue_end(state.now(), worker);
         let first = state.workers().readiness(method).first_queue_end();
         if first.is_some_and(|(end, first)| first == worker && end < soon) {
-            state.forget_queue_end(worker, method);
+            state.workers.forget_queue_end(worker, method);
         }
     }
 }
@@ -77,12 +77,12 @@ fn look_at_late_queues(state: &mut State, soon: Duration, method: Method) {
 /// equally fast.
 fn cut_running(state: &mut State, id: LeaseId, idle: WorkerId) -> Option<(JobId, Vec<Span>)> {
     let lease = state.leases().get(id)?;
-    let (job, worker) = (lease.job(), state.workers().get(lease.worker())?);
-    let silent = state.now().saturating_sub(lease.last_contact());
+    let (job, worker) = (lease.job, state.workers().get(lease.worker)?);
+    let silent = state.now().saturating_sub(lease.heard);
     let method = lease.load().method;
-    let speed = worker.estimated(method)?.work_per_second();
+    let speed = worker.estimated(method)?.work_per_second;
     let idle_speed = speed_beside(state, idle, method, speed)?;
-    let rest = (lease.work() as f64 - speed * silent.as_secs_f64()).max(0.0);
+    let rest = (lease.work as f64 - speed * silent.as_secs_f64()).max(0.0);
     let share = whole_nodes(rest * idle_speed / (speed + idle_speed));
     let plan = state.counting(job)?.plan().clone();
     let tail = state.change_lease(id, |lease| lease.cut_tail(&plan, share))?;
@@ -92,7 +92,7 @@ fn cut_running(state: &mut State, id: LeaseId, idle: WorkerId) -> Option<(JobId,
 /// Returns the speed of an idle thread, beside one that has this speed. A thread is not faster because it claims so.
 fn speed_beside(state: &State, idle: WorkerId, method: Method, speed: f64) -> Option<f64> {
     let idle = state.workers().get(idle)?.estimated(method)?;
-    let idle_speed = idle.work_per_second();
+    let idle_speed = idle.work_per_second;
     Some(if idle.is_guess() { idle_speed.min(speed) } else { idle_speed })
 }
 
@@ -105,14 +105,14 @@ fn take_waiting(
     idle: WorkerId,
 ) -> Option<(JobId, Vec<Span>)> {
     let worker = state.workers().get(id)?;
-    let (work, lease) = worker.held_leases().largest_tail(method)?;
-    let speed = worker.estimated(method)?.work_per_second();
+    let (work, lease) = worker.held.largest_tail(method)?;
+    let speed = worker.estimated(method)?.work_per_second;
     let seconds = worker.seconds_before_waiting(state.now()) + work as f64 / speed;
     if seconds < worth_it {
-        state.forget_queue_end(id, method);
+        state.workers.forget_queue_end(id, method);
         return None;
     }
-    let job = state.leases().get(lease)?.job();
+    let job = state.leases().get(lease)?.job;
     // A slower thread gets no more than it counts in this time.
     let most = whole_nodes(speed_beside(state, idle, method, speed)? * seconds);
     let plan = state.counting(job)?.plan().clone();
@@ -126,8 +126,8 @@ fn take_waiting(
 /// Tells a worker which spans were cut off its lease, if any were.
 fn tell_cut(state: &mut State, id: LeaseId, tail: Vec<Span>) -> Option<Vec<Span>> {
     let lease = state.leases().get(id).filter(|_| !tail.is_empty())?;
-    let (worker, is_over) = (lease.worker(), lease.spans().is_empty());
-    state.changes().send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
+    let (worker, is_over) = (lease.worker, lease.spans.is_empty());
+    state.effects.send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
     if is_over {
         state.end_lease(id);
     }

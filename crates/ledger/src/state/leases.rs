@@ -15,18 +15,18 @@ use crate::workers::worker::Worker;
 impl State {
     /// Returns all leases of a worker, in the order of counting.
     pub(crate) fn leases_of(&self, worker: WorkerId) -> Vec<LeaseId> {
-        self.workers.get(worker).map(|worker| worker.held_leases().leases()).unwrap_or_default()
+        self.workers.get(worker).map(|worker| worker.held.leases()).unwrap_or_default()
     }
 
     /// Returns all leases of a job.
     pub(crate) fn leases_of_job(&self, job: JobId) -> Vec<LeaseId> {
-        let holders = self.workers.holding(job).into_iter().flat_map(|holding| holding.holders());
-        let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job() == job);
-        let held_leases = holders.filter_map(|holder| self.workers.get(*holder)).map(Worker::held_leases);
+        let holders = self.workers.holding(job).into_iter().flat_map(|holding| &holding.holders);
+        let of_job = |id: &LeaseId| self.leases.get(*id).is_some_and(|lease| lease.job == job);
+        let held_leases = holders.filter_map(|holder| self.workers.get(*holder)).map(|worker| &worker.held);
         held_leases
             .flat_map(|held_leases| {
                 let waiting =
-                    held_leases.share(job).into_iter().flat_map(|share| share.waiting().iter().copied());
+                    held_leases.share(job).into_iter().flat_map(|share| share.waiting.iter().copied());
                 held_leases.running().filter(of_job).chain(waiting)
             })
             .collect()
@@ -42,11 +42,11 @@ impl State {
     ) -> Option<LeaseId> {
         let plan = self.counting(id)?.plan().clone();
         let identity = self.jobs.get(id)?.identity();
-        let lease = self.leases.draw_token();
+        let lease = self.leases.tokens.draw();
         let image = |span: Span| plan.parts()[span.part() as usize].choice().image;
         let leased = spans.iter().map(|&span| LeasedSpan { span, image: image(span) }).collect();
         let message = Lease { id: lease, job: identity, n: plan.n(), method: plan.method(), spans: leased };
-        self.changes.send(worker, ToWorker::Lease(message));
+        self.effects.send(worker, ToWorker::Lease(message));
         let spans = spans.into_iter().collect();
         self.hold(LiveLease::new(lease, worker, id, self.now, &plan, spans).with_purpose(purpose));
         Some(lease)
@@ -54,7 +54,7 @@ impl State {
 
     /// Adds a lease whose spans are neither free nor held by another worker.
     pub(crate) fn hold(&mut self, lease: LiveLease) {
-        let (id, worker, job, load) = (lease.id(), lease.worker(), lease.job(), lease.load());
+        let (id, worker, job, load) = (lease.id, lease.worker, lease.job, lease.load());
         self.start_counting(job);
         if self.workers.get(worker).is_none() {
             return;
@@ -70,7 +70,7 @@ impl State {
         id: LeaseId,
         change: impl FnOnce(&mut LiveLease) -> T,
     ) -> Option<T> {
-        let (worker, job) = self.leases.get(id).map(|lease| (lease.worker(), lease.job()))?;
+        let (worker, job) = self.leases.get(id).map(|lease| (lease.worker, lease.job))?;
         let (changed, loads) = self.leases.change(id, |lease| {
             let before = lease.load();
             (change(lease), [before, lease.load()])
@@ -83,9 +83,9 @@ impl State {
     /// Makes a worker return the spans of a lease that it has not begun. It counts its chunks in hand, reports them and
     /// ends the lease. Until then the whole lease stays its own, because any of it may be in hand.
     pub(crate) fn recall(&mut self, id: LeaseId) {
-        let Some(lease) = self.leases.get(id).filter(|lease| !lease.is_recalled()) else { return };
-        let shorten = ToWorker::Shorten { lease: id, spans: lease.spans().iter().collect() };
-        self.changes.send(lease.worker(), shorten);
+        let Some(lease) = self.leases.get(id).filter(|lease| !lease.recalled) else { return };
+        let shorten = ToWorker::Shorten { lease: id, spans: lease.spans.iter().collect() };
+        self.effects.send(lease.worker, shorten);
         self.change_lease(id, LiveLease::recall);
     }
 
@@ -97,7 +97,7 @@ impl State {
     /// Ends a lease. Frees and returns its unreported spans, which its worker may still report.
     pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
-        let (worker, job, load) = (lease.worker(), lease.job(), lease.load());
+        let (worker, job, load) = (lease.worker, lease.job, lease.load());
         let ended = self.leases.end(self.now, id, Arc::clone(self.workers.get(worker)?.source()))?;
         if let Some(next) = self.workers.remove_lease(self.now, worker, id, job, load) {
             self.begin_lease(worker, next);
@@ -143,7 +143,7 @@ impl State {
         let begun = self.leases.change(id, |lease| {
             let before = lease.load();
             lease.begin(now);
-            (lease.job(), [before, lease.load()])
+            (lease.job, [before, lease.load()])
         });
         let Some((job, loads)) = begun else { return };
         self.workers.begin_lease(now, worker, id, job, loads);
@@ -154,7 +154,7 @@ impl State {
     pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>) {
         for id in leases {
             if let Some(spans) = self.end_lease(id) {
-                self.changes.send(worker, ToWorker::Shorten { lease: id, spans });
+                self.effects.send(worker, ToWorker::Shorten { lease: id, spans });
             }
         }
     }
@@ -162,14 +162,9 @@ impl State {
     /// Updates the deadline of a lease whose worker's speed may have changed, and returns it if the lease runs.
     pub(crate) fn refresh_deadline(&mut self, id: LeaseId) -> Option<Duration> {
         let lease = self.leases.get(id)?;
-        let pace = self.workers.pace_of(lease.worker(), id, lease.load().method);
+        let pace = self.workers.pace_of(lease.worker, id, lease.load().method);
         self.leases.expect_end(id, pace);
         self.leases.deadline(id)
-    }
-
-    /// Sets the time at which to look again at a lease that looked overdue.
-    pub(crate) fn postpone_deadline(&mut self, id: LeaseId, until: Duration) {
-        self.leases.postpone_deadline(id, until);
     }
 }
 
@@ -178,33 +173,28 @@ impl State {
     /// Remembers spans that this worker may report under a token that nobody holds.
     pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, unreported: Unreported) {
         let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
-        self.leases.remember(self.now, id, (worker, source), job, unreported);
+        self.leases.former.add(self.now, id, (worker, source), job, unreported);
     }
 
     /// Removes an ended lease of this job, and returns the spans that this worker may still report. It may also report
     /// a lease granted to its older number, if no worker of its party and name has that number now.
     pub(crate) fn take_former(&mut self, id: LeaseId, worker: WorkerId, job: JobId) -> Option<Unreported> {
-        let (holder, source) = self.leases.former_holder(id)?;
+        let (holder, source) = self.leases.former.holder(id)?;
         let is_owner = |id| self.workers.get(id).is_some_and(|worker| worker.source().is_same_worker(source));
         let is_its = is_owner(worker) && (holder == worker || !is_owner(holder));
-        if is_its { self.leases.take_former(id, job) } else { None }
+        if is_its { self.leases.former.take(id, job) } else { None }
     }
 
     /// Removes a reported span of an ended lease. Returns `None`, without a change, if this worker may not report it.
     pub(crate) fn report_former(&mut self, worker: WorkerId, job: JobId, delta: &Delta) -> Option<Reported> {
         let source = self.workers.get(worker).map(Worker::source)?;
-        self.leases.report_former(self.now, (worker, source), job, delta)
+        self.leases.former.report(self.now, (worker, source), job, delta)
     }
 
     /// Forgets an ended lease whose worker has reported all that it counted.
     pub(crate) fn finish_former(&mut self, id: LeaseId, worker: WorkerId) {
         if let Some(source) = self.workers.get(worker).map(Worker::source) {
-            self.leases.finish_former(id, (worker, source));
+            self.leases.former.finish(id, (worker, source));
         }
-    }
-
-    /// Forgets leases that ended long ago.
-    pub(crate) fn forget_old(&mut self) {
-        self.leases.forget_old(self.now);
     }
 }

@@ -36,12 +36,12 @@ struct OfMethod {
 /// A worker's leases of one job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Share {
-    waiting: BTreeSet<LeaseId>,
+    pub(crate) waiting: BTreeSet<LeaseId>,
     /// Leases, running or waiting, that were not recalled.
-    unrecalled: BTreeSet<LeaseId>,
+    pub(crate) unrecalled: BTreeSet<LeaseId>,
     /// The number of running leases, their work, and the sum of the times when they were last heard of.
-    n_running: u32,
-    running_work: u128,
+    pub(crate) n_running: u32,
+    pub(crate) running_work: u128,
     heard_nanos: u128,
 }
 
@@ -196,24 +196,6 @@ impl HeldLeases {
 impl Share {
     pub(crate) fn n_leases(&self) -> usize {
         self.waiting.len() + self.n_running as usize
-    }
-
-    pub(crate) fn n_running(&self) -> u32 {
-        self.n_running
-    }
-
-    pub(crate) fn running_work(&self) -> u128 {
-        self.running_work
-    }
-
-    /// Returns the waiting leases.
-    pub(crate) fn waiting(&self) -> &BTreeSet<LeaseId> {
-        &self.waiting
-    }
-
-    /// Returns the leases that were not recalled.
-    pub(crate) fn unrecalled(&self) -> &BTreeSet<LeaseId> {
-        &self.unrecalled
     }
 
     /// Returns the sum of the times since its running leases were last heard of, in seconds.

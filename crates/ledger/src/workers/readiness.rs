@@ -9,7 +9,7 @@ use std::time::Duration;
 use queens_model::{Party, WorkerId};
 use queens_solver::Method;
 
-use crate::later::later;
+use crate::clock::later;
 use crate::workers::speed::MeasuredSpeed;
 use crate::workers::worker::Worker;
 
@@ -27,8 +27,8 @@ const SLOWER_THAN_USUAL: f64 = 4.0;
 pub(crate) struct Readiness {
     method: Method,
     /// Workers that are able to count, and those of them that may get leases.
-    able: BTreeSet<WorkerId>,
-    useful: BTreeSet<WorkerId>,
+    pub(crate) able: BTreeSet<WorkerId>,
+    pub(crate) useful: BTreeSet<WorkerId>,
     /// Useful workers that may hold more leases. Doubted workers are in a set of their own and are served last.
     has_capacity: BTreeSet<WorkerId>,
     doubted: BTreeSet<WorkerId>,
@@ -38,14 +38,14 @@ pub(crate) struct Readiness {
     /// The measured speed of all threads of each party's useful workers, and their number, if there are any.
     party_speeds: BTreeMap<Party, (u128, u64)>,
     /// The median of the speeds of a thread of each party, as it was last computed.
-    usual_speed: Option<f64>,
+    pub(crate) usual_speed: Option<f64>,
     /// Useful workers with idle threads, the fastest first.
     idle: BTreeSet<(Reverse<u64>, WorkerId)>,
     /// Workers with waiting leases of the method that may be cut, by the expected end of the last one.
     queue_ends: BTreeSet<(Duration, WorkerId)>,
     /// The current index keys of each worker, which change with time and speed.
     keys: BTreeMap<WorkerId, Keys>,
-    power: Power,
+    pub(crate) power: Power,
 }
 
 /// The combined speed of all connected workers that can count by one method.
@@ -101,16 +101,6 @@ impl Readiness {
         }
     }
 
-    /// Returns connected workers that are neither held back nor stuck.
-    pub(crate) fn able(&self) -> &BTreeSet<WorkerId> {
-        &self.able
-    }
-
-    /// Returns those of the able workers that may get leases.
-    pub(crate) fn useful(&self) -> &BTreeSet<WorkerId> {
-        &self.useful
-    }
-
     /// Returns useful workers that may hold more leases: the doubted ones, or all others.
     pub(crate) fn has_capacity(&self, is_doubted: bool) -> &BTreeSet<WorkerId> {
         if is_doubted { &self.doubted } else { &self.has_capacity }
@@ -131,12 +121,6 @@ impl Readiness {
         self.party_speeds.get(&party).map(|(speed, _)| *speed)
     }
 
-    /// Returns the usual speed of a thread: the median of the parties, so that one that invents counts does not make the
-    /// others look slow. `None` if nobody was measured when it was last computed.
-    pub(crate) fn usual_speed(&self) -> Option<f64> {
-        self.usual_speed
-    }
-
     /// Returns the speed to expect of a thread that was not measured.
     pub(crate) fn expected_speed(&self) -> f64 {
         self.usual_speed.unwrap_or(UNKNOWN_SPEED)
@@ -151,7 +135,7 @@ impl Readiness {
                 let usual = work / self.expected_speed();
                 (work / measured).min((SLOWER_THAN_USUAL * usual).max(LONGEST_CLAIMED_SECONDS))
             }
-            None => (work / speed.work_per_second().min(self.expected_speed())).min(LONGEST_CLAIMED_SECONDS),
+            None => (work / speed.work_per_second.min(self.expected_speed())).min(LONGEST_CLAIMED_SECONDS),
         }
     }
 
@@ -178,10 +162,6 @@ impl Readiness {
         self.queue_ends.first().copied()
     }
 
-    pub(crate) fn power(&self) -> Power {
-        self.power
-    }
-
     /// Updates the indexes for a changed worker.
     pub(crate) fn update(&mut self, now: Duration, id: WorkerId, worker: &Worker) {
         let Some(speed) = worker.whole_speed(self.method).map(whole) else {
@@ -192,7 +172,7 @@ impl Readiness {
             false => Power::default(),
         };
         let queue_end = worker
-            .held_leases()
+            .held
             .largest_tail(self.method)
             .map(|_| later(now, worker.seconds_before_waiting(now) + worker.waiting_seconds()));
         let is_of_use = worker.is_of_use();

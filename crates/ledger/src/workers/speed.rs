@@ -24,7 +24,7 @@ pub(crate) struct MeasuredSpeed {
     measured: Counted,
     memory_seconds: f64,
     /// The mean of both, which is asked for more often than it changes.
-    work_per_second: f64,
+    pub(crate) work_per_second: f64,
 }
 
 /// Work units, and the time that one thread takes for them.
@@ -73,11 +73,6 @@ impl MeasuredSpeed {
         self.measured.seconds < MEASURED_SECONDS
     }
 
-    /// Returns work units per second, from the guess and the measurement.
-    pub(crate) const fn work_per_second(self) -> f64 {
-        self.work_per_second
-    }
-
     /// Computes the geometric mean of the guess and the measurement, weighted by their times. A guess may be wrong by a factor
     /// of thousands, and in a mean of the speeds themselves it would stay the largest part of it.
     fn mean(self) -> f64 {
@@ -112,8 +107,8 @@ mod tests {
     fn check(guess: f64, measured: f64, seconds: f64, expected: f64) {
         let mut speed = MeasuredSpeed::guess(guess, None, 1, 30.0);
         speed.add(measured * seconds, Duration::from_secs_f64(seconds));
-        let ratio = speed.work_per_second() / expected;
-        assert!((0.99..1.01).contains(&ratio), "{} instead of {expected}", speed.work_per_second());
+        let ratio = speed.work_per_second / expected;
+        assert!((0.99..1.01).contains(&ratio), "{} instead of {expected}", speed.work_per_second);
     }
 
     #[test]
@@ -130,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_claim_only_bounds_from_above() {
-        let guess = |claimed, usual| MeasuredSpeed::guess(claimed, usual, 1, 30.0).work_per_second();
+        let guess = |claimed, usual| MeasuredSpeed::guess(claimed, usual, 1, 30.0).work_per_second;
         assert_eq!(guess(1e9, Some(1e8)), 1e8);
         assert_eq!(guess(1e7, Some(1e8)), 1e7);
         assert_eq!(guess(1e13, None), MOST_CLAIMED);
@@ -146,6 +141,6 @@ mod tests {
         for _ in 0..1_000_000 {
             speed.add(5e9 * 300.0, Duration::from_secs(300));
         }
-        assert!((4.99e9..5.01e9).contains(&speed.work_per_second()), "{speed:?}");
+        assert!((4.99e9..5.01e9).contains(&speed.work_per_second), "{speed:?}");
     }
 }

@@ -38,31 +38,31 @@ pub(crate) struct Worker {
     n_proven: u32,
     connected: bool,
     /// When its last message came, or its connection was lost.
-    heard: Duration,
+    pub(crate) heard: Duration,
     /// Its report interval, and when its next report is due.
-    interval: ReportInterval,
-    due: Duration,
-    held: HeldLeases,
+    pub(crate) interval: ReportInterval,
+    pub(crate) due: Duration,
+    pub(crate) held: HeldLeases,
     /// Its speeds by method, as a work unit differs between methods; `None` if it can't count by a method.
     skills: ByMethod<Option<Skill>>,
     /// The number of spans recorded from its reports.
-    n_recorded: u64,
+    pub(crate) n_recorded: u64,
     /// Whether one of its leases was taken back as overdue, and nothing has come from it since.
-    stuck: bool,
+    pub(crate) stuck: bool,
     /// The worker is doubted until it has reported from this many more leases. It starts with its party's lapses.
     n_owed: u64,
     /// Whether an operator has drained it.
-    draining: bool,
+    pub(crate) draining: bool,
     /// Whether its name or its party is blocked.
-    blocked: bool,
+    pub(crate) blocked: bool,
     /// The machine identifier that it claims.
-    machine: u64,
-    failures: Failures,
+    pub(crate) machine: u64,
+    pub(crate) failures: Failures,
     /// How many leases in a row it gave back without a count, and until when it gets no others for that.
     n_given_back: u32,
     rests_until: Duration,
     /// The last measurements of its graphics card in this session.
-    sensors: CardSensors,
+    pub(crate) sensors: CardSensors,
 }
 
 /// The speeds of one thread of a worker by one method.
@@ -90,37 +90,17 @@ impl Worker {
         self.source.party
     }
 
-    pub(crate) fn n_threads(&self) -> u32 {
-        self.n_threads
-    }
-
     pub(crate) fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Returns when its last message came, or its connection was lost.
-    pub(crate) fn last_contact(&self) -> Duration {
-        self.heard
-    }
-
-    /// Returns its report interval.
-    pub(crate) fn interval(&self) -> ReportInterval {
-        self.interval
+    pub(crate) fn n_threads(&self) -> u32 {
+        self.n_threads
     }
 
     /// Returns how much its report interval exceeds the usual one, which most timeouts assume.
     pub(crate) fn extra_interval(&self) -> Duration {
         self.interval.get().saturating_sub(ReportInterval::USUAL.get())
-    }
-
-    /// Returns when its next message is due.
-    pub(crate) fn due(&self) -> Duration {
-        self.due
-    }
-
-    /// Returns its leases.
-    pub(crate) fn held_leases(&self) -> &HeldLeases {
-        &self.held
     }
 
     /// Whether it can count by this method.
@@ -136,36 +116,6 @@ impl Worker {
     /// Returns one thread's speed in counted work units, perhaps guessed; `None` if it can't count by this method.
     pub(crate) fn counted(&self, method: Method) -> Option<MeasuredSpeed> {
         self.skills.of(method).map(|skill| skill.counted)
-    }
-
-    pub(crate) fn n_recorded(&self) -> u64 {
-        self.n_recorded
-    }
-
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.stuck
-    }
-
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining
-    }
-
-    pub(crate) fn is_blocked(&self) -> bool {
-        self.blocked
-    }
-
-    /// Returns a number that it shares with other workers of its machine.
-    pub(crate) fn machine(&self) -> u64 {
-        self.machine
-    }
-
-    pub(crate) fn failures(&self) -> &Failures {
-        &self.failures
-    }
-
-    /// Returns the last measurements of its graphics card; unknown while it is not connected.
-    pub(crate) fn sensors(&self) -> CardSensors {
-        self.sensors
     }
 
     /// Whether it holds as many leases as it may.
@@ -206,7 +156,7 @@ impl Worker {
 
     /// Returns the speed of all its threads in estimated work units a second; `None` if it can't count by this method.
     pub(crate) fn whole_speed(&self, method: Method) -> Option<f64> {
-        Some(self.estimated(method)?.work_per_second() * f64::from(self.n_threads))
+        Some(self.estimated(method)?.work_per_second * f64::from(self.n_threads))
     }
 
     /// Returns the speed of all its threads in counted work units: zero if idle, `None` if not measured.
@@ -323,10 +273,6 @@ impl Worker {
 
     pub(crate) fn set_sensors(&mut self, sensors: CardSensors) {
         self.sensors = sensors;
-    }
-
-    pub(crate) fn held_leases_mut(&mut self) -> &mut HeldLeases {
-        &mut self.held
     }
 
     /// Adds a measurement: one of its threads took `duration` for this work.

@@ -74,28 +74,13 @@ pub(crate) struct Suspicion {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Holding {
     /// Workers with leases of it, and those with leases that were not recalled.
-    holders: BTreeSet<WorkerId>,
-    unrecalled: BTreeSet<WorkerId>,
+    pub(crate) holders: BTreeSet<WorkerId>,
+    pub(crate) unrecalled: BTreeSet<WorkerId>,
     /// The estimated work of its leases.
-    work: u128,
+    pub(crate) work: u128,
 }
 
-impl Holding {
-    /// Returns the workers with leases of the job.
-    pub(crate) fn holders(&self) -> &BTreeSet<WorkerId> {
-        &self.holders
-    }
-
-    /// Returns the workers with leases of it that were not recalled.
-    pub(crate) fn unrecalled(&self) -> &BTreeSet<WorkerId> {
-        &self.unrecalled
-    }
-
-    /// Returns the estimated work of its leases.
-    pub(crate) fn work(&self) -> u128 {
-        self.work
-    }
-}
+impl Holding {}
 
 impl Default for Workers {
     fn default() -> Self {
@@ -207,14 +192,14 @@ impl Workers {
 
     /// Returns the actual and the required speed of this worker for a lease; `None` if the lease waits.
     pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
-        let worker = self.all.get(&id).filter(|worker| worker.held_leases().is_running(lease))?;
+        let worker = self.all.get(&id).filter(|worker| worker.held.is_running(lease))?;
         let speed = worker.estimated(method)?;
-        let usual = self.readiness.of(method).usual_speed();
+        let usual = self.readiness.of(method).usual_speed;
         let slowest = match usual {
             Some(usual) => Some(usual / SLOWER_THAN_USUAL),
             None => speed.is_guess().then_some(UNKNOWN_SPEED),
         };
-        Some(LeasePace { speed: speed.work_per_second(), slowest })
+        Some(LeasePace { speed: speed.work_per_second, slowest })
     }
 }
 
@@ -231,7 +216,7 @@ impl Workers {
         for method in Method::ALL {
             self.readiness.of_mut(method).update(now, id, &worker);
         }
-        let due = worker.due();
+        let due = worker.due;
         self.all.insert(id, worker);
         self.patience.insert((due + LATE, id));
     }
@@ -302,7 +287,7 @@ impl Workers {
     pub(crate) fn tell_interval(&mut self, now: Duration, id: WorkerId, interval: ReportInterval) {
         if let Some(worker) = self.all.get_mut(&id) {
             worker.tell_interval(now, interval);
-            self.patience.insert((worker.due() + LATE, id));
+            self.patience.insert((worker.due + LATE, id));
         }
     }
 
@@ -329,8 +314,7 @@ impl Workers {
         {
             self.patience.pop_first();
             let Some(worker) = self.all.get(&id) else { continue };
-            let until =
-                if worker.is_connected() { worker.due() + LATE } else { worker.last_contact() + GRACE };
+            let until = if worker.is_connected() { worker.due + LATE } else { worker.heard + GRACE };
             if until <= now {
                 return Some(id);
             }

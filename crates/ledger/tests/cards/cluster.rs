@@ -249,9 +249,9 @@ impl<'a> Cluster<'a> {
             [] => self.now,
             _ => self.now + between(COMMIT_MS, &mut self.random),
         };
-        let due = batch.written();
-        due.comparisons.iter().for_each(|comparison| self.core.compared(comparison, None));
-        for (worker, message) in due.messages {
+        let (_, effects) = batch.written();
+        effects.comparisons.iter().for_each(|comparison| self.core.compared(comparison, None));
+        for (worker, message) in effects.messages {
             let worker = usize::try_from(worker.0 - 1).expect("small");
             if let ToWorker::Lease(lease) = &message {
                 self.note_lease(lease);
@@ -275,7 +275,7 @@ impl<'a> Cluster<'a> {
         let asked = Submission::new(self.plan.n(), Method::Halves);
         let submitted = self.core.submit(&asked, 1);
         let batch = self.core.take_batch();
-        let job = submitted.open(&batch.written().durable).expect("it is taken");
+        let job = submitted.open(&batch.written().0).expect("it is taken");
         self.core.planned(job, self.plan.clone());
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use queens_ledger::store::lineage::Lineage;
 use queens_ledger::store::{Source, Write};
 use queens_ledger::{
-    Batch, Core, Due, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome, SubmissionRefusal,
-    WorkerRefusal,
+    Batch, Core, Effects, JobChange, Judgement, LedgerEvent, Run, Sealed, Session, SpanOutcome,
+    SubmissionRefusal, WorkerRefusal,
 };
 use queens_model::{JobId, JobState, Name, Report, ReportInterval, ToWorker, WorkerId};
 
@@ -165,7 +165,7 @@ impl Coordinator {
             Command::Cancel(job) => {
                 let known = around.disk.as_of(around.past);
                 let was_over = known.is_over(job) || !self.core.ledger().is_open(job);
-                self.answers.push(Answer::Cancelled(job, self.core.cancel(job)));
+                self.answers.push(Answer::Cancelled(job, self.core.change_job(job, JobChange::Cancel)));
                 if known.entries.contains_key(&job) && !was_over {
                     around.witness.cancelled(job);
                 }
@@ -298,7 +298,8 @@ impl Coordinator {
             if has_waited {
                 self.core.stood_still(time);
             }
-            let Due { durable, messages, farewells, plans, comparisons, draws, judgement } = batch.written();
+            let (durable, effects) = batch.written();
+            let Effects { messages, farewells, plans, comparisons, draws, judgement, .. } = effects;
             self.check(around);
             for (worker, message) in messages {
                 if let Some(left) = &mut self.dies_after {

@@ -6,7 +6,7 @@ use queens_ledger::store::StoreError;
 
 use super::server::Server;
 use super::store::PostgresViews;
-use crate::sql::audit::{JobAudit, RecomputedPlan, audit_all};
+use crate::sql::audit::{JobAudit, audit_all, recomputed_plan};
 use crate::sql::database::Views;
 use crate::sqlite::recover::recover_rows;
 use crate::sqlite::{self, RecoverError, Recovered};
@@ -46,7 +46,7 @@ impl StoreLocation {
             Self::Server(server) => {
                 let views = PostgresViews { server: server.clone() };
                 let audited = views.view().and_then(|view| {
-                    audit_all(&*view, &|job, pass| RecomputedPlan::of(job.n, job.method, pass))
+                    audit_all(&*view, &|job, pass| recomputed_plan(job.n, job.method, pass))
                 });
                 audited.map_err(|fault| fault.of_opening(views.place()))
             }

@@ -55,25 +55,15 @@ impl JobAudit {
     }
 }
 
-/// A plan that was made again, independently of the store. The stored plan must agree with it.
-#[derive(Clone, Debug)]
-pub struct RecomputedPlan {
-    /// The plan, made again.
-    pub plan: Plan,
-}
-
-impl RecomputedPlan {
-    /// Makes the plan again for boards of size `n`, by this method and for this pass. Takes as long as planning a job.
-    #[must_use]
-    pub fn of(n: BoardSize, method: Method, pass: Pass) -> Option<Self> {
-        if n.get() >= SLOWLY_PLANNED {
-            info!(%n, "making the plan again, which may take minutes");
-        }
-        let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let make = if pass == Pass::First { Plan::new } else { Plan::second };
-        let plan = make(n, method, threads, &AtomicBool::new(false))?;
-        Some(Self { plan })
+/// Makes the plan again for boards of size `n`, by this method and for this pass, independently of the store. Takes as
+/// long as planning a job.
+pub(crate) fn recomputed_plan(n: BoardSize, method: Method, pass: Pass) -> Option<Plan> {
+    if n.get() >= SLOWLY_PLANNED {
+        info!(%n, "making the plan again, which may take minutes");
     }
+    let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let make = if pass == Pass::First { Plan::new } else { Plan::second };
+    make(n, method, threads, &AtomicBool::new(false))
 }
 
 /// The board size from which planning is slow enough to log.
@@ -82,7 +72,7 @@ const SLOWLY_PLANNED: u8 = 27;
 /// Audits all jobs by their records alone, in one state of the database.
 pub(crate) fn audit_all(
     database: &dyn Database,
-    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<Plan>,
 ) -> Result<Vec<JobAudit>, Fault> {
     read::blocked(database)?;
     let sources = read::sources(database)?;
@@ -135,7 +125,7 @@ fn audit_job(
     stored: &StoredJob,
     pass: Pass,
     sources: &BTreeSet<i64>,
-    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<Plan>,
 ) -> Result<JobAudit, Fault> {
     let job = &stored.entry;
     let mut audit =
@@ -144,7 +134,7 @@ fn audit_job(
         let recomputed = check_plan(job, pass, choices, recomputed)?;
         audit.n_subproblems = Some(0);
         let mut coverage = stored.coverage.iter().peekable();
-        for (number, planned) in (0_u32..).zip(recomputed.plan.parts()) {
+        for (number, planned) in (0_u32..).zip(recomputed.parts()) {
             let n_subproblems = planned.choice().n_subproblems;
             let claimed = coverage.next_if(|(part, _)| *part == number).map(|(_, coverage)| coverage);
             let proved = Some((Board::of(job), sources));
@@ -214,15 +204,15 @@ fn check_plan(
     job: &JobEntry,
     pass: Pass,
     choices: &[Choice],
-    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
-) -> Result<RecomputedPlan, Fault> {
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<Plan>,
+) -> Result<Plan, Fault> {
     let id = job.id;
     if job.decomposition != job.method.decomposition() {
         return Err(other_decomposition(id, job.method, job.decomposition));
     }
     let recomputed =
         recomputed(job, pass).ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-    let parts = recomputed.plan.parts();
+    let parts = recomputed.parts();
     if parts.len() != choices.len() {
         let (n, expected, found) = (job.n, parts.len(), choices.len());
         let reason = format!("job {id}: the plan for n = {n} has {expected} parts, not {found}");

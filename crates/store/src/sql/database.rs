@@ -148,6 +148,21 @@ pub fn for_each<E: From<Fault>>(
     }
 }
 
+/// Collects what `read` returns of every row that a query finds. `read` must not use the database.
+pub(crate) fn collect<T, C: Default + Extend<T>>(
+    database: &dyn Database,
+    sql: &str,
+    parameters: &[Value],
+    mut read: impl FnMut(&Row<'_>) -> Result<T, Fault>,
+) -> Result<C, Fault> {
+    let mut all = C::default();
+    for_each(database, sql, parameters, |row| -> Result<(), Fault> {
+        all.extend([read(row)?]);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
 /// Applies `read` to the first row that a query finds, if there is one.
 pub fn first<T>(
     database: &dyn Database,

@@ -1,20 +1,19 @@
 //! Reads records to recount, with their earlier recounts and verdicts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use queens_ledger::store::draw::{Draw, Drawn, MOST_SEEN, Recorded};
 use queens_ledger::store::{Record, SecondCount, Source, Verdict};
 use queens_model::{JobId, LeaseId, Party};
-use queens_solver::{Count, Span};
+use queens_solver::Span;
 use rusqlite::types::Value;
 
-use super::database::{Database, Row, for_each};
+use super::database::{Database, Row, collect};
 use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
-use super::read::{self, cell, integer, sql_integer};
+use super::read::{self, cell, count, integer, span, sql_integer};
 use super::table::Table;
 
 /// A span's part and its first subproblem.
@@ -98,12 +97,9 @@ impl<'a> Reader<'a> {
     ) -> Result<&'b BTreeSet<Party>, Fault> {
         if before.part != Some((job, part)) {
             let sql = "SELECT DISTINCT source FROM record WHERE job = ?1 AND part = ?2";
-            let mut sources: Vec<i64> = Vec::new();
             let values = [sql_integer("job", job.0)?.into(), part.into()];
-            for_each(self.database, sql, &values, |row| -> Result<(), Fault> {
-                sources.push(cell(row, "source", &"record")?);
-                Ok(())
-            })?;
+            let sources: Vec<i64> =
+                collect(self.database, sql, &values, |row| cell::<i64>(row, "source", &"record"))?;
             let party = |source| Ok::<_, Fault>(self.source(source)?.party);
             let parties = sources.into_iter().map(party).collect::<Result<_, _>>()?;
             *before = Before { part: Some((job, part)), parties };
@@ -190,11 +186,7 @@ impl<'a> Reader<'a> {
         values: &[Value],
         read: impl Fn(&Row<'_>) -> Result<([i64; N], F), Fault>,
     ) -> Result<Vec<T>, Fault> {
-        let mut found = Vec::new();
-        read::select(self.database, table, rest, values, |row| -> Result<(), Fault> {
-            found.push(read(row)?);
-            Ok(())
-        })?;
+        let found: Vec<([i64; N], F)> = collect(self.database, &read::all(table, rest), values, read)?;
         let mut all = Vec::with_capacity(found.len());
         for (sources, make) in found {
             for source in sources {
@@ -241,13 +233,3 @@ fn by_key<T>(found: Vec<T>, span: impl Fn(&T) -> Span) -> BTreeMap<Key, Vec<T>> 
 /// Selects a job's rows about spans between two first subproblems.
 const BETWEEN: &str =
     "WHERE job = ?1 AND (part, first) >= (?2, ?3) AND (part, first) <= (?4, ?5) ORDER BY part, first";
-
-fn span(row: &Row<'_>, place: &dyn Display) -> Result<Span, Fault> {
-    let (first, until): (u64, u64) = (integer(row, "first", place)?, integer(row, "until", place)?);
-    let part = integer(row, "part", place)?;
-    Span::new(part, first, until).map_err(|_| Fault::Damaged(format!("{place}: {first}..{until} is empty")))
-}
-
-fn count(row: &Row<'_>, [solutions, work]: [&str; 2], place: &dyn Display) -> Result<Count, Fault> {
-    Ok(Count { solutions: integer(row, solutions, place)?, work: integer(row, work, place)? })
-}

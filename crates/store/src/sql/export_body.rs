@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use queens_certificate::{Counted, Counter, CrossSum, Entry, PartyDigest, Total, Verdict, Writer};
 use queens_ledger::store::{Coverage, Source, StoredJob};
 use queens_model::JobId;
-use queens_solver::{Count, Plan, Span};
+use queens_solver::{Plan, Span};
 
-use super::database::{Database, Row, for_each};
+use super::database::{Database, Row, collect};
 use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
-use super::read::{self, cell, integer, sql_integer};
+use super::read::{self, cell, count, integer, span, sql_integer};
 use super::table::Table;
 use super::tally::Tally;
 
@@ -48,10 +48,10 @@ impl Counters {
         let mut used: Vec<i64> = Vec::new();
         for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
             let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
-            for_each(database, &sql, &[sql_integer("job", job.0)?.into()], |row| -> Result<(), Fault> {
-                used.push(cell(row, "source", &table)?);
-                Ok(())
+            let found: Vec<i64> = collect(database, &sql, &[sql_integer("job", job.0)?.into()], |row| {
+                cell::<i64>(row, "source", &table)
             })?;
+            used.extend(found);
         }
         used.sort_unstable();
         used.dedup();
@@ -148,7 +148,7 @@ impl Body<'_> {
         let values = [self.job()?.into(), part.into()];
         read::select(self.database, &RECORD, rest, &values, |row| -> Result<(), Unwritten> {
             RECORD.verify(row, Some(self.board()), &place)?;
-            let (counted, party) = self.counted(row, part, &place)?;
+            let (counted, party) = self.counted(row, &place)?;
             let span = counted.span;
             tally.n_records += 1;
             tally.sum.recorded.insert(span.from()..span.to());
@@ -180,9 +180,9 @@ impl Body<'_> {
         read::select(self.database, table, &rest, &values, |row| -> Result<(), Fault> {
             table.verify(row, Some(self.board()), &place)?;
             let opinion = if table.name == VERDICT.name {
-                self.verdict(row, part, &place)?
+                self.verdict(row, &place)?
             } else {
-                let (counted, party) = self.counted(row, part, &place)?;
+                let (counted, party) = self.counted(row, &place)?;
                 let entry = Entry::Again { counted, at_ms: integer(row, "at_ms", &place)? };
                 OtherCount { entry, span: counted.span, party }
             };
@@ -192,29 +192,29 @@ impl Body<'_> {
         Ok(other_counts)
     }
 
-    fn verdict(&self, row: &Row<'_>, part: u32, place: &str) -> Result<OtherCount, Fault> {
+    fn verdict(&self, row: &Row<'_>, place: &str) -> Result<OtherCount, Fault> {
         let (counter, _) = self.counters.get(row, "source", place)?;
         let (loser, party) = self.counters.get(row, "lost_source", place)?;
-        let span = span(row, part, place)?;
+        let span = span(row, &place)?;
         let verdict = Verdict {
             pass: self.number,
             span,
             number: integer(row, "number", &place)?,
             at_ms: integer(row, "at_ms", &place)?,
-            agreed: count(row, ["solutions", "work"], place)?,
+            agreed: count(row, ["solutions", "work"], &place)?,
             counter,
-            lost: count(row, ["lost_solutions", "lost_work"], place)?,
+            lost: count(row, ["lost_solutions", "lost_work"], &place)?,
             loser,
         };
         Ok(OtherCount { entry: Entry::Verdict(verdict), span, party })
     }
 
-    fn counted(&self, row: &Row<'_>, part: u32, place: &str) -> Result<(Counted, PartyDigest), Fault> {
+    fn counted(&self, row: &Row<'_>, place: &str) -> Result<(Counted, PartyDigest), Fault> {
         let (counter, party) = self.counters.get(row, "source", place)?;
         let counted = Counted {
             pass: self.number,
-            span: span(row, part, place)?,
-            count: count(row, ["solutions", "work"], place)?,
+            span: span(row, &place)?,
+            count: count(row, ["solutions", "work"], &place)?,
             duration_us: integer(row, "duration_us", &place)?,
             counter,
         };
@@ -232,13 +232,4 @@ impl Body<'_> {
     fn place(&self, table: &Table, part: u32) -> String {
         format!("{table}, job {}, part {part}", self.pass.stored.entry.id)
     }
-}
-
-fn span(row: &Row<'_>, part: u32, place: &str) -> Result<Span, Fault> {
-    let (first, until): (u64, u64) = (integer(row, "first", &place)?, integer(row, "until", &place)?);
-    Span::new(part, first, until).map_err(|error| Fault::Damaged(format!("{place}: {error}")))
-}
-
-fn count(row: &Row<'_>, [solutions, work]: [&str; 2], place: &str) -> Result<Count, Fault> {
-    Ok(Count { solutions: integer(row, solutions, &place)?, work: integer(row, work, &place)? })
 }

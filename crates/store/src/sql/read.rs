@@ -10,10 +10,10 @@ use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
 use queens_model::{
     Arbiter, InvalidName, InvalidParty, JobId, JobIdentity, Name, PartRange, Party, Priority, Share, Terms,
 };
-use queens_solver::{BoardSize, Choice, Symmetry};
+use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
-use super::database::{Database, Row, first, for_each};
+use super::database::{Database, Row, collect, first, for_each};
 use super::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
     SOURCE, VERDICT, plan_digest,
@@ -40,27 +40,24 @@ pub fn select<E: From<Fault>>(
     for_each(database, &all(table, rest), parameters, each)
 }
 
-fn all(table: &Table, rest: &str) -> String {
+/// Returns SQL that selects rows of a table: all columns and the digest.
+pub(crate) fn all(table: &Table, rest: &str) -> String {
     format!("SELECT {} FROM {} {rest}", table.all(), table.name)
 }
 
 /// Reads the second copies of job identities.
 fn identities(database: &dyn Database) -> Result<BTreeMap<JobId, JobIdentity>, Fault> {
-    let mut kept = BTreeMap::new();
-    select(database, &JOB_IDENTITY, "", &[], |row| {
+    collect(database, &all(&JOB_IDENTITY, ""), &[], |row| {
         let job: u64 = integer(row, "job", &"an identity")?;
         let place = format!("identity of job {job}");
         JOB_IDENTITY.verify(row, None, &place)?;
-        kept.insert(JobId(job), parsed(row, "identity", &place)?);
-        Ok::<_, Fault>(())
-    })?;
-    Ok(kept)
+        Ok((JobId(job), parsed(row, "identity", &place)?))
+    })
 }
 
 /// Reads the blocked names and parties, which get no leases, with the reasons.
 pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>, Fault> {
-    let mut blocks = BTreeMap::new();
-    select(database, &BLOCKED_WORKER, "", &[], |row| -> Result<(), Fault> {
+    collect(database, &all(&BLOCKED_WORKER, ""), &[], |row| {
         let place = "a blocked worker";
         let name: String = cell(row, "name", &place)?;
         let place = format!("blocked worker '{}'", name.escape_debug());
@@ -70,10 +67,8 @@ pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>
         let party: String = cell(row, "party", &place)?;
         let party = Some(party).filter(|party| !party.is_empty());
         let party = party.map(|text| party_of(&text, &place)).transpose()?;
-        blocks.insert(Block { name: parsed, party }, cell(row, "reason", &place)?);
-        Ok(())
-    })?;
-    Ok(blocks)
+        Ok((Block { name: parsed, party }, cell(row, "reason", &place)?))
+    })
 }
 
 /// Parses a stored party.
@@ -83,14 +78,11 @@ fn party_of(text: &str, place: &dyn Display) -> Result<Party, Fault> {
 
 /// Returns the ids of all sources.
 pub(crate) fn sources(database: &dyn Database) -> Result<BTreeSet<i64>, Fault> {
-    let mut ids = BTreeSet::new();
-    select(database, &SOURCE, "", &[], |row| -> Result<(), Fault> {
+    collect(database, &all(&SOURCE, ""), &[], |row| {
         let id: i64 = cell(row, "id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
-        ids.insert(id);
-        Ok(())
-    })?;
-    Ok(ids)
+        Ok(id)
+    })
 }
 
 /// Returns the source with this id.
@@ -152,12 +144,7 @@ pub(crate) fn check_jobs(database: &dyn Database) -> Result<(), Fault> {
 }
 
 fn job_rows(database: &dyn Database) -> Result<Vec<JobColumns>, Fault> {
-    let mut jobs = Vec::new();
-    select(database, &JOB, "ORDER BY id", &[], |row| {
-        jobs.push(job(row)?);
-        Ok::<_, Fault>(())
-    })?;
-    Ok(jobs)
+    collect(database, &all(&JOB, "ORDER BY id"), &[], job)
 }
 
 /// Checks that all rows of the other tables belong to existing jobs.
@@ -438,6 +425,22 @@ pub(crate) fn parsed<T: FromStr<Err: Display>>(
 ) -> Result<T, Fault> {
     let text: String = cell(row, column, place)?;
     text.parse().map_err(|error| Fault::Damaged(format!("{place}: {column} '{text}': {error}")))
+}
+
+/// Reads a count of these columns.
+pub(crate) fn count(
+    row: &Row<'_>,
+    [solutions, work]: [&str; 2],
+    place: &dyn Display,
+) -> Result<Count, Fault> {
+    Ok(Count { solutions: integer(row, solutions, place)?, work: integer(row, work, place)? })
+}
+
+/// Reads the span of a row.
+pub(crate) fn span(row: &Row<'_>, place: &dyn Display) -> Result<Span, Fault> {
+    let (first, until): (u64, u64) = (integer(row, "first", place)?, integer(row, "until", place)?);
+    let part = integer(row, "part", place)?;
+    Span::new(part, first, until).map_err(|_| Fault::Damaged(format!("{place}: {first}..{until} is empty")))
 }
 
 /// Reads a column of a row.

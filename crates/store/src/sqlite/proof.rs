@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use queens_ledger::store::{JobEntry, StoreError};
-use queens_solver::Pass;
+use queens_solver::{Pass, Plan};
 use rusqlite::Connection;
 
 use super::directory::{Directory, open_to_read};
 use super::schema::{self, VERSION};
-use crate::sql::audit::{JobAudit, RecomputedPlan, audit_all};
+use crate::sql::audit::{JobAudit, audit_all, recomputed_plan};
 use crate::sql::fault::Fault;
 
 /// Audits the jobs of a directory by their records alone.
@@ -20,7 +20,7 @@ use crate::sql::fault::Fault;
 /// # Errors
 /// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
-    audit_against(dir, &|job, pass| RecomputedPlan::of(job.n, job.method, pass))
+    audit_against(dir, &|job, pass| recomputed_plan(job.n, job.method, pass))
 }
 
 /// Audits artificial jobs, whose plans come from `recomputed` instead of their boards.
@@ -29,7 +29,7 @@ pub fn audit(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
 /// If the directory has no database, another process uses it, or data contradict each other.
 pub fn audit_against(
     dir: &Path,
-    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<Plan>,
 ) -> Result<Vec<JobAudit>, StoreError> {
     let mut dir = Directory::take_existing(dir)?;
     let connection = dir.connect()?;
@@ -42,7 +42,7 @@ pub fn audit_against(
 /// If there is no database, or data contradict each other.
 pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let audited = open_to_read(file).and_then(|connection| match schema::version(&connection)? {
-        VERSION => prove(&connection, &|job, pass| RecomputedPlan::of(job.n, job.method, pass)),
+        VERSION => prove(&connection, &|job, pass| recomputed_plan(job.n, job.method, pass)),
         older => Err(Fault::Version(format!(
             "it has schema version {older}: a coordinator that is started on it brings it up to version {VERSION}"
         ))),
@@ -52,7 +52,7 @@ pub fn audit_file(file: &Path) -> Result<Vec<JobAudit>, StoreError> {
 
 fn prove(
     connection: &Connection,
-    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<RecomputedPlan>,
+    recomputed: &dyn Fn(&JobEntry, Pass) -> Option<Plan>,
 ) -> Result<Vec<JobAudit>, Fault> {
     // One transaction reads one state, while others may write.
     let transaction = connection.unchecked_transaction()?;

@@ -10,7 +10,7 @@ use rusqlite::types::{Value, ValueRef};
 
 use crate::clock::unix_ms;
 use crate::seed;
-use crate::sql::audit::{RecomputedPlan, other_decomposition, pass};
+use crate::sql::audit::{other_decomposition, pass, recomputed_plan};
 use crate::sql::database::Database;
 use crate::sql::digest::{
     BLOCKED_WORKER, Board, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT, SOURCE, VERDICT,
@@ -231,9 +231,9 @@ impl<'a> Salvage<'a> {
         if !was_planned && !self.has_parts(id)? {
             return Ok(job);
         }
-        let recomputed = RecomputedPlan::of(row.n, row.method, self.pass(&row)?)
+        let recomputed = recomputed_plan(row.n, row.method, self.pass(&row)?)
             .ok_or_else(|| Fault::Unfit("a plan could not be made".to_owned()))?;
-        let choices: Vec<Choice> = recomputed.plan.parts().iter().map(|part| *part.choice()).collect();
+        let choices: Vec<Choice> = recomputed.parts().iter().map(|part| *part.choice()).collect();
         self.drop_foreign(id, &choices)?;
         write::put_job(self.connection, &row, None)?;
         let plan = Write::Plan { job: id, choices: choices.clone() };

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::directory::{DATABASE, open_file};
 use super::*;
-use crate::{JobAudit, RecomputedPlan};
+use crate::JobAudit;
 
 pub(super) fn size(n: u8) -> BoardSize {
     BoardSize::new(n).expect("a board size")
@@ -118,7 +118,7 @@ pub(super) fn sample() -> TempDir {
 /// Audits such a directory.
 pub(super) fn audit_sample(dir: &Path) -> Result<Vec<JobAudit>, StoreError> {
     let plan = Plan::from_choices(size(6), Method::Search, &choices()).expect("as many as parts");
-    audit_against(dir, &|_, _| Some(RecomputedPlan { plan: plan.clone() }))
+    audit_against(dir, &|_, _| Some(plan.clone()))
 }
 
 /// A page of garbage anywhere causes an error, not a panic and not a wrong number.

@@ -15,8 +15,8 @@ use queens_ledger::store::{JobEntry, Store, StoreError, Stored};
 use queens_ledger::{Ledger, Run};
 use queens_model::{HalvesSkill, Hello, Name, Party, Share, Speed, WorkerId};
 use queens_solver::{BoardSize, Method, Pass, Plan, published};
+use queens_store::Archive;
 use queens_store::sqlite::{RecoverError, SqliteStore, audit_against, audit_file, recover};
-use queens_store::{Archive, RecomputedPlan};
 
 use self::asked::{MOST_PLANNED, draw};
 use self::directory::DATABASE;
@@ -53,7 +53,7 @@ fn reason(error: &StoreError) {
 }
 
 /// Returns the true values of a board, whose plan is made once.
-fn recomputed(job: &JobEntry, pass: Pass) -> Option<RecomputedPlan> {
+fn recomputed(job: &JobEntry, pass: Pass) -> Option<Plan> {
     type Plans = Mutex<Vec<((BoardSize, Method, bool), Plan)>>;
     static PLANS: Plans = Mutex::new(Vec::new());
     let is_second = pass == Pass::Second;
@@ -71,7 +71,7 @@ fn recomputed(job: &JobEntry, pass: Pass) -> Option<RecomputedPlan> {
             plan
         }
     };
-    Some(RecomputedPlan { plan })
+    Some(plan)
 }
 
 /// Saves the records that prove themselves, and proves them again. The damaged directory stays unchanged.

@@ -14,7 +14,7 @@ impl Workers {
     pub(crate) fn add_lease(&mut self, now: Duration, id: WorkerId, lease: LeaseId, job: JobId, load: Load) {
         self.change_held_leases(now, id, job, (0, load.work), |worker| {
             let n_threads = worker.n_threads();
-            worker.held_leases_mut().add(n_threads, lease, job, load);
+            worker.held.add(n_threads, lease, job, load);
         });
     }
 
@@ -28,7 +28,7 @@ impl Workers {
         [before, after]: [Load; 2],
     ) {
         self.change_held_leases(now, id, job, (before.work, after.work), |worker| {
-            worker.held_leases_mut().replace(lease, job, before, after);
+            worker.held.replace(lease, job, before, after);
         });
     }
 
@@ -42,7 +42,7 @@ impl Workers {
         [before, after]: [Load; 2],
     ) {
         self.change_held_leases(now, id, job, (before.work, after.work), |worker| {
-            worker.held_leases_mut().begin(lease, job, before, after);
+            worker.held.begin(lease, job, before, after);
         });
     }
 
@@ -55,10 +55,9 @@ impl Workers {
         job: JobId,
         load: Load,
     ) -> Option<LeaseId> {
-        let was_running = self.change_held_leases(now, id, job, (load.work, 0), |worker| {
-            worker.held_leases_mut().remove(lease, job, load)
-        });
-        if was_running == Some(true) { self.all.get(&id)?.held_leases().first_waiting() } else { None }
+        let was_running = self
+            .change_held_leases(now, id, job, (load.work, 0), |worker| worker.held.remove(lease, job, load));
+        if was_running == Some(true) { self.all.get(&id)?.held.first_waiting() } else { None }
     }
 
     /// Changes a worker's leases of a job. The work of the lease in question was `before` and is `after`.
@@ -71,10 +70,10 @@ impl Workers {
         change: impl FnOnce(&mut Worker) -> T,
     ) -> Option<T> {
         let changed = self.change(now, id, change)?;
-        let share = self.all.get(&id)?.held_leases().share(job);
+        let share = self.all.get(&id)?.held.share(job);
         let holding = self.holdings.entry(job).or_default();
         holding.work = holding.work + after - before;
-        let is_unrecalled = share.is_some_and(|share| !share.unrecalled().is_empty());
+        let is_unrecalled = share.is_some_and(|share| !share.unrecalled.is_empty());
         for (set, is_member) in
             [(&mut holding.holders, share.is_some()), (&mut holding.unrecalled, is_unrecalled)]
         {
