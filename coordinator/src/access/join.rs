@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use axum::http::StatusCode;
 use queens_auth::{Invitation, Role, Token};
 use queens_model::{AuditEntry, Name};
 use queens_store::sql::database::Database;
@@ -16,6 +17,7 @@ use super::invitation_store::{
 };
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::worker_names::taken;
+use crate::refusal::RequestRefusal;
 
 /// The longest name, in characters, as [`Name`] permits.
 const LONGEST: usize = 100;
@@ -89,6 +91,21 @@ pub(crate) enum JoinRefusal {
     NoUrl,
     #[error("the coordinator can't write invitations at present: try again in a minute")]
     Unavailable,
+}
+
+impl From<JoinRefusal> for RequestRefusal {
+    fn from(refusal: JoinRefusal) -> Self {
+        let (status, retry_after_s) = match refusal {
+            JoinRefusal::Unknown => (StatusCode::NOT_FOUND, None),
+            JoinRefusal::Full(_) | JoinRefusal::NameTaken(_) => (StatusCode::CONFLICT, None),
+            JoinRefusal::AddressLimit(_) => (StatusCode::TOO_MANY_REQUESTS, Some(3600)),
+            JoinRefusal::RateLimit => (StatusCode::TOO_MANY_REQUESTS, Some(60)),
+            JoinRefusal::NoInvitationLeft | JoinRefusal::NoUrl | JoinRefusal::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, None)
+            }
+        };
+        Self { retry_after_s, ..Self::new(status, refusal) }
+    }
 }
 
 impl InvitationStore {

@@ -1,4 +1,5 @@
-//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all.
+//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all. Jobs in it
+//! have their current speed, and otherwise the fields that `queens … --output json` prints.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use queens_event_loop::history::{SharedCurves, Speeds};
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::json::{Coordinator, SpeedBy};
-use queens_model::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_model::{FleetSpeed, JobId, JobState, JobStatus, WorkerState};
 use queens_store::unix_ms;
 use serde::Serialize;
 use tokio::sync::watch;
@@ -16,7 +17,6 @@ use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use super::job_json::Job;
 use super::subscribers::{Subscriber, Subscribers};
 
 /// The time between two summaries.
@@ -93,6 +93,32 @@ impl SummaryStream {
             "{}".to_owned()
         });
         json.into()
+    }
+}
+
+/// A job and its speed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Job {
+    #[serde(flatten)]
+    status: queens_model::json::Job,
+    /// The speed over the last ten seconds: nodes for the search, units of pairs for halves. Null if the job is not
+    /// running or its speed is not known yet.
+    #[cfg_attr(test, schema(required))]
+    work_per_second: Option<f64>,
+    /// The same over the measured part of the last hour.
+    #[cfg_attr(test, schema(required))]
+    work_per_second_hour: Option<f64>,
+}
+
+impl Job {
+    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, speeds: Speeds) -> Self {
+        let speeds = if job.state == JobState::Running { speeds } else { Speeds::default() };
+        Self {
+            status: queens_model::json::Job::of(job, snapshot.store_error.as_deref()),
+            work_per_second: speeds.now,
+            work_per_second_hour: speeds.hour,
+        }
     }
 }
 

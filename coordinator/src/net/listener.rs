@@ -17,9 +17,9 @@ use tokio_stream::Stream;
 use tokio_util::either::Either;
 
 use super::connection::Connection;
+use super::connection_info::{ConnectionInfo, PortLog};
 use super::connection_limits::{Limits, Places};
 use super::forwarded::Network;
-use super::peer::{Peer, PortLog};
 use super::tls::{AppProtocol, Tls};
 
 /// Timeout of the TLS handshake.
@@ -138,7 +138,7 @@ impl Port {
                     }
                 },
             };
-            Some(Connection::new(stream, Peer::new(peer, key, proxies), log, place))
+            Some(Connection::new(stream, ConnectionInfo::new(peer, key, proxies), log, place))
         });
     }
 }
@@ -157,7 +157,7 @@ impl Listener for Port {
 
     async fn accept(&mut self) -> (Connection, IpAddr) {
         let connection = std::future::poll_fn(|context| self.poll_accept(context)).await;
-        let peer = connection.peer().address();
+        let peer = connection.info().address();
         (connection, peer)
     }
 
@@ -166,8 +166,8 @@ impl Listener for Port {
     }
 }
 
-impl connect_info::Connected<IncomingStream<'_, Port>> for Peer {
+impl connect_info::Connected<IncomingStream<'_, Port>> for ConnectionInfo {
     fn connect_info(stream: IncomingStream<'_, Port>) -> Self {
-        stream.io().peer().clone()
+        stream.io().info().clone()
     }
 }
