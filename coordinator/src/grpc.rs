@@ -5,7 +5,6 @@ mod lists;
 mod own_contribution;
 mod server;
 mod session;
-mod watch;
 mod worker_news;
 
 pub use server::serve_to_all;

@@ -16,4 +16,4 @@ pub(crate) use self::connection_info::{ConnectionInfo, TooLate, attend};
 pub(crate) use self::connection_limits::{ConnectionLimits, Limits, neighbourhood};
 pub(crate) use self::forwarded::Network;
 pub(crate) use self::listener::Port;
-pub(crate) use self::tls::Tls;
+pub(crate) use self::tls::{AppProtocol, Tls};

@@ -18,14 +18,13 @@ use tracing::warn;
 
 use super::audit_log::entry;
 use super::caller::Caller;
-use super::failure_delay::FailureDelay;
 use super::invitation_cache::{InvitationCache, NameError, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};
-use super::join_throttle::JoinThrottle;
 use super::known_invitations::{CachedInvitation, KnownInvitations};
 use super::login_sessions::LoginSessions;
 use super::quota::{QuotaExceeded, QuotaLimits, StrangerUsage, Usage};
 use super::requirement::{RequestKind, Requirement};
+use super::throttle::{FailureDelay, JoinThrottle};
 use crate::net::ConnectionInfo;
 use crate::refusal::RequestRefusal;
 

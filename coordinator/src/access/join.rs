@@ -1,6 +1,5 @@
 //! Joins a campaign: makes the invitation of one person, in one transaction with its audit entry.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use axum::http::StatusCode;
@@ -47,12 +46,10 @@ pub(crate) struct Location {
 
 impl Location {
     /// Returns `None` if no coordinator knows its own URL.
-    pub(super) fn of(places: Vec<PublishedAddress>) -> Option<Self> {
+    pub(super) fn of(places: &[PublishedAddress]) -> Option<Self> {
         let urls: Vec<&str> = places.iter().filter_map(|place| place.url.as_deref()).collect();
-        let pins: BTreeSet<&str> = places.iter().filter_map(|place| place.pin.as_deref()).collect();
-        let [coordinators, pins] = [urls, pins.into_iter().collect()].map(|list| list.join(","));
-        let pins = Some(pins).filter(|pins| !pins.is_empty());
-        (!coordinators.is_empty()).then_some(Self { coordinators, pins })
+        (!urls.is_empty())
+            .then(|| Self { coordinators: urls.join(","), pins: PublishedAddress::pins(places) })
     }
 }
 
@@ -135,7 +132,7 @@ fn join(
     if campaign.n_people >= campaign.terms.most_people {
         return Ok(Err(JoinRefusal::Full(campaign.n_people)));
     }
-    let Some(location) = Location::of(published_addresses(database)?) else {
+    let Some(location) = Location::of(&published_addresses(database)?) else {
         return Ok(Err(JoinRefusal::NoUrl));
     };
     let Some(free) = free_name(database, name)? else {
@@ -188,6 +185,8 @@ fn numbered(name: &Name, number: u32) -> Option<Name> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use queens_auth::{InvitationError, JoinCode};
     use queens_store::postgres::StoreLocation;
 

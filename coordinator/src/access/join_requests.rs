@@ -49,7 +49,7 @@ impl Authenticator {
             self.delay_after_failure(peer).await;
             return Err(JoinRefusal::Unknown);
         };
-        Location::of(invited.invitations.places().await).ok_or(JoinRefusal::NoUrl)
+        Location::of(&invited.invitations.places().await).ok_or(JoinRefusal::NoUrl)
     }
 
     /// Makes an invitation for a person who has a join code, and records that in the audit log.

@@ -1,24 +1,31 @@
 //! The gRPC service for operators: submit, query and manage jobs and workers.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use queens_auth::Role;
 use queens_event_loop::{Handle, NoExport, Stopped};
 use queens_ledger::{JobChange, Verification, WorkerChange};
-use queens_model::{JobId, Priority, Submission};
+use queens_model::{JobId, JobState, Priority, Submission};
 use queens_proto::convert::{verify_more, worker_name};
 use queens_proto::pb::jobs_server::Jobs;
 use queens_proto::pb::{self, change_job_request, change_workers_request};
 use queens_store::unix_ms;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
 use super::lists;
-use super::watch::watch;
 use crate::access::{Authenticator, Caller};
 use crate::refusal::{RequestRefusal, find};
+
+/// How long to wait for the fundamental count of a finished job before the last message is sent without it.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// How long a client may leave a message unread.
+const UNREAD: Duration = Duration::from_secs(20);
 
 pub(super) struct JobsService {
     handle: Handle,
@@ -200,4 +207,43 @@ where
     RequestRefusal: From<E>,
 {
     Ok(answer??)
+}
+
+/// Sends the job now and at every change, until it is over or the client is gone. The last message of a finished job
+/// includes its fundamental count, if that follows soon.
+async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, Status>>) {
+    let mut snapshots = handle.snapshots();
+    let (mut sent, mut deadline) = (None, None);
+    loop {
+        let job = {
+            let snapshot = snapshots.borrow_and_update();
+            snapshot.job(id).map(|job| (job.clone(), pb::Job::from(job.clone())))
+        };
+        let Some((job, told)) = job else { return };
+        let over = job.state.is_over();
+        if job.state == JobState::Done && job.fundamental.is_none() && !job.is_part() {
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + SETTLING);
+            if Instant::now() < deadline {
+                tokio::select! {
+                    changed = snapshots.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep_until(deadline) => {}
+                    () = sender.closed() => return,
+                }
+                continue;
+            }
+        }
+        if sent.as_ref() != Some(&told) {
+            if sender.send_timeout(Ok(told.clone()), UNREAD).await.is_err() {
+                return;
+            }
+            sent = Some(told);
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            changed = snapshots.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+    }
 }

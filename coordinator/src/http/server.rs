@@ -30,7 +30,9 @@ use super::security_headers::{self, Hosts};
 use super::summaries::SummaryStream;
 use super::{health, pages};
 use crate::access::{Authenticator, Protocol, Requirement};
-use crate::net::{ConnectionInfo, ConnectionLimits, Limits, Network, Port, Tls, TooLate, attend};
+use crate::net::{
+    AppProtocol, ConnectionInfo, ConnectionLimits, Limits, Network, Port, Tls, TooLate, attend,
+};
 
 /// Serves the pages to everybody on a free port of this machine, as long as the runtime exists. The connections share
 /// `n_files` open files with those of workers. Returns the address.
@@ -125,7 +127,8 @@ impl Site {
             |reason| RequestRefusal::new(StatusCode::REQUEST_TIMEOUT, reason).into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
         let service = router.into_make_service_with_connect_info::<ConnectionInfo>();
-        let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls, self.proxies);
+        let listener = TcpListener::from_std(self.listener)?;
+        let port = Port::new(AppProtocol::Pages, listener, limits, self.tls, self.proxies);
         axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }
