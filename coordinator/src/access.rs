@@ -38,7 +38,6 @@ pub(crate) use self::authenticator::{Authenticator, COOKIE};
 pub(crate) use self::caller::{Caller, REVOKED};
 pub(crate) use self::campaign::{Campaign, CampaignKey, CampaignTerms};
 pub(crate) use self::dump::{Dump, has_invitations};
-pub(crate) use self::invitation_cache::NameError;
 pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
 pub(crate) use self::invitation_store_error::{InvitationStoreError, TransactionError};
 pub(crate) use self::join::JoinRefusal;

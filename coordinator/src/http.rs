@@ -25,7 +25,6 @@ mod security_headers;
 mod server;
 mod solution_map;
 mod status;
-mod subscribers;
 mod summaries;
 mod workers;
 

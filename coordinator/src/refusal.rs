@@ -10,7 +10,7 @@ use queens_store::certificate::ExportError;
 use tonic::{Code, Status};
 
 /// A status code and a reason. An expensive job adds what the sender must confirm.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RequestRefusal {
     pub(crate) status: StatusCode,
     pub(crate) reason: String,

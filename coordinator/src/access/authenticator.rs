@@ -18,7 +18,7 @@ use tracing::warn;
 
 use super::audit_log::entry;
 use super::caller::Caller;
-use super::invitation_cache::{InvitationCache, NameError, StartFailure};
+use super::invitation_cache::{InvitationCache, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::known_invitations::{CachedInvitation, KnownInvitations};
 use super::login_sessions::LoginSessions;
@@ -260,13 +260,13 @@ impl Authenticator {
         refusals: bool,
     ) -> Result<Vec<AuditEntry>, RequestRefusal> {
         match self.store() {
-            Some(store) => store.audit_entries(before, refusals).await.map_err(RequestRefusal::unavailable),
+            Some(store) => store.audit_entries(before, refusals).await,
             None => Ok(Vec::new()),
         }
     }
 
     /// Binds a worker name to the caller's invitation, for good and exclusively.
-    pub(crate) async fn use_name(&self, caller: &Caller, name: &Name) -> Result<(), NameError> {
+    pub(crate) async fn use_name(&self, caller: &Caller, name: &Name) -> Result<(), RequestRefusal> {
         match (self.invited(), caller.party()) {
             (Some(invited), Some(party)) => invited.invitations.bind(party, name).await,
             _ => Ok(()),

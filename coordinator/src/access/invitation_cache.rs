@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use queens_auth::Invitation;
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
@@ -16,6 +17,7 @@ use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::invitation_store_error::InvitationStoreError;
 use super::join::{Application, JoinRefusal, Joined};
 use super::known_invitations::KnownInvitations;
+use crate::refusal::RequestRefusal;
 
 /// Commands that may be queued for the thread.
 const QUEUE: usize = 1024;
@@ -36,19 +38,10 @@ pub(super) struct InvitationCache {
     known: Arc<RwLock<KnownInvitations>>,
 }
 
-/// Why a worker can't use a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NameError {
-    /// The name can never be used.
-    Refused(String),
-    /// The name can't be checked at present.
-    Unknown(String),
-}
-
 /// Work for the thread.
 enum Command {
     /// Binds a name to an invitation. All queued names are bound in one write.
-    Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
+    Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), RequestRefusal>> },
     /// Records an audited action or a refused request. All queued entries are recorded in one write.
     Audit { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
     /// Anything else, after the names and entries that are queued.
@@ -129,17 +122,18 @@ impl InvitationCache {
         &self,
         before: Option<u64>,
         refusals: bool,
-    ) -> Result<Vec<AuditEntry>, String> {
+    ) -> Result<Vec<AuditEntry>, RequestRefusal> {
         let read = self.run(move |thread| thread.store.audit_entries(before, refusals)).await;
-        read.ok_or_else(|| STOPPING.to_owned())?.map_err(|error| error.to_string())
+        let read = read.ok_or_else(|| RequestRefusal::unavailable(STOPPING))?;
+        read.map_err(RequestRefusal::unavailable)
     }
 
     /// Binds a worker name to a party for good. The time does not depend on the number of names.
-    pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NameError> {
+    pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), RequestRefusal> {
         if self.known().owner(name) == Some(party) {
             return Ok(());
         }
-        let gone = || NameError::Unknown(STOPPING.to_owned());
+        let gone = || RequestRefusal::unavailable(STOPPING);
         let (reply, answer) = oneshot::channel();
         let command = Command::Bind { party, name: name.clone(), reply };
         self.commands.send(command).await.map_err(|_| gone())?;
@@ -202,16 +196,20 @@ impl CacheThread {
         }
     }
 
-    fn bind(&mut self, wanted: Vec<(Party, Name)>, replies: Vec<oneshot::Sender<Result<(), NameError>>>) {
+    fn bind(
+        &mut self,
+        wanted: Vec<(Party, Name)>,
+        replies: Vec<oneshot::Sender<Result<(), RequestRefusal>>>,
+    ) {
         if wanted.is_empty() {
             return;
         }
-        let bound: Vec<Result<(), NameError>> = match self.store.bind(&wanted) {
+        let bound: Vec<Result<(), RequestRefusal>> = match self.store.bind(&wanted) {
             Ok(bound) => {
-                let refused = |error: InvitationStoreError| NameError::Refused(error.to_string());
+                let refused = |error| RequestRefusal::new(StatusCode::FORBIDDEN, error);
                 bound.into_iter().map(|one| one.map_err(refused)).collect()
             }
-            Err(error) => vec![Err(NameError::Unknown(error.to_string())); wanted.len()],
+            Err(error) => vec![Err(RequestRefusal::unavailable(error)); wanted.len()],
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());

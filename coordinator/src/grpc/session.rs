@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 
 use super::own_contribution::own_contribution;
 use super::worker_news::WorkerNews;
-use crate::access::{Authenticator, Caller, NameError, REVOKED};
+use crate::access::{Authenticator, Caller, REVOKED};
 use crate::refusal::RequestRefusal;
 
 /// Messages to a worker that may be queued for its connection.
@@ -143,7 +143,7 @@ impl Heard {
     async fn introduce(&self, hello: &Hello) -> Result<(), Status> {
         _ = self.name.set(hello.name.to_string());
         // Active before the name is bound: binding takes a while when thousands of workers connect at once.
-        self.authenticator.use_name(&self.caller, &hello.name).await.map_err(not_bound)?;
+        self.authenticator.use_name(&self.caller, &hello.name).await?;
         self.held.change(|held| held.extend(hello.held.iter().map(|held| held.lease)));
         if let Some(notice) = self.news.of_version(hello.build.as_str()) {
             _ = self.outgoing.send(Ok(message_of(notice))).await;
@@ -358,13 +358,6 @@ fn closed() -> Status {
 
 fn status(invalid: InvalidMessage) -> Status {
     RequestRefusal::from(invalid).into()
-}
-
-fn not_bound(reason: NameError) -> Status {
-    match reason {
-        NameError::Refused(reason) => Status::permission_denied(reason),
-        NameError::Unknown(reason) => Status::unavailable(reason),
-    }
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.

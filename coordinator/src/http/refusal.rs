@@ -20,15 +20,6 @@ const PAGE: &str = include_str!("../../assets/missing.html");
 #[derive(Clone, Debug)]
 pub(super) struct Reason(pub(super) String);
 
-impl RequestRefusal {
-    pub(super) fn method() -> Self {
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "this method is not allowed here: the header Allow names those that are",
-        )
-    }
-}
-
 /// The response has the body `{"error": reason}`, and the price of an expensive job.
 impl IntoResponse for RequestRefusal {
     fn into_response(self) -> Response {

@@ -143,7 +143,10 @@ fn router(app: App, hosts: Hosts) -> Router {
     let gate: Gate = Arc::new((app.authenticator.clone(), requirements));
     router
         .fallback(not_found)
-        .method_not_allowed_fallback(async || RequestRefusal::method())
+        .method_not_allowed_fallback(async || {
+            let reason = "this method is not allowed here: the header Allow names those that are";
+            RequestRefusal::new(StatusCode::METHOD_NOT_ALLOWED, reason)
+        })
         .with_state(app)
         .layer(from_fn_with_state(gate, authorize))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
