@@ -221,31 +221,27 @@ impl Authenticator {
         };
         let permission = requirement.map(|requirement| requirement.permission);
         let kind = requirement.map_or(RequestKind::Other, |requirement| requirement.kind);
-        if permission == Some(Permission::Public) {
-            let admitted = invited.stranger(kind, address);
-            if let Err(refusal) = &admitted {
-                self.refused(refusal, None, None, path, address).await;
-            }
-            return admitted;
-        }
-        let key = connection.and_then(ConnectionInfo::key);
-        let mut named = None;
-        let shown = match (token(headers), cookie(headers), key) {
-            (Err(AuthError::NoToken), Some(secret), _) => invited.logged_in(&secret),
-            (Err(AuthError::NoToken), None, Some(key)) => invited.with_key(key).await,
-            (Err(error), ..) => Err(error),
-            (Ok(token), ..) => {
-                named = Some(token.invitation());
-                invited.with_token(&token).await
-            }
+        let (mut who, mut named) = (None, None);
+        let admitted = if permission == Some(Permission::Public) {
+            invited.stranger(kind, address)
+        } else {
+            let shown = match (token(headers), cookie(headers), connection.and_then(ConnectionInfo::key)) {
+                (Err(AuthError::NoToken), Some(secret), _) => invited.logged_in(&secret),
+                (Err(AuthError::NoToken), None, Some(key)) => invited.with_key(key).await,
+                (Err(error), ..) => Err(error),
+                (Ok(token), ..) => {
+                    named = Some(token.invitation());
+                    invited.with_token(&token).await
+                }
+            };
+            who = shown.as_ref().ok().map(|it| it.invitation.clone());
+            shown.and_then(|shown| {
+                check(&shown.invitation, permission.ok_or(AuthError::UnknownRoute)?)?;
+                let n_names = shown.invitation.n_names as usize;
+                let reservation = shown.usage.begin(kind, invited.limits, n_names)?;
+                Ok(Caller::invited(address, shown).with_reservation(reservation))
+            })
         };
-        let who = shown.as_ref().ok().map(|it| it.invitation.clone());
-        let admitted = shown.and_then(|shown| {
-            check(&shown.invitation, permission.ok_or(AuthError::UnknownRoute)?)?;
-            let n_names = shown.invitation.n_names as usize;
-            let reservation = shown.usage.begin(kind, invited.limits, n_names)?;
-            Ok(Caller::invited(address, shown).with_reservation(reservation))
-        });
         if let Err(refusal) = &admitted {
             self.refused(refusal, who, named, path, address).await;
         }
