@@ -1,43 +1,43 @@
 //! Authentication, permissions, quotas and the audit log.
 //!
+//! Three words name who uses a coordinator. A *caller* ([`Caller`]) sends a request: from an address, with or without an
+//! invitation. An *invitation* says what somebody may do and how they prove that they were invited. A *party* is its
+//! lasting identity: records and names belong to the party, since a restored store may give the invitation's number to
+//! somebody else.
+//!
 //! The [`InvitationStore`] keeps invitations, the worker names bound to them, and the audit log. It is a file of its
 //! own, or tables on a database server (`backend`).
 //! A thread behind `invitation_cache` reads and writes it for a running coordinator. It also sees the changes of
 //! `queens-coordinator invite` and `revoke`, and of other coordinators.
 //! [`Authenticator`] authenticates and authorises each gRPC or HTTP request (`middleware`). The servers' tables of
-//! operations say what each needs ([`Requirement`]). An admitted request has an `AuthContext`, which ends with its
+//! operations say what each needs ([`Requirement`]). An admitted request has a [`Caller`], which ends with its
 //! invitation. People who have the join link of a [`Campaign`] make invitations for themselves (`join`).
 
-mod audit_guard;
 mod audit_log;
-mod audited_body;
-mod auth_context;
 mod authenticator;
+mod caller;
 mod campaign;
 mod dump;
-mod failure_delay;
 mod invitation_backend;
 mod invitation_cache;
 mod invitation_store;
 mod invitation_store_error;
 mod join;
 mod join_requests;
-mod join_throttle;
+mod known_invitations;
 mod login_sessions;
 mod middleware;
 mod postgres_backend;
-mod principals;
 mod quota;
 mod requirement;
 mod rows;
-mod schema;
+mod throttle;
 mod worker_names;
 
-pub(crate) use self::auth_context::{AuthContext, REVOKED};
 pub(crate) use self::authenticator::{Authenticator, COOKIE};
+pub(crate) use self::caller::{Caller, REVOKED};
 pub(crate) use self::campaign::{Campaign, CampaignKey, CampaignTerms};
 pub(crate) use self::dump::{Dump, has_invitations};
-pub(crate) use self::invitation_cache::NameError;
 pub use self::invitation_store::{InvitationStore, NewInvitation, PublishedAddress};
 pub(crate) use self::invitation_store_error::{InvitationStoreError, TransactionError};
 pub(crate) use self::join::JoinRefusal;

@@ -1,13 +1,11 @@
 //! The commands of `queens-coordinator`.
 
-pub(crate) mod audit_jobs;
 pub(crate) mod auth_setup;
 pub(crate) mod backup;
 pub(crate) mod campaign;
 pub(crate) mod invite;
-pub(crate) mod limit_args;
 mod listeners;
-mod migrate_store;
+pub(crate) mod migrate_store;
 pub(crate) mod serve;
 pub(crate) mod signing_key;
 mod stand_by;

@@ -3,15 +3,10 @@
 //! Handlers never wait for the ledger. They read [`Snapshot`](queens_event_loop::Snapshot)s, and send the operators'
 //! commands to the event loop with a timeout.
 
-mod authorize;
-mod campaign_location;
+mod app;
 mod document;
-mod error_pages;
-mod handler_types;
 mod health;
 mod history;
-mod history_json;
-mod job_json;
 mod job_list;
 mod jobs;
 mod join;
@@ -26,16 +21,11 @@ mod refusal;
 mod rendered_pages;
 mod routes;
 mod search_steps;
-mod search_terms;
 mod security_headers;
 mod server;
 mod solution_map;
-mod standby;
-mod state;
 mod status;
-mod subscribers;
 mod summaries;
-mod worker_list;
 mod workers;
 
 pub(crate) use server::Site;

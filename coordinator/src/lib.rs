@@ -6,7 +6,6 @@
 mod access;
 mod args;
 mod commands;
-mod examples;
 mod grpc;
 mod http;
 mod net;
@@ -23,13 +22,12 @@ pub use self::grpc::serve_to_all;
 pub use self::http::serve_pages_to_all;
 
 use crate::args::{Args, Command};
-use crate::commands::audit_jobs::check;
-use crate::commands::backup::{export_job, make_backup, recover, restore_copy};
+use crate::commands::backup::{check, export_job, make_backup, recover, restore_copy};
 use crate::commands::campaign::campaign;
 use crate::commands::invite::{approve, invitations, invite, revoke};
+use crate::commands::migrate_store::move_jobs;
 use crate::commands::serve::serve;
 use crate::commands::signing_key::{show_key, sign};
-use crate::commands::store::move_jobs;
 use crate::commands::tls_certificates::certs;
 
 /// Runs the program `queens-coordinator`.
@@ -71,7 +69,7 @@ fn run(args: &Args) -> anyhow::Result<()> {
         }
         Some(Command::Restore(args)) => restore_copy(args),
         Some(Command::Recover { damaged, new_dir, reach }) => recover(&reach.location(damaged)?, new_dir),
-        Some(Command::Invite(inviting)) => invite(&inviting.invite, &inviting.store),
+        Some(Command::Invite(args)) => invite(args),
         Some(Command::Invitations(store)) => invitations(store.open()?),
         Some(Command::Approve { numbers, store }) => approve(numbers, store.open()?),
         Some(Command::Revoke { number, all: _, store }) => revoke(*number, store.open()?),

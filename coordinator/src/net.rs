@@ -6,16 +6,14 @@
 //! reading. A port with TLS returns encrypted connections only; handshakes run concurrently, with a short timeout.
 
 mod connection;
+mod connection_info;
 mod connection_limits;
 mod forwarded;
-mod http_requests;
 mod listener;
-mod peer;
 mod tls;
 
+pub(crate) use self::connection_info::{ConnectionInfo, TooLate, attend};
 pub(crate) use self::connection_limits::{ConnectionLimits, Limits, neighbourhood};
 pub(crate) use self::forwarded::Network;
-pub(crate) use self::http_requests::{TooLate, attend};
 pub(crate) use self::listener::Port;
-pub(crate) use self::peer::Peer;
-pub(crate) use self::tls::Tls;
+pub(crate) use self::tls::{AppProtocol, Tls};

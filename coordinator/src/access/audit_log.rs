@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 
 use queens_model::{AuditEntry, Party};
-use queens_store::sql::database::{Database, Row, first, for_each};
+use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::fault::Fault;
 use queens_store::unix_ms;
 use rusqlite::types::Value;
 
 use super::invitation_store::InvitationStore;
 use super::invitation_store_error::InvitationStoreError;
-use super::rows::{bytes, number, signed};
+use super::rows::{bytes, number, select, signed};
 
 /// Audited actions that are kept.
 const MOST_ENTRIES: i64 = 100_000;
@@ -42,14 +42,8 @@ impl InvitationStore {
             "SELECT number, at_ms, who, party, role, peer, what, outcome FROM audit WHERE number < ?1 {kinds}
              ORDER BY number DESC LIMIT ?2"
         );
-        self.backend.read(|database| {
-            let mut found = Vec::new();
-            for_each(database, &sql, &[before.into(), PAGE.into()], |row| -> Result<(), Fault> {
-                found.push(audit_entry(row)?);
-                Ok(())
-            })?;
-            Ok(found)
-        })
+        let values = [before.into(), PAGE.into()];
+        self.backend.read(|database| select(database, &sql, &values, audit_entry))
     }
 }
 

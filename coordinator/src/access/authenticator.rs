@@ -16,18 +16,17 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::audit_guard::AuditGuard;
 use super::audit_log::entry;
-use super::auth_context::AuthContext;
-use super::failure_delay::FailureDelay;
+use super::caller::Caller;
 use super::invitation_cache::{InvitationCache, StartFailure};
 use super::invitation_store::{InvitationStore, PublishedAddress};
-use super::join_throttle::JoinThrottle;
+use super::known_invitations::{CachedInvitation, KnownInvitations};
 use super::login_sessions::LoginSessions;
-use super::principals::Principal;
-use super::quota::{QuotaExceeded, QuotaKey, QuotaLimits, Quotas};
+use super::quota::{QuotaExceeded, QuotaLimits, StrangerUsage, Usage};
 use super::requirement::{RequestKind, Requirement};
-use crate::net::Peer;
+use super::throttle::{FailureDelay, JoinThrottle};
+use crate::net::ConnectionInfo;
+use crate::refusal::RequestRefusal;
 
 /// How often the invitation store is checked for changes by other processes.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -37,20 +36,38 @@ pub(crate) const COOKIE: &str = "__Host-queens";
 
 /// Authenticates and authorises requests; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Authenticator {
-    /// Whether every request needs an invitation.
-    is_invitation_only: bool,
-    /// `None` without an audit log.
-    pub(super) invitations: Option<InvitationCache>,
-    sessions: Arc<LoginSessions>,
-    pub(super) failure_delay: Arc<FailureDelay>,
-    pub(super) join_throttle: Arc<JoinThrottle>,
+pub(crate) struct Authenticator(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    access: Access,
+    failure_delay: FailureDelay,
+    refusals: LogThrottle,
+}
+
+/// Who may send requests.
+#[derive(Debug)]
+enum Access {
+    /// Everybody may do everything. All callers are one.
+    Open {
+        usage: Arc<Usage>,
+        /// Where actions are recorded, if they are.
+        audit_log: Option<InvitationCache>,
+    },
+    /// Only invited people, within their quotas.
+    Invited(Box<Invited>),
+}
+
+/// What a coordinator needs to admit invited people only.
+#[derive(Debug)]
+pub(super) struct Invited {
+    pub(super) invitations: InvitationCache,
+    pub(super) join_throttle: JoinThrottle,
     /// Where this coordinator is reached.
-    pub(super) place: Arc<PublishedAddress>,
-    quotas: Arc<Quotas>,
-    /// The caller of all requests that are not authenticated.
-    anonymous: AuthContext,
-    pub(super) refusals: Arc<LogThrottle>,
+    pub(super) place: PublishedAddress,
+    sessions: LoginSessions,
+    limits: QuotaLimits,
+    strangers: StrangerUsage,
 }
 
 /// Why a request is refused.
@@ -82,32 +99,33 @@ pub(crate) enum AuthError {
     UnknownRoute,
 }
 
-impl AuthError {
-    pub(crate) fn status(&self) -> StatusCode {
-        match self {
+impl From<AuthError> for RequestRefusal {
+    fn from(error: AuthError) -> Self {
+        let status = match error {
             // Its worker tries again.
-            Self::InvitationError(InvitationError::Waiting) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::NoToken
-            | Self::MalformedToken
-            | Self::LoggedOut
-            | Self::InvitationGone(_)
-            | Self::InvitationError(_) => StatusCode::UNAUTHORIZED,
-            Self::Forbidden { .. } | Self::UnknownRoute => StatusCode::FORBIDDEN,
-            Self::QuotaExceeded(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unavailable | Self::NoRandomNumbers => StatusCode::SERVICE_UNAVAILABLE,
-        }
+            AuthError::InvitationError(InvitationError::Waiting) => StatusCode::SERVICE_UNAVAILABLE,
+            AuthError::NoToken
+            | AuthError::MalformedToken
+            | AuthError::LoggedOut
+            | AuthError::InvitationGone(_)
+            | AuthError::InvitationError(_) => StatusCode::UNAUTHORIZED,
+            AuthError::Forbidden { .. } | AuthError::UnknownRoute => StatusCode::FORBIDDEN,
+            AuthError::QuotaExceeded(_) => StatusCode::TOO_MANY_REQUESTS,
+            AuthError::Unavailable | AuthError::NoRandomNumbers => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, error)
     }
 }
 
 impl Authenticator {
     /// Admits every request without authentication. Actions are recorded if a store for the audit log is given.
     pub(crate) fn open_to_all(store: Option<&StoreLocation>) -> Self {
-        let invitations = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
-        let invitations = invitations.and_then(|started| {
+        let audit_log = store.map(|store| InvitationCache::start(InvitationStore::open(store)?, None));
+        let audit_log = audit_log.and_then(|started| {
             let failed = |error: &StartFailure| warn!(%error, "operators' actions are not recorded");
             started.inspect_err(failed).ok()
         });
-        Self::new(false, invitations)
+        Self::new(Access::Open { usage: Arc::default(), audit_log })
     }
 
     /// Admits requests with an invitation, within their quotas, and publishes this coordinator's address in the store.
@@ -117,11 +135,10 @@ impl Authenticator {
     pub(crate) fn invitation_only(
         store: &StoreLocation,
         place: PublishedAddress,
-        quota: QuotaLimits,
+        limits: QuotaLimits,
         knows_visitors: bool,
         stop: CancellationToken,
     ) -> Result<Self, StartFailure> {
-        let join_throttle = Arc::new(JoinThrottle::new(knows_visitors));
         let invitations = InvitationCache::start(InvitationStore::open(store)?, Some(place.clone()))?;
         let polling = invitations.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
@@ -132,56 +149,59 @@ impl Authenticator {
                 polling.refresh().await;
             }
         }));
-        let authenticator = Self::new(true, Some(invitations));
-        Ok(Self {
-            quotas: Arc::new(Quotas::new(quota)),
-            join_throttle,
-            place: Arc::new(place),
-            ..authenticator
-        })
+        Ok(Self::new(Access::Invited(Box::new(Invited {
+            invitations,
+            join_throttle: JoinThrottle::new(knows_visitors),
+            place,
+            sessions: LoginSessions::default(),
+            limits,
+            strangers: StrangerUsage::default(),
+        }))))
     }
 
-    fn new(is_invitation_only: bool, invitations: Option<InvitationCache>) -> Self {
-        let (sessions, failure_delay) = (Arc::default(), Arc::new(FailureDelay::new()));
-        Self {
-            is_invitation_only,
-            invitations,
-            sessions,
-            failure_delay,
-            join_throttle: Arc::new(JoinThrottle::new(false)),
-            place: Arc::default(),
-            quotas: Arc::default(),
-            anonymous: AuthContext::anonymous(),
-            refusals: Arc::default(),
+    fn new(access: Access) -> Self {
+        Self(Arc::new(State { access, failure_delay: FailureDelay::new(), refusals: LogThrottle::default() }))
+    }
+
+    /// Returns what admits invited people; `None` if everybody may do everything.
+    pub(super) fn invited(&self) -> Option<&Invited> {
+        match &self.0.access {
+            Access::Open { .. } => None,
+            Access::Invited(invited) => Some(invited),
         }
     }
 
-    pub(crate) fn is_invitation_only(&self) -> bool {
-        self.is_invitation_only
+    /// Returns the store of invitations and audit entries; `None` if there is no audit log.
+    pub(super) fn store(&self) -> Option<&InvitationCache> {
+        match &self.0.access {
+            Access::Open { audit_log, .. } => audit_log.as_ref(),
+            Access::Invited(invited) => Some(&invited.invitations),
+        }
     }
 
     /// Returns the only party that may recount, if the text names one: by the number or the label of a worker's
     /// invitation. Without authentication, the text is a worker's name.
-    pub(crate) fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, String> {
+    pub(crate) fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, RequestRefusal> {
         if text.is_empty() {
             return Ok(None);
         }
-        let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
-            let name: Name = text.parse().map_err(|error| format!("who counts again: {error}"))?;
+        let Some(invited) = self.invited() else {
+            let name = text.parse::<Name>();
+            let name =
+                name.map_err(|error| RequestRefusal::bad_request(format!("who counts again: {error}")))?;
             return Ok(Some(Arbiter { party: Party::of_name(&name), invitation: None }));
         };
-        let mut meant = invitations.meant_by(text);
+        let mut meant = invited.invitations.known().named(text);
         meant.retain(|invitation| invitation.role == Role::Worker && invitation.is_open(unix_ms()).is_ok());
+        let shown = plain::line(text);
         match &meant[..] {
             [one] => Ok(Some(Arbiter { party: one.party, invitation: Some(one.number) })),
-            [] => Err(format!(
-                "no open invitation of a worker has the number or the label '{}' ('queens-coordinator invitations' lists them)",
-                plain::line(text)
-            )),
-            _ => Err(format!(
-                "several invitations have the label '{}': name one by its number",
-                plain::line(text)
-            )),
+            [] => Err(RequestRefusal::bad_request(format!(
+                "no open invitation of a worker has the number or the label '{shown}' ('queens-coordinator invitations' lists them)"
+            ))),
+            _ => Err(RequestRefusal::bad_request(format!(
+                "several invitations have the label '{shown}': name one by its number"
+            ))),
         }
     }
 
@@ -192,67 +212,40 @@ impl Authenticator {
         requirement: Option<Requirement>,
         path: &str,
         headers: &HeaderMap,
-        peer: Option<&Peer>,
-    ) -> Result<AuthContext, AuthError> {
+        connection: Option<&ConnectionInfo>,
+    ) -> Result<Caller, AuthError> {
+        let address = connection.map(ConnectionInfo::address);
+        let invited = match &self.0.access {
+            Access::Open { usage, .. } => return Ok(Caller::uninvited(address, usage.clone())),
+            Access::Invited(invited) => invited,
+        };
         let permission = requirement.map(|requirement| requirement.permission);
         let kind = requirement.map_or(RequestKind::Other, |requirement| requirement.kind);
-        let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
-            return Ok(self.anonymous.clone());
+        let (mut who, mut named) = (None, None);
+        let admitted = if permission == Some(Permission::Public) {
+            invited.stranger(kind, address)
+        } else {
+            let shown = match (token(headers), cookie(headers), connection.and_then(ConnectionInfo::key)) {
+                (Err(AuthError::NoToken), Some(secret), _) => invited.logged_in(&secret),
+                (Err(AuthError::NoToken), None, Some(key)) => invited.with_key(key).await,
+                (Err(error), ..) => Err(error),
+                (Ok(token), ..) => {
+                    named = Some(token.invitation());
+                    invited.with_token(&token).await
+                }
+            };
+            who = shown.as_ref().ok().map(|it| it.invitation.clone());
+            shown.and_then(|shown| {
+                check(&shown.invitation, permission.ok_or(AuthError::UnknownRoute)?)?;
+                let n_names = shown.invitation.n_names as usize;
+                let reservation = shown.usage.begin(kind, invited.limits, n_names)?;
+                Ok(Caller::invited(address, shown).with_reservation(reservation))
+            })
         };
-        let address = peer.map(Peer::address);
-        if permission == Some(Permission::Public) {
-            // A connection in a simulated network has no address and no quota.
-            let reservation =
-                address.map(|address| self.quotas.begin(QuotaKey::at(address), kind, 0)).transpose();
-            let admitted = reservation
-                .map(|reservation| AuthContext::anonymous().with_reservation(reservation))
-                .map_err(AuthError::from);
-            if let Err(refusal) = &admitted {
-                self.refused(refusal, None, None, path, address).await;
-            }
-            return admitted;
-        }
-        let key = peer.and_then(Peer::key);
-        let mut named = None;
-        let shown = match (token(headers), cookie(headers), key) {
-            (Err(AuthError::NoToken), Some(secret), _) => self.log_in_session(invitations, &secret),
-            (Err(AuthError::NoToken), None, Some(key)) => principal_with_key(invitations, key).await,
-            (token, ..) => {
-                named = token.as_ref().ok().map(Token::invitation);
-                principal(invitations, token).await
-            }
-        };
-        let who = shown.as_ref().ok().cloned();
-        let admitted = shown.and_then(|principal| {
-            let permission = permission.ok_or(AuthError::UnknownRoute)?;
-            check(&principal, permission)?;
-            let Invitation { number, n_names, .. } = *principal.invitation;
-            let reservation = self.quotas.begin(QuotaKey::Invited(number), kind, n_names as usize)?;
-            Ok(AuthContext::of(principal, invitations.clone()).with_reservation(Some(reservation)))
-        });
         if let Err(refusal) = &admitted {
             self.refused(refusal, who, named, path, address).await;
         }
         admitted
-    }
-
-    /// Returns a guard that records the request's outcome, if the request must be audited.
-    pub(super) fn audit_guard(
-        &self,
-        auth: &AuthContext,
-        requirement: Option<Requirement>,
-        path: &str,
-        peer: Option<IpAddr>,
-    ) -> Option<AuditGuard> {
-        let decides = match requirement.map(|requirement| requirement.permission) {
-            Some(Permission::Decide) => true,
-            Some(Permission::Export) => auth.decides(),
-            _ => false,
-        };
-        self.invitations
-            .as_ref()
-            .filter(|_| decides)
-            .map(|invitations| AuditGuard::new(invitations.clone(), auth, peer, path))
     }
 
     /// Returns a page of the latest audit entries, or of those before a number, newest first. Refused requests are
@@ -261,91 +254,115 @@ impl Authenticator {
         &self,
         before: Option<u64>,
         refusals: bool,
-    ) -> Result<Vec<AuditEntry>, String> {
-        match &self.invitations {
-            Some(invitations) => invitations.audit_entries(before, refusals).await,
+    ) -> Result<Vec<AuditEntry>, RequestRefusal> {
+        match self.store() {
+            Some(store) => store.audit_entries(before, refusals).await,
             None => Ok(Vec::new()),
         }
+    }
+
+    /// Binds a worker name to the caller's invitation, for good and exclusively.
+    pub(crate) async fn use_name(&self, caller: &Caller, name: &Name) -> Result<(), RequestRefusal> {
+        match (self.invited(), caller.party()) {
+            (Some(invited), Some(party)) => invited.invitations.bind(party, name).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether a worker name is bound to the caller's invitation; without authentication, every name is.
+    pub(crate) fn owns_name(&self, caller: &Caller, name: &Name) -> bool {
+        self.invited().is_none_or(|invited| invited.invitations.known().owner(name) == caller.party())
     }
 
     /// Starts a log-in session of the web pages and returns its cookie; `None` without authentication.
     pub(crate) async fn log_in(
         &self,
         token: &str,
-        peer: Option<IpAddr>,
-    ) -> Result<(AuthContext, Option<Secret>), AuthError> {
-        let Some(invitations) = self.invitations.as_ref().filter(|_| self.is_invitation_only) else {
-            return Ok((AuthContext::anonymous(), None));
-        };
-        let token = token.trim().parse().map_err(|_| AuthError::MalformedToken);
+        caller: Caller,
+    ) -> Result<(Caller, Option<Secret>), AuthError> {
+        let Some(invited) = self.invited() else { return Ok((caller, None)) };
+        let address = caller.address();
+        let token: Result<Token, _> = token.trim().parse().map_err(|_| AuthError::MalformedToken);
         let named = token.as_ref().ok().map(Token::invitation);
-        let shown = principal(invitations, token).await;
-        let who = shown.as_ref().ok().cloned();
-        let logged_in = match shown {
-            Ok(principal) => check(&principal, Permission::Read).and_then(|()| {
-                let secret = self.sessions.begin(principal.invitation.party);
-                let secret = secret.map_err(|_| AuthError::NoRandomNumbers)?;
-                Ok((AuthContext::of(principal, invitations.clone()), Some(secret)))
-            }),
-            Err(refusal) => Err(refusal),
+        let shown = match token {
+            Ok(token) => invited.with_token(&token).await,
+            Err(error) => Err(error),
         };
+        let who = shown.as_ref().ok().map(|it| it.invitation.clone());
+        let logged_in = shown.and_then(|shown| {
+            check(&shown.invitation, Permission::Read)?;
+            let secret = invited.sessions.begin(shown.invitation.party);
+            let secret = secret.map_err(|_| AuthError::NoRandomNumbers)?;
+            Ok((Caller::invited(address, shown), Some(secret)))
+        });
         if let Err(refusal) = &logged_in {
-            self.refused(refusal, who, named, "log in", peer).await;
+            self.refused(refusal, who, named, "log in", address).await;
         }
         logged_in
     }
 
     pub(crate) fn log_out(&self, headers: &HeaderMap) {
-        if let Some(secret) = cookie(headers) {
-            self.sessions.end(&secret);
+        if let (Some(invited), Some(secret)) = (self.invited(), cookie(headers)) {
+            invited.sessions.end(&secret);
         }
-    }
-
-    fn log_in_session(&self, invitations: &InvitationCache, secret: &Secret) -> Result<Principal, AuthError> {
-        let party = self.sessions.find(secret).ok_or(AuthError::LoggedOut)?;
-        let principal = invitations.principal_of(party).ok_or(AuthError::InvitationGone(party))?;
-        principal.invitation.is_open(unix_ms())?;
-        Ok(principal)
     }
 
     /// Logs and audits a refused request; `named` is its token's invitation. Delays the answer to invalid credentials.
     async fn refused(
         &self,
         refusal: &AuthError,
-        who: Option<Principal>,
+        who: Option<Arc<Invitation>>,
         named: Option<u64>,
         path: &str,
-        peer: Option<IpAddr>,
+        address: Option<IpAddr>,
     ) {
         use InvitationError::{Expired, Revoked, Waiting};
         // Only the owner of a token learns that its invitation has ended.
         let is_owner = matches!(refusal, AuthError::InvitationError(Revoked | Expired));
-        let who = who.or_else(|| self.invitations.as_ref()?.principal(named.filter(|_| is_owner)?));
+        let owner = || Some(self.store()?.known().of_number(named.filter(|_| is_owner)?)?.invitation);
+        let who = who.or_else(owner);
         // A worker that waits asks at least twice a minute: that is not recorded.
         let waits = *refusal == AuthError::InvitationError(Waiting);
-        if let Some(left_out) = (!waits).then(|| self.refusals.allows()).flatten() {
+        if let Some(left_out) = (!waits).then(|| self.0.refusals.allows()).flatten() {
             // Requests without credentials must not fill the audit log.
-            if let (false, Some(invitations)) = (*refusal == AuthError::NoToken, &self.invitations) {
-                let auth = who.map(|principal| AuthContext::of(principal, invitations.clone()));
-                let role = auth.as_ref().and_then(AuthContext::role).map(Role::name).unwrap_or_default();
-                let party = match (refusal, &auth) {
-                    (AuthError::InvitationGone(party), _) => Some(*party),
-                    (_, auth) => auth.as_ref().and_then(AuthContext::party),
+            if let (false, Some(store)) = (*refusal == AuthError::NoToken, self.store()) {
+                let party = match refusal {
+                    AuthError::InvitationGone(party) => Some(*party),
+                    _ => who.as_ref().map(|who| who.party),
                 };
-                let who = auth.map_or_else(|| stranger(invitations, party, named), |auth| auth.to_string());
+                let role = who.as_ref().map(|who| who.role.name()).unwrap_or_default();
+                let who = who.map_or_else(|| stranger(store, party, named), |who| who.to_string());
                 let more = match left_out {
                     0 => String::new(),
                     n => format!(" ({n} refusals before it are not recorded)"),
                 };
                 let outcome = format!("refused: {refusal}{more}");
-                let entry = entry(who, role, peer, path);
-                invitations.note_soon(AuditEntry { outcome, party, ..entry }, true);
+                let entry = entry(who, role, address, path);
+                store.note_soon(AuditEntry { outcome, party, ..entry }, true);
             }
-            let peer = peer.map_or_else(|| "unknown".to_owned(), |peer| peer.to_string());
+            let peer = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
             warn!(peer, path, reason = %refusal, left_out, "not let in");
         }
-        if let (AuthError::MalformedToken | AuthError::InvitationError(_), Some(peer)) = (refusal, peer) {
-            self.failure_delay.delay_after_failure(peer).await;
+        if let AuthError::MalformedToken | AuthError::InvitationError(_) = refusal {
+            self.delay_after_failure(address).await;
+        }
+    }
+
+    /// Logs and audits that somebody may not join.
+    pub(super) fn not_joined(&self, reason: &str, address: Option<IpAddr>) {
+        if let (Some(left_out), Some(store)) = (self.0.refusals.allows(), self.store()) {
+            let outcome = format!("refused: {reason}");
+            let entry = entry("a stranger".to_owned(), "", address, "join a campaign");
+            store.note_soon(AuditEntry { outcome, ..entry }, true);
+            let peer = address.map(|address| address.to_string()).unwrap_or_default();
+            warn!(peer, reason, left_out, "somebody may not join");
+        }
+    }
+
+    /// Delays the answer to somebody who shows what admits nobody.
+    pub(super) async fn delay_after_failure(&self, address: Option<IpAddr>) {
+        if let Some(address) = address {
+            self.0.failure_delay.delay_after_failure(address).await;
         }
     }
 }
@@ -356,7 +373,7 @@ fn stranger(invitations: &InvitationCache, party: Option<Party>, named: Option<u
         (Some(party), _) => {
             format!("a stranger, logged in by invitation {party}, which is not here any more")
         }
-        (None, Some(number)) if invitations.principal(number).is_none() => {
+        (None, Some(number)) if invitations.known().of_number(number).is_none() => {
             format!("a stranger with a token of invitation {number}, which is not here")
         }
         (None, Some(number)) => format!("a stranger with another token than that of invitation {number}"),
@@ -364,46 +381,55 @@ fn stranger(invitations: &InvitationCache, party: Option<Party>, named: Option<u
     }
 }
 
-async fn principal_with_key(invitations: &InvitationCache, key: Pin) -> Result<Principal, AuthError> {
-    let find = || invitations.principal_with_key(&key);
-    // The invitation, or a new one for this key, may be less than a second old.
-    let principal = match find().filter(|principal| principal.invitation.is_open(unix_ms()).is_ok()) {
-        Some(principal) => principal,
-        None => after_refresh(invitations, find, InvitationError::UnknownKey(key)).await?,
-    };
-    principal.invitation.is_open(unix_ms())?;
-    Ok(principal)
+impl Invited {
+    /// Admits a request that needs no invitation, within the quota of its address.
+    fn stranger(&self, kind: RequestKind, address: Option<IpAddr>) -> Result<Caller, AuthError> {
+        // A connection in a simulated network has no address and no quota.
+        let Some(at) = address else { return Ok(Caller::uninvited(None, Arc::default())) };
+        let usage = self.strangers.at(at);
+        let reservation = usage.begin(kind, self.limits, 0)?;
+        Ok(Caller::uninvited(address, usage).with_reservation(reservation))
+    }
+
+    fn logged_in(&self, secret: &Secret) -> Result<CachedInvitation, AuthError> {
+        let party = self.sessions.find(secret).ok_or(AuthError::LoggedOut)?;
+        let found = self.invitations.known().of_party(party).ok_or(AuthError::InvitationGone(party))?;
+        found.invitation.is_open(unix_ms())?;
+        Ok(found)
+    }
+
+    async fn with_key(&self, key: Pin) -> Result<CachedInvitation, AuthError> {
+        let find = |known: &KnownInvitations| known.of_key(&key);
+        self.find(find, |found| found.is_open(unix_ms()), InvitationError::UnknownKey(key)).await
+    }
+
+    async fn with_token(&self, token: &Token) -> Result<CachedInvitation, AuthError> {
+        let find = |known: &KnownInvitations| known.of_number(token.invitation());
+        self.find(find, |found| found.check_token(token, unix_ms()), InvitationError::Unknown).await
+    }
+
+    /// Finds an invitation that passes a check. Reads the store again if there is none: it, or another one for this
+    /// number or key, may be less than a second old. Concurrent callers share one read. A missing invitation is
+    /// `unknown`, unless the store can't be read.
+    async fn find(
+        &self,
+        find: impl Fn(&KnownInvitations) -> Option<CachedInvitation>,
+        check: impl Fn(&Invitation) -> Result<(), InvitationError>,
+        unknown: InvitationError,
+    ) -> Result<CachedInvitation, AuthError> {
+        let find = || find(&self.invitations.known());
+        if let Some(found) = find().filter(|found| check(&found.invitation).is_ok()) {
+            return Ok(found);
+        }
+        let is_read = self.invitations.refresh().await;
+        let found = find().ok_or(if is_read { unknown.into() } else { AuthError::Unavailable })?;
+        check(&found.invitation)?;
+        Ok(found)
+    }
 }
 
-async fn principal(
-    invitations: &InvitationCache,
-    token: Result<Token, AuthError>,
-) -> Result<Principal, AuthError> {
-    let token = token?;
-    let find = || invitations.principal(token.invitation());
-    let is_admitted = |principal: &Principal| principal.invitation.check_token(&token, unix_ms()).is_ok();
-    // After a restore, a number may belong to another invitation since less than a second.
-    let principal = match find().filter(is_admitted) {
-        Some(principal) => principal,
-        None => after_refresh(invitations, find, InvitationError::Unknown).await?,
-    };
-    principal.invitation.check_token(&token, unix_ms())?;
-    Ok(principal)
-}
-
-/// Reads the store again for an invitation that may be less than a second old. Concurrent callers share one read. A
-/// missing principal is `unknown`, unless the store can't be read.
-async fn after_refresh(
-    invitations: &InvitationCache,
-    find: impl Fn() -> Option<Principal>,
-    unknown: InvitationError,
-) -> Result<Principal, AuthError> {
-    let is_read = invitations.refresh().await;
-    find().ok_or(if is_read { unknown.into() } else { AuthError::Unavailable })
-}
-
-fn check(principal: &Principal, permission: Permission) -> Result<(), AuthError> {
-    let role = principal.invitation.role;
+fn check(invitation: &Invitation, permission: Permission) -> Result<(), AuthError> {
+    let role = invitation.role;
     if role.may(permission) { Ok(()) } else { Err(AuthError::Forbidden { role, permission }) }
 }
 

@@ -2,14 +2,14 @@
 
 use queens_auth::JoinCode;
 use queens_model::JobId;
-use queens_store::sql::database::{Database, Row, first, for_each};
+use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::invitation_store::InvitationStore;
 use super::invitation_store_error::{InvitationStoreError, MOST_CAMPAIGNS};
-use super::rows::{number, signed};
+use super::rows::{number, select, signed};
 
 /// The table of campaigns, which belong to no job.
 pub(super) static CAMPAIGN: Table = Table::without_digest(
@@ -151,12 +151,7 @@ fn find(database: &dyn Database, condition: &str, value: Value) -> Result<Option
 }
 
 fn all(database: &dyn Database) -> Result<Vec<Campaign>, Fault> {
-    let mut all = Vec::new();
-    for_each(database, &format!("{SELECT} ORDER BY number"), &[], |row| -> Result<(), Fault> {
-        all.push(campaign(row)?);
-        Ok(())
-    })?;
-    Ok(all)
+    select(database, &format!("{SELECT} ORDER BY number"), &[], campaign)
 }
 
 const SELECT: &str = "SELECT number, hash, job, expires_ms, closed, most_people, n_names, approve,

@@ -2,7 +2,7 @@
 
 use queens_model::AuditEntry;
 use queens_store::postgres::StoreLocation;
-use queens_store::sql::database::{Database, first, for_each};
+use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::fault::Fault;
 use queens_store::sql::table::Table;
 use rusqlite::types::Value;
@@ -12,6 +12,7 @@ use super::campaign::CAMPAIGN;
 use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::number_on;
+use super::rows::select;
 use super::worker_names::NAME;
 
 /// The table of invitations, which belong to no job.
@@ -53,13 +54,10 @@ impl Dump {
             return Ok(Self::default());
         }
         InvitationBackend::open(location)?.transact(|database| {
-            let mut audit_entries = Vec::new();
             let sql =
                 "SELECT number, refusal, at_ms, who, party, role, peer, what, outcome FROM audit ORDER BY number";
-            for_each(database, sql, &[], |row| -> Result<(), Fault> {
-                audit_entries.push((row.get("refusal", &"a decision")?, audit_entry(row)?));
-                Ok(())
-            })?;
+            let parse = |row: &Row<'_>| Ok((row.get("refusal", &"a decision")?, audit_entry(row)?));
+            let audit_entries = select(database, sql, &[], parse)?;
             Ok(Self {
                 campaigns: all(database, &CAMPAIGN)?,
                 invitations: all(database, &INVITATION)?,
@@ -147,12 +145,9 @@ pub(crate) fn has_invitations(location: &StoreLocation) -> bool {
 
 fn all(database: &dyn Database, table: &Table) -> Result<Vec<Vec<Value>>, Fault> {
     let sql = format!("SELECT {} FROM {}", table.columns.join(", "), table.name);
-    let mut rows = Vec::new();
-    for_each(database, &sql, &[], |row| -> Result<(), Fault> {
-        rows.push(table.columns.iter().map(|column| row.get(column, &table.name)).collect::<Result<_, _>>()?);
-        Ok(())
-    })?;
-    Ok(rows)
+    select(database, &sql, &[], |row| {
+        table.columns.iter().map(|column| row.get(column, &table.name)).collect()
+    })
 }
 
 #[cfg(test)]

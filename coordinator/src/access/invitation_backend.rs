@@ -15,7 +15,21 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::postgres_backend::PostgresBackend;
-use super::schema;
+
+/// The identifier of the file format, and the version of the schema.
+const APPLICATION_ID: i64 = 0x4e51_6163;
+const VERSION: i64 = 1;
+
+/// SQL that creates the table of SQLite alone.
+const PLACE: &str = "
+CREATE TABLE place (
+    -- The coordinator's address, key pin and URL of pages. Each start of a coordinator writes them.
+    only  INTEGER PRIMARY KEY CHECK (only = 1),
+    url   TEXT,
+    pin   TEXT,
+    pages TEXT
+) STRICT;
+";
 
 /// The file name in a data directory.
 const FILE: &str = "access.sqlite3";
@@ -50,14 +64,13 @@ impl InvitationBackend {
             .and_then(|()| check_regular_file(&path))
             .map_err(|error| unusable(&error))?;
         match connect(&path) {
-            Ok((connection, (schema::APPLICATION_ID, schema::VERSION))) => {
+            Ok((connection, (APPLICATION_ID, VERSION))) => {
                 let files = OpenFiles::of(&connection, &path).map_err(|fault| unusable(&fault.reason()))?;
                 Ok(Self::File { connection, files: Box::new(files), path })
             }
-            Ok((_, (schema::APPLICATION_ID, version))) => Err(unusable(&format_args!(
-                "it is of version {version}, and this program knows {}",
-                schema::VERSION
-            ))),
+            Ok((_, (APPLICATION_ID, version))) => {
+                Err(unusable(&format_args!("it is of version {version}, and this program knows {VERSION}")))
+            }
             Ok(_) => Err(unusable(&"it is another program's")),
             Err(error) => Err(unusable(&error)),
         }
@@ -178,11 +191,30 @@ fn connect(path: &Path) -> rusqlite::Result<(Connection, (i64, i64))> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
-    let found = schema::make(&mut connection)?;
-    if found == (schema::APPLICATION_ID, schema::VERSION) {
+    let found = make_tables(&mut connection)?;
+    if found == (APPLICATION_ID, VERSION) {
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
     }
     Ok((connection, found))
+}
+
+/// Creates the tables in an empty database; returns the identifier and the version found.
+fn make_tables(connection: &mut Connection) -> rusqlite::Result<(i64, i64)> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let ids = |transaction: &Connection| -> rusqlite::Result<(i64, i64)> {
+        let id = |name: &str| transaction.pragma_query_value(None, name, |row| row.get(0));
+        Ok((id("application_id")?, id("user_version")?))
+    };
+    let n_tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if ids(&transaction)? == (0, 0) && n_tables == 0 {
+        transaction.execute_batch(include_str!("schema.sql"))?;
+        transaction.execute_batch(PLACE)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    let found = ids(&transaction)?;
+    transaction.commit()?;
+    Ok(found)
 }

@@ -5,19 +5,19 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread;
 use std::time::Duration;
 
-use queens_auth::{Invitation, Pin};
+use axum::http::StatusCode;
+use queens_auth::Invitation;
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::audit_log::entry;
-use super::campaign::Campaign;
 use super::invitation_store::{InvitationStore, PublishedAddress};
 use super::invitation_store_error::InvitationStoreError;
 use super::join::{Application, JoinRefusal, Joined};
-use super::principals::{Principal, Principals};
+use super::known_invitations::KnownInvitations;
+use crate::refusal::RequestRefusal;
 
 /// Commands that may be queued for the thread.
 const QUEUE: usize = 1024;
@@ -28,115 +28,72 @@ const MOST_UNRECORDED: usize = 1000;
 /// How long an answer waits until its audit entry is durable.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The reason why there is no answer after the thread has ended.
+const STOPPING: &str = "the coordinator is stopping";
+
 /// A handle to the thread; cheap to clone. The thread ends with the last handle.
 #[derive(Clone, Debug)]
 pub(super) struct InvitationCache {
     commands: mpsc::Sender<Command>,
-    known: SharedPrincipals,
+    known: Arc<RwLock<KnownInvitations>>,
 }
 
-/// All invitations, as the store had them when it was last read.
-type SharedPrincipals = Arc<RwLock<Principals>>;
-
-/// Why a worker can't use a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NameError {
-    /// The name can never be used.
-    Refused(String),
-    /// The name can't be checked at present.
-    Unknown(String),
-}
-
-#[derive(Debug)]
+/// Work for the thread.
 enum Command {
-    /// Reads the store again if it has changed. The reply tells whether the store could be read.
-    Refresh { reply: oneshot::Sender<bool> },
-    /// Records an audited action or a refused request.
+    /// Binds a name to an invitation. All queued names are bound in one write.
+    Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), RequestRefusal>> },
+    /// Records an audited action or a refused request. All queued entries are recorded in one write.
     Audit { audit_entry: AuditEntry, is_refusal: bool, reply: Option<oneshot::Sender<()>> },
-    /// Reads a page of the audit log.
-    ReadAuditLog { before: Option<u64>, refusals: bool, reply: AuditReply },
-    /// Binds a name to an invitation.
-    Bind { party: Party, name: Name, reply: oneshot::Sender<Result<(), NameError>> },
-    /// Creates the invitation of a person who joins a campaign.
-    Join { application: Application, reply: JoinReply },
-    /// Reads the published addresses of coordinators.
-    Locate { reply: oneshot::Sender<Vec<PublishedAddress>> },
+    /// Anything else, after the names and entries that are queued.
+    Run(Box<dyn FnOnce(&mut CacheThread) + Send>),
 }
 
 impl InvitationCache {
     /// Starts the thread, which publishes this coordinator's address if one is given. If a server is unreachable, it is
-    /// read and written once it is back; no principal is known before.
+    /// read and written once it is back; no invitation is known before.
     pub(super) fn start(
         store: InvitationStore,
         place: Option<PublishedAddress>,
     ) -> Result<Self, StartFailure> {
-        let known = SharedPrincipals::default();
-        let mut keeping = CacheThread::new(store, place, known.clone());
-        match keeping.catch_up() {
-            Err(error @ InvitationStoreError::Away { .. }) => keeping.in_trouble(&error),
+        let mut thread = CacheThread::new(store, place);
+        match thread.catch_up() {
+            Err(error @ InvitationStoreError::Away { .. }) => thread.in_trouble(&error),
             caught_up => caught_up?,
         }
+        let known = thread.known.clone();
         let (commands, queue) = mpsc::channel(QUEUE);
-        thread::Builder::new().name("access".to_owned()).spawn(move || keeping.run(queue))?;
+        thread::Builder::new().name("access".to_owned()).spawn(move || thread.run(queue))?;
         Ok(Self { commands, known })
     }
 
-    /// Returns the principal of an invitation, open or ended.
-    pub(super) fn principal(&self, invitation: u64) -> Option<Principal> {
-        self.known().of_number(invitation)
-    }
-
-    /// Returns the principal of a party. Unlike a number, a party never changes its invitation.
-    pub(super) fn principal_of(&self, party: Party) -> Option<Principal> {
-        self.known().of_party(party)
-    }
-
-    /// Returns the invitations that a text names, open or ended: digits by number, other texts by label. So nobody is
-    /// taken for an invitation whose number is in the name.
-    pub(super) fn meant_by(&self, text: &str) -> Vec<Arc<Invitation>> {
-        let known = self.known();
-        let principals = known.all().map(|principal| &principal.invitation);
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-        let is_meant = |invitation: &&Arc<Invitation>| match is_number {
-            true => invitation.number.to_string() == text,
-            false => invitation.label.as_ref().is_some_and(|label| label.as_str() == text),
-        };
-        principals.filter(is_meant).cloned().collect()
-    }
-
-    /// Returns the principal that was invited last with this key.
-    pub(super) fn principal_with_key(&self, key: &Pin) -> Option<Principal> {
-        self.known().of_key(key)
-    }
-
-    /// Returns the campaign whose code has this hash, open or ended, as the store had it when it was last read.
-    pub(super) fn campaign(&self, hash: &[u8; 32]) -> Option<Campaign> {
-        self.known().campaign(hash)
+    /// Runs work on the thread, and returns its result; `None` if the thread has ended.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut CacheThread) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        let run = Command::Run(Box::new(move |thread| _ = reply.send(work(thread))));
+        self.commands.send(run).await.ok()?;
+        answer.await.ok()
     }
 
     /// Joins a campaign: creates an invitation, and records that.
     pub(super) async fn join(&self, application: Application) -> Result<Joined, JoinRefusal> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.commands.send(Command::Join { application, reply }).await;
-        sent.map_err(|_| JoinRefusal::Unavailable)?;
-        answer.await.map_err(|_| JoinRefusal::Unavailable)?
+        self.run(move |thread| thread.join(&application)).await.unwrap_or(Err(JoinRefusal::Unavailable))
     }
 
     /// Returns the published addresses of coordinators; none if they can't be read.
     pub(super) async fn places(&self) -> Vec<PublishedAddress> {
-        let (reply, answer) = oneshot::channel();
-        _ = self.commands.send(Command::Locate { reply }).await;
-        answer.await.unwrap_or_default()
+        self.run(|thread| thread.store.places().unwrap_or_default()).await.unwrap_or_default()
     }
 
-    pub(super) fn known(&self) -> RwLockReadGuard<'_, Principals> {
+    pub(super) fn known(&self) -> RwLockReadGuard<'_, KnownInvitations> {
         self.known.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads changes by other processes from the store; returns whether it could be read.
     pub(super) async fn refresh(&self) -> bool {
-        let (reply, answer) = oneshot::channel();
-        self.commands.send(Command::Refresh { reply }).await.is_ok() && answer.await.unwrap_or_default()
+        self.run(CacheThread::refresh).await.unwrap_or_default()
     }
 
     /// Records an audited action. It is durable on return, unless the write takes longer than the timeout.
@@ -165,19 +122,18 @@ impl InvitationCache {
         &self,
         before: Option<u64>,
         refusals: bool,
-    ) -> Result<Vec<AuditEntry>, String> {
-        let (reply, answer) = oneshot::channel();
-        let gone = || "the coordinator is stopping".to_owned();
-        self.commands.send(Command::ReadAuditLog { before, refusals, reply }).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?.map_err(|error| error.to_string())
+    ) -> Result<Vec<AuditEntry>, RequestRefusal> {
+        let read = self.run(move |thread| thread.store.audit_entries(before, refusals)).await;
+        let read = read.ok_or_else(|| RequestRefusal::unavailable(STOPPING))?;
+        read.map_err(RequestRefusal::unavailable)
     }
 
     /// Binds a worker name to a party for good. The time does not depend on the number of names.
-    pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), NameError> {
+    pub(super) async fn bind(&self, party: Party, name: &Name) -> Result<(), RequestRefusal> {
         if self.known().owner(name) == Some(party) {
             return Ok(());
         }
-        let gone = || NameError::Unknown("the coordinator is stopping".to_owned());
+        let gone = || RequestRefusal::unavailable(STOPPING);
         let (reply, answer) = oneshot::channel();
         let command = Command::Bind { party, name: name.clone(), reply };
         self.commands.send(command).await.map_err(|_| gone())?;
@@ -200,104 +156,66 @@ struct CacheThread {
     version: Option<i64>,
     /// This coordinator's address, until it is published.
     place: Option<PublishedAddress>,
-    known: SharedPrincipals,
+    known: Arc<RwLock<KnownInvitations>>,
+    /// Whether the store could be read for the present commands, if one of them asked for it. They share one read.
+    is_read: Option<bool>,
     /// Whether the last read failed; logged only once.
     troubled: bool,
     /// Audit entries whose write failed; they are written with the next command.
     unrecorded: Vec<AuditEntry>,
 }
 
-type AuditReply = oneshot::Sender<Result<Vec<AuditEntry>, InvitationStoreError>>;
-
-type JoinReply = oneshot::Sender<Result<Joined, JoinRefusal>>;
-
-/// Queued commands by kind.
-#[derive(Default)]
-struct Waiting {
-    /// Names to bind, and the reply channel of each.
-    wanted: Vec<(Party, Name)>,
-    wanting: Vec<oneshot::Sender<Result<(), NameError>>>,
-    /// Audited actions and refused requests in the order of arrival; the flag marks refused requests.
-    entries: Vec<(bool, AuditEntry)>,
-    /// Callers that wait for these entries.
-    deciding: Vec<oneshot::Sender<()>>,
-    refreshing: Vec<oneshot::Sender<bool>>,
-    reading: Vec<(Option<u64>, bool, AuditReply)>,
-    joining: Vec<(Application, JoinReply)>,
-    locating: Vec<oneshot::Sender<Vec<PublishedAddress>>>,
-}
-
-impl Waiting {
-    fn add(&mut self, command: Command) {
-        match command {
-            Command::Refresh { reply } => self.refreshing.push(reply),
-            Command::Audit { audit_entry, is_refusal, reply } => {
-                self.entries.push((is_refusal, audit_entry));
-                self.deciding.extend(reply);
-            }
-            Command::ReadAuditLog { before, refusals, reply } => self.reading.push((before, refusals, reply)),
-            Command::Bind { party, name, reply } => {
-                self.wanted.push((party, name));
-                self.wanting.push(reply);
-            }
-            Command::Join { application, reply } => self.joining.push((application, reply)),
-            Command::Locate { reply } => self.locating.push(reply),
-        }
-    }
-}
-
 impl CacheThread {
-    fn new(store: InvitationStore, place: Option<PublishedAddress>, known: SharedPrincipals) -> Self {
-        Self { version: None, store, place, known, troubled: false, unrecorded: Vec::new() }
+    fn new(store: InvitationStore, place: Option<PublishedAddress>) -> Self {
+        let known = Arc::default();
+        Self { version: None, store, place, known, is_read: None, troubled: false, unrecorded: Vec::new() }
     }
 
-    /// Runs commands until the last handle is dropped. All queued commands are written together, for one disk flush
-    /// instead of one each.
+    /// Runs commands until the last handle is dropped. All queued names and audit entries are written together, for one
+    /// disk flush instead of one each.
     fn run(mut self, mut queue: mpsc::Receiver<Command>) {
         let mut commands = Vec::with_capacity(QUEUE);
         while queue.blocking_recv_many(&mut commands, QUEUE) > 0 {
-            let mut waiting = Waiting::default();
-            commands.drain(..).for_each(|command| waiting.add(command));
-            self.bind(waiting.wanted, waiting.wanting);
-            for (application, reply) in waiting.joining {
-                _ = reply.send(self.join(&application));
-            }
-            self.note(waiting.entries);
-            for done in waiting.deciding {
-                _ = done.send(());
-            }
-            if !waiting.refreshing.is_empty() {
-                let is_read = self.refresh();
-                for reply in waiting.refreshing {
-                    _ = reply.send(is_read);
+            self.is_read = None;
+            let (mut names, mut entries, mut recorded, mut others) = (vec![], vec![], vec![], vec![]);
+            for command in commands.drain(..) {
+                match command {
+                    Command::Bind { party, name, reply } => names.push(((party, name), reply)),
+                    Command::Audit { audit_entry, is_refusal, reply } => {
+                        entries.push((is_refusal, audit_entry));
+                        recorded.extend(reply);
+                    }
+                    Command::Run(work) => others.push(work),
                 }
             }
-            if !waiting.locating.is_empty() {
-                let places = self.store.places().unwrap_or_default();
-                waiting.locating.into_iter().for_each(|reply| _ = reply.send(places.clone()));
-            }
-            for (before, refusals, reply) in waiting.reading {
-                _ = reply.send(self.store.audit_entries(before, refusals));
-            }
+            let (wanted, replies) = names.into_iter().unzip();
+            self.bind(wanted, replies);
+            self.note(entries);
+            recorded.into_iter().for_each(|reply| _ = reply.send(()));
+            others.into_iter().for_each(|work| work(&mut self));
         }
     }
 
-    fn bind(&mut self, wanted: Vec<(Party, Name)>, wanting: Vec<oneshot::Sender<Result<(), NameError>>>) {
+    fn bind(
+        &mut self,
+        wanted: Vec<(Party, Name)>,
+        replies: Vec<oneshot::Sender<Result<(), RequestRefusal>>>,
+    ) {
         if wanted.is_empty() {
             return;
         }
-        let bound: Vec<Result<(), NameError>> = match self.store.bind(&wanted) {
+        let bound: Vec<Result<(), RequestRefusal>> = match self.store.bind(&wanted) {
             Ok(bound) => {
-                let refused = |error: InvitationStoreError| NameError::Refused(error.to_string());
+                let refused = |error| RequestRefusal::new(StatusCode::FORBIDDEN, error);
                 bound.into_iter().map(|one| one.map_err(refused)).collect()
             }
-            Err(error) => vec![Err(NameError::Unknown(error.to_string())); wanted.len()],
+            Err(error) => vec![Err(RequestRefusal::unavailable(error)); wanted.len()],
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());
         known.add_names(of_each.map(|((party, name), _)| (name, party)));
         drop(known);
-        for (reply, bound) in wanting.into_iter().zip(bound) {
+        for (reply, bound) in replies.into_iter().zip(bound) {
             _ = reply.send(bound);
         }
     }
@@ -308,7 +226,7 @@ impl CacheThread {
         let (joined, invitation) = self.store.join(application)?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.add_names([(joined.name.clone(), invitation.party)]);
-        known.add(invitation, CancellationToken::new());
+        known.add(invitation);
         Ok(joined)
     }
 
@@ -335,8 +253,11 @@ impl CacheThread {
         }
     }
 
-    /// Reads changes; returns whether the store could be read.
+    /// Reads changes, once for all present commands; returns whether the store could be read.
     fn refresh(&mut self) -> bool {
+        if let Some(is_read) = self.is_read {
+            return is_read;
+        }
         let caught_up = self.catch_up();
         match &caught_up {
             Ok(()) if self.troubled => {
@@ -347,7 +268,7 @@ impl CacheThread {
             Err(error) => self.in_trouble(error),
         }
         self.end_expired();
-        caught_up.is_ok()
+        *self.is_read.insert(caught_up.is_ok())
     }
 
     fn in_trouble(&mut self, error: &InvitationStoreError) {
@@ -411,8 +332,8 @@ impl CacheThread {
     fn end_expired(&self) {
         let now_ms = unix_ms();
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let ended = known.all().filter(|principal| principal.invitation.has_ended(now_ms));
-        ended.for_each(|principal| principal.ended.cancel());
+        let ended = known.all().filter(|it| it.invitation.has_ended(now_ms));
+        ended.for_each(|it| it.ended.cancel());
     }
 }
 
@@ -431,7 +352,7 @@ mod tests {
             commands.try_send(Command::Audit { audit_entry, is_refusal, reply: None }).expect("room");
         }
         drop(commands);
-        CacheThread::new(open(), None, SharedPrincipals::default()).run(queue);
+        CacheThread::new(open(), None).run(queue);
         let recorded = open().audit_entries(None, true).expect("readable");
         assert_eq!(recorded.iter().map(|it| it.what.as_str()).collect::<Vec<_>>(), ["d", "c", "b", "a"]);
     }

@@ -4,19 +4,19 @@
 //! coordinator runs, and a backup of the jobs does not disclose the invitations. On a server it has tables of its own,
 //! which all coordinators of a database share. Each statement is written once for both.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use queens_auth::{Invitation, Pin, Role, Token, TokenHash, random_party};
 use queens_model::{Name, Party};
 use queens_platform::LogThrottle;
 use queens_store::postgres::StoreLocation;
-use queens_store::sql::database::{Database, first, for_each};
+use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 use super::invitation_backend::InvitationBackend;
 use super::invitation_store_error::{InvitationStoreError, MOST_INVITATIONS, TransactionError};
-use super::rows::{ENDED, bytes, invitation, name, number, party, signed};
+use super::rows::{ENDED, bytes, invitation, name, number, party, select, signed};
 use super::worker_names::{bind, take_over};
 
 /// The invitation store, in a file or on a server.
@@ -56,6 +56,14 @@ pub struct PublishedAddress {
     pub pin: Option<String>,
     /// The URL of its pages, if it serves pages.
     pub pages: Option<String>,
+}
+
+impl PublishedAddress {
+    /// Returns the pins of coordinators, separated by commas; `None` if there are none, as behind a proxy that encrypts.
+    pub(crate) fn pins(all: &[Self]) -> Option<String> {
+        let pins: BTreeSet<&str> = all.iter().filter_map(|place| place.pin.as_deref()).collect();
+        (!pins.is_empty()).then(|| pins.into_iter().collect::<Vec<_>>().join(","))
+    }
 }
 
 impl InvitationStore {
@@ -132,14 +140,10 @@ impl InvitationStore {
 
     /// Returns all bound names and their parties.
     pub fn names(&mut self) -> Result<HashMap<Name, Party>, InvitationStoreError> {
-        self.backend.read(|database| {
-            let mut all = HashMap::new();
-            for_each(database, "SELECT name, party FROM name", &[], |row| -> Result<(), Fault> {
-                all.insert(name(row)?, party(row)?);
-                Ok(())
-            })?;
-            Ok(all)
-        })
+        let parse = |row: &Row<'_>| Ok((name(row)?, party(row)?));
+        let names =
+            self.backend.read(|database| select(database, "SELECT name, party FROM name", &[], parse))?;
+        Ok(names.into_iter().collect())
     }
 
     /// Binds worker names to invitations for good, as far as these allow them, in one write. Returns the results in
@@ -188,25 +192,17 @@ impl InvitationStore {
 
 /// Returns the published addresses of coordinators, ordered by URL.
 pub(super) fn published_addresses(database: &dyn Database) -> Result<Vec<PublishedAddress>, Fault> {
-    let mut all = Vec::new();
-    for_each(database, "SELECT url, pin, pages FROM place ORDER BY url", &[], |row| -> Result<(), Fault> {
+    select(database, "SELECT url, pin, pages FROM place ORDER BY url", &[], |row| {
         let column = |name| row.get(name, &"where a coordinator is reached");
         let url: Option<String> = column("url")?;
         let url = url.filter(|url| !url.is_empty());
-        all.push(PublishedAddress { url, pin: column("pin")?, pages: column("pages")? });
-        Ok(())
-    })?;
-    Ok(all)
+        Ok(PublishedAddress { url, pin: column("pin")?, pages: column("pages")? })
+    })
 }
 
 /// Returns all invitations, ordered by number.
 fn all_invitations(database: &dyn Database) -> Result<Vec<Invitation>, Fault> {
-    let mut all = Vec::new();
-    for_each(database, &format!("{SELECT} ORDER BY number"), &[], |row| -> Result<(), Fault> {
-        all.push(invitation(row)?);
-        Ok(())
-    })?;
-    Ok(all)
+    select(database, &format!("{SELECT} ORDER BY number"), &[], invitation)
 }
 
 const SELECT: &str =
@@ -278,8 +274,6 @@ fn known_by(database: &dyn Database, key: Pin, now_ms: u64) -> Result<Option<u64
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

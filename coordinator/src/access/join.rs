@@ -1,8 +1,8 @@
 //! Joins a campaign: makes the invitation of one person, in one transaction with its audit entry.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use axum::http::StatusCode;
 use queens_auth::{Invitation, Role, Token};
 use queens_model::{AuditEntry, Name};
 use queens_store::sql::database::Database;
@@ -16,6 +16,7 @@ use super::invitation_store::{
 };
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
 use super::worker_names::taken;
+use crate::refusal::RequestRefusal;
 
 /// The longest name, in characters, as [`Name`] permits.
 const LONGEST: usize = 100;
@@ -45,12 +46,10 @@ pub(crate) struct Location {
 
 impl Location {
     /// Returns `None` if no coordinator knows its own URL.
-    pub(super) fn of(places: Vec<PublishedAddress>) -> Option<Self> {
+    pub(super) fn of(places: &[PublishedAddress]) -> Option<Self> {
         let urls: Vec<&str> = places.iter().filter_map(|place| place.url.as_deref()).collect();
-        let pins: BTreeSet<&str> = places.iter().filter_map(|place| place.pin.as_deref()).collect();
-        let [coordinators, pins] = [urls, pins.into_iter().collect()].map(|list| list.join(","));
-        let pins = Some(pins).filter(|pins| !pins.is_empty());
-        (!coordinators.is_empty()).then_some(Self { coordinators, pins })
+        (!urls.is_empty())
+            .then(|| Self { coordinators: urls.join(","), pins: PublishedAddress::pins(places) })
     }
 }
 
@@ -91,6 +90,21 @@ pub(crate) enum JoinRefusal {
     Unavailable,
 }
 
+impl From<JoinRefusal> for RequestRefusal {
+    fn from(refusal: JoinRefusal) -> Self {
+        let (status, retry_after_s) = match refusal {
+            JoinRefusal::Unknown => (StatusCode::NOT_FOUND, None),
+            JoinRefusal::Full(_) | JoinRefusal::NameTaken(_) => (StatusCode::CONFLICT, None),
+            JoinRefusal::AddressLimit(_) => (StatusCode::TOO_MANY_REQUESTS, Some(3600)),
+            JoinRefusal::RateLimit => (StatusCode::TOO_MANY_REQUESTS, Some(60)),
+            JoinRefusal::NoInvitationLeft | JoinRefusal::NoUrl | JoinRefusal::Unavailable => {
+                (StatusCode::SERVICE_UNAVAILABLE, None)
+            }
+        };
+        Self { retry_after_s, ..Self::new(status, refusal) }
+    }
+}
+
 impl InvitationStore {
     /// Creates the invitation of a person, with its audit entry; returns it, too.
     pub(super) fn join(&mut self, application: &Application) -> Result<(Joined, Invitation), JoinRefusal> {
@@ -118,7 +132,7 @@ fn join(
     if campaign.n_people >= campaign.terms.most_people {
         return Ok(Err(JoinRefusal::Full(campaign.n_people)));
     }
-    let Some(location) = Location::of(published_addresses(database)?) else {
+    let Some(location) = Location::of(&published_addresses(database)?) else {
         return Ok(Err(JoinRefusal::NoUrl));
     };
     let Some(free) = free_name(database, name)? else {
@@ -171,6 +185,8 @@ fn numbered(name: &Name, number: u32) -> Option<Name> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use queens_auth::{InvitationError, JoinCode};
     use queens_store::postgres::StoreLocation;
 

@@ -3,11 +3,9 @@
 use std::net::IpAddr;
 
 use queens_auth::JoinCode;
-use queens_model::{AuditEntry, Name, Person};
+use queens_model::{Name, Person};
 use queens_store::unix_ms;
-use tracing::warn;
 
-use super::audit_log::entry;
 use super::authenticator::Authenticator;
 use super::campaign::Campaign;
 use super::join::{Application, JoinRefusal, Joined, Location};
@@ -15,31 +13,31 @@ use super::join::{Application, JoinRefusal, Joined, Location};
 impl Authenticator {
     /// Returns the pin of the key that this coordinator had at its start; `None` without TLS.
     pub(crate) fn pin(&self) -> Option<&str> {
-        self.place.pin.as_deref()
+        self.invited()?.place.pin.as_deref()
     }
 
     /// Returns the URL of the pages for people.
     pub(crate) fn pages(&self) -> &str {
-        self.place.pages.as_deref().unwrap_or("https://HOST:PORT")
+        self.invited().and_then(|invited| invited.place.pages.as_deref()).unwrap_or("https://HOST:PORT")
     }
 
     /// Returns whether there were campaigns, and nobody can join any of them.
     pub(crate) fn have_campaigns_ended(&self) -> bool {
-        self.invitations.as_ref().is_some_and(|known| known.known().have_campaigns_ended(unix_ms()))
+        self.store().is_some_and(|store| store.known().have_campaigns_ended(unix_ms()))
     }
 
     /// Returns the open campaign of a join code. Delays the answer to wrong and closed codes, which are answered alike.
     pub(crate) async fn campaign(&self, code: &str, peer: Option<IpAddr>) -> Option<Campaign> {
         let campaign = self.open_campaign(code).await;
         if campaign.is_none() {
-            self.delay(peer).await;
+            self.delay_after_failure(peer).await;
         }
         campaign
     }
 
     /// Returns the people who joined a campaign and whose invitations are not revoked, in no order.
     pub(crate) fn people(&self) -> Vec<Person> {
-        self.invitations.as_ref().map(|known| known.known().people()).unwrap_or_default()
+        self.store().map(|store| store.known().people()).unwrap_or_default()
     }
 
     /// Returns where those who have a join code find the coordinators; `Unknown` if no campaign has it, and `NoUrl` also
@@ -47,11 +45,11 @@ impl Authenticator {
     /// to wrong codes.
     pub(crate) async fn location(&self, code: &str, peer: Option<IpAddr>) -> Result<Location, JoinRefusal> {
         let campaign = self.campaign_of(code, |_| true).await;
-        let Some(invitations) = self.invitations.as_ref().filter(|_| campaign.is_some()) else {
-            self.delay(peer).await;
+        let Some(invited) = self.invited().filter(|_| campaign.is_some()) else {
+            self.delay_after_failure(peer).await;
             return Err(JoinRefusal::Unknown);
         };
-        Location::of(invitations.places().await).ok_or(JoinRefusal::NoUrl)
+        Location::of(&invited.invitations.places().await).ok_or(JoinRefusal::NoUrl)
     }
 
     /// Makes an invitation for a person who has a join code, and records that in the audit log.
@@ -63,15 +61,9 @@ impl Authenticator {
     ) -> Result<Joined, JoinRefusal> {
         let joined = self.try_join(code, name, peer).await;
         if let Err(refusal) = &joined {
-            if let (Some(left_out), Some(invitations)) = (self.refusals.allows(), &self.invitations) {
-                let outcome = format!("refused: {refusal}");
-                let entry = entry("a stranger".to_owned(), "", peer, "join a campaign");
-                invitations.note_soon(AuditEntry { outcome, ..entry }, true);
-                let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
-                warn!(peer, reason = %refusal, left_out, "somebody may not join");
-            }
+            self.not_joined(&refusal.to_string(), peer);
             if *refusal == JoinRefusal::Unknown {
-                self.delay(peer).await;
+                self.delay_after_failure(peer).await;
             }
         }
         joined
@@ -79,13 +71,13 @@ impl Authenticator {
 
     async fn try_join(&self, code: &str, name: &Name, peer: Option<IpAddr>) -> Result<Joined, JoinRefusal> {
         let campaign = self.open_campaign(code).await.ok_or(JoinRefusal::Unknown)?;
-        let invitations = self.invitations.as_ref().ok_or(JoinRefusal::Unknown)?;
-        self.join_throttle.begin(peer)?;
+        let invited = self.invited().ok_or(JoinRefusal::Unknown)?;
+        invited.join_throttle.begin(peer)?;
         let application = Application { hash: campaign.hash, name: name.clone(), peer, now_ms: unix_ms() };
-        let joined = invitations.join(application).await;
+        let joined = invited.invitations.join(application).await;
         // Other refusals cost the sender a try: each takes a transaction.
         if let Err(JoinRefusal::Unavailable | JoinRefusal::NoUrl) = joined {
-            self.join_throttle.take_back(peer);
+            invited.join_throttle.take_back(peer);
         }
         joined
     }
@@ -97,20 +89,14 @@ impl Authenticator {
 
     /// Returns the campaign of a join code, if it meets a condition.
     async fn campaign_of(&self, code: &str, is_meant: impl Fn(&Campaign) -> bool) -> Option<Campaign> {
-        let invitations = self.invitations.as_ref().filter(|_| self.is_invitation_only())?;
+        let invitations = &self.invited()?.invitations;
         let hash = code.parse::<JoinCode>().ok()?.hash();
-        let find = || invitations.campaign(&hash).filter(&is_meant);
+        let find = || invitations.known().campaign(&hash).filter(&is_meant);
         if let Some(campaign) = find() {
             return Some(campaign);
         }
         // It may be less than a second old.
         invitations.refresh().await;
         find()
-    }
-
-    async fn delay(&self, peer: Option<IpAddr>) {
-        if let Some(peer) = peer {
-            self.failure_delay.delay_after_failure(peer).await;
-        }
     }
 }

@@ -15,7 +15,6 @@ use queens_store::sql::database::{Database, first};
 use queens_store::sql::fault::Fault;
 
 use super::invitation_store_error::{NOBODY_THERE, TransactionError};
-use super::schema::TABLES;
 
 /// The version of these tables that this program works on. The jobs' tables have a version of their own.
 const VERSION: i64 = 1;
@@ -137,7 +136,7 @@ fn make(connection: &PgConnection, makes: bool) -> Result<(), Fault> {
             return Err(Fault::Unfit(NOBODY_THERE.to_owned()));
         }
         make_once(connection, "invitation_store", |connection| {
-            connection.execute(&postgres_tables(TABLES))?;
+            connection.execute(&postgres_tables(include_str!("schema.sql")))?;
             connection.execute(include_str!("postgres_schema.sql"))
         })?;
     }

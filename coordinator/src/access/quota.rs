@@ -1,6 +1,6 @@
 //! Limits each caller's concurrent requests, sessions and health streams, and submissions per minute.
 //!
-//! A quota belongs to an invitation, or to the address of a stranger. Without authentication there are no quotas.
+//! An invitation has a quota, and the address of a stranger has one. Without authentication there are no quotas.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,16 +19,16 @@ use crate::net::neighbourhood;
 const SESSIONS_OF_A_NAME: usize = 2;
 const MORE_SESSIONS: usize = 4;
 
-/// Health streams of one principal; they never end.
+/// Health streams of one caller; they never end.
 const MOST_WATCHES: usize = 8;
 
 /// The period of the submission limit.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Unused entries are removed at this many entries, or at twice as many as the last sweep left.
+/// Unused addresses are removed at this many, or at twice as many as the last sweep left.
 const FIRST_SWEEP: usize = 1024;
 
-/// The quota of one principal.
+/// The limits of each caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QuotaLimits {
     /// Concurrent requests, without sessions. A page that receives live updates counts as one.
@@ -43,15 +43,6 @@ impl Default for QuotaLimits {
         const SUBMISSIONS: NonZeroU32 = NonZeroU32::new(60).unwrap();
         Self { n_requests: REQUESTS, n_submissions: SUBMISSIONS }
     }
-}
-
-/// The owner of a quota.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum QuotaKey {
-    /// An invitation's number.
-    Invited(u64),
-    /// A stranger's address.
-    At(IpAddr),
 }
 
 /// Which limit a request exceeds.
@@ -72,49 +63,24 @@ pub(crate) enum QuotaExceeded {
     Submissions(NonZeroU32),
 }
 
-/// Held while a Hello of a caller's worker is put together from pieces: it may take megabytes.
-pub(super) type HelloTurn = Arc<tokio::sync::Mutex<()>>;
-
-/// The present usage of all quotas.
+/// What an invitation, the callers from one address, or all callers of an open coordinator use at present.
 #[derive(Debug, Default)]
-pub(super) struct Quotas {
-    quota: QuotaLimits,
-    all: Mutex<UsageTable>,
+pub(super) struct Usage {
+    counts: Mutex<Counts>,
+    /// Held while a Hello of a worker is put together from pieces: it may take megabytes.
+    pub(super) hello_turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
-struct UsageTable {
-    by_person: HashMap<QuotaKey, Usage>,
-    sweep_at: usize,
-}
-
-impl UsageTable {
-    /// Removes unused entries. The amortised time per entry is constant.
-    fn sweep(&mut self, now: Instant) {
-        if self.by_person.len() >= self.sweep_at.max(FIRST_SWEEP) {
-            self.by_person.retain(|_, usage| !usage.is_nothing(now));
-            self.sweep_at = 2 * self.by_person.len();
-        }
-    }
-}
-
-/// The present usage of one quota.
-#[derive(Debug, Default)]
-struct Usage {
+struct Counts {
     n_requests: usize,
     n_sessions: usize,
     n_watches: usize,
     /// When the full number of submissions is allowed again; each submission postpones it.
     rested: Option<Instant>,
-    hello_turn: HelloTurn,
 }
 
-impl Usage {
-    fn is_nothing(&self, now: Instant) -> bool {
-        let Self { n_requests, n_sessions, n_watches, .. } = *self;
-        n_requests + n_sessions + n_watches == 0 && self.rested.is_none_or(|rested| rested <= now)
-    }
-
+impl Counts {
     /// Returns the counter for a kind of request; `None` if the kind is not counted.
     fn n_of(&mut self, kind: RequestKind) -> Option<&mut usize> {
         match kind {
@@ -126,84 +92,81 @@ impl Usage {
     }
 }
 
-/// Quota that a request holds; released on drop.
-#[derive(Debug)]
-pub(super) struct Reservation {
-    quotas: Arc<Quotas>,
-    person: QuotaKey,
-    kind: RequestKind,
-    hello_turn: HelloTurn,
-}
-
-impl Reservation {
-    pub(super) fn hello_turn(&self) -> HelloTurn {
-        self.hello_turn.clone()
-    }
-}
-
-impl QuotaKey {
-    /// Returns the key for a stranger's address.
-    pub(super) fn at(peer: IpAddr) -> Self {
-        Self::At(neighbourhood(peer))
-    }
-}
-
-impl Quotas {
-    pub(super) fn new(quota: QuotaLimits) -> Self {
-        Self { quota, all: Mutex::default() }
-    }
-
-    /// Reserves quota for a request of a principal with `n_names` worker names, or returns the exceeded limit.
+impl Usage {
+    /// Reserves quota for a request of a caller with `n_names` worker names, or returns the exceeded limit.
     pub(super) fn begin(
         self: &Arc<Self>,
-        person: QuotaKey,
         kind: RequestKind,
+        limits: QuotaLimits,
         n_names: usize,
     ) -> Result<Reservation, QuotaExceeded> {
-        let now = Instant::now();
-        let mut all = self.all();
-        all.sweep(now);
-        let usage = all.by_person.entry(person).or_default();
+        let QuotaLimits { n_requests, n_submissions } = limits;
+        let mut counts = self.counts();
         match kind {
             RequestKind::Session => {
                 let most = SESSIONS_OF_A_NAME.saturating_mul(n_names).saturating_add(MORE_SESSIONS);
-                if usage.n_sessions >= most {
+                if counts.n_sessions >= most {
                     return Err(QuotaExceeded::WorkerSessions(most));
                 }
             }
-            RequestKind::Watch if usage.n_watches >= MOST_WATCHES => return Err(QuotaExceeded::Watches),
+            RequestKind::Watch if counts.n_watches >= MOST_WATCHES => return Err(QuotaExceeded::Watches),
             RequestKind::Watch | RequestKind::Probe => {}
             RequestKind::Submission | RequestKind::Other => {
-                let QuotaLimits { n_requests, n_submissions } = self.quota;
-                if usage.n_requests >= n_requests.get() {
+                if counts.n_requests >= n_requests.get() {
                     return Err(QuotaExceeded::Requests(n_requests));
                 }
                 if kind == RequestKind::Submission {
-                    let one_more = MINUTE / n_submissions.get();
-                    let rested = usage.rested.map_or(now, |rested| rested.max(now)) + one_more;
+                    let (now, one_more) = (Instant::now(), MINUTE / n_submissions.get());
+                    let rested = counts.rested.map_or(now, |rested| rested.max(now)) + one_more;
                     if rested > now + one_more * n_submissions.get() {
                         return Err(QuotaExceeded::Submissions(n_submissions));
                     }
-                    usage.rested = Some(rested);
+                    counts.rested = Some(rested);
                 }
             }
         }
-        usage.n_of(kind).into_iter().for_each(|n| *n += 1);
-        let hello_turn = usage.hello_turn.clone();
-        Ok(Reservation { quotas: self.clone(), person, kind, hello_turn })
+        counts.n_of(kind).into_iter().for_each(|n| *n += 1);
+        Ok(Reservation { usage: self.clone(), kind })
     }
 
-    fn all(&self) -> MutexGuard<'_, UsageTable> {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
         // A panic leaves no inconsistent state: each operation changes one counter.
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Quota that a request holds; released on drop.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    usage: Arc<Usage>,
+    kind: RequestKind,
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut all = self.quotas.all();
-        let Some(usage) = all.by_person.get_mut(&self.person) else { return };
-        usage.n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
+        self.usage.counts().n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
+    }
+}
+
+/// What strangers use, by their address.
+#[derive(Debug, Default)]
+pub(super) struct StrangerUsage(Mutex<UsageByAddress>);
+
+#[derive(Debug, Default)]
+struct UsageByAddress {
+    usages: HashMap<IpAddr, Arc<Usage>>,
+    sweep_at: usize,
+}
+
+impl StrangerUsage {
+    /// Returns what callers from this address use. Removes unused addresses; the amortised time for each is constant.
+    pub(super) fn at(&self, peer: IpAddr) -> Arc<Usage> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.usages.len() >= all.sweep_at.max(FIRST_SWEEP) {
+            all.usages.retain(|_, usage| Arc::strong_count(usage) > 1);
+            all.sweep_at = 2 * all.usages.len();
+        }
+        all.usages.entry(neighbourhood(peer)).or_default().clone()
     }
 }
 
@@ -211,58 +174,57 @@ impl Drop for Reservation {
 mod tests {
     use super::*;
 
-    const ANN: QuotaKey = QuotaKey::Invited(1);
-    const BERT: QuotaKey = QuotaKey::Invited(2);
-
     #[tokio::test(start_paused = true)]
     async fn nobody_takes_more_than_a_portion_and_others_lose_nothing() {
-        let quotas = Arc::new(Quotas::default());
-        let begin = |person, kind| quotas.begin(person, kind, 3);
-        let n_requests = quotas.quota.n_requests;
+        let (ann, bert) = (Arc::<Usage>::default(), Arc::<Usage>::default());
+        let begin = |usage: &Arc<Usage>, kind| usage.begin(kind, QuotaLimits::default(), 3);
+        let n_requests = QuotaLimits::default().n_requests;
         let requests: Vec<_> =
-            (0..n_requests.get()).map(|_| begin(ANN, RequestKind::Other).expect("a few")).collect();
-        assert_eq!(begin(ANN, RequestKind::Other).expect_err("many"), QuotaExceeded::Requests(n_requests));
-        assert_eq!(
-            begin(ANN, RequestKind::Submission).expect_err("many"),
-            QuotaExceeded::Requests(n_requests)
-        );
-        _ = begin(BERT, RequestKind::Other).expect("another person");
+            (0..n_requests.get()).map(|_| begin(&ann, RequestKind::Other).expect("a few")).collect();
+        for kind in [RequestKind::Other, RequestKind::Submission] {
+            assert_eq!(begin(&ann, kind).expect_err("many"), QuotaExceeded::Requests(n_requests));
+        }
+        _ = begin(&bert, RequestKind::Other).expect("another person");
         drop(requests);
-        let sessions: Vec<_> = (0..10).map(|_| begin(ANN, RequestKind::Session).expect("a few")).collect();
-        assert_eq!(begin(ANN, RequestKind::Session).expect_err("many"), QuotaExceeded::WorkerSessions(10));
-        _ = begin(ANN, RequestKind::Other).expect("sessions don't count");
+        let sessions: Vec<_> = (0..10).map(|_| begin(&ann, RequestKind::Session).expect("a few")).collect();
+        assert_eq!(begin(&ann, RequestKind::Session).expect_err("many"), QuotaExceeded::WorkerSessions(10));
+        _ = begin(&ann, RequestKind::Other).expect("sessions don't count");
         let watches: Vec<_> =
-            (0..MOST_WATCHES).map(|_| begin(ANN, RequestKind::Watch).expect("a few")).collect();
-        assert_eq!(begin(ANN, RequestKind::Watch).expect_err("many"), QuotaExceeded::Watches);
-        _ = [begin(ANN, RequestKind::Other), begin(ANN, RequestKind::Probe)]
+            (0..MOST_WATCHES).map(|_| begin(&ann, RequestKind::Watch).expect("a few")).collect();
+        assert_eq!(begin(&ann, RequestKind::Watch).expect_err("many"), QuotaExceeded::Watches);
+        _ = [begin(&ann, RequestKind::Other), begin(&ann, RequestKind::Probe)]
             .map(|reservation| reservation.expect("nothing else is lost"));
         drop((sessions, watches));
-        for number in 0..100_000 {
-            _ = begin(QuotaKey::Invited(number), RequestKind::Other).expect("a few");
-        }
-        assert!(quotas.all().by_person.len() <= FIRST_SWEEP, "nobody is kept for long who takes nothing");
     }
 
     #[tokio::test(start_paused = true)]
     async fn submissions_come_back_one_after_the_other() {
         let n_submissions = NonZeroU32::new(20).expect("some");
-        let quotas = Arc::new(Quotas::new(QuotaLimits { n_submissions, ..QuotaLimits::default() }));
-        let submit = |person| quotas.begin(person, RequestKind::Submission, 0).map(drop);
+        let (ann, bert) = (Arc::<Usage>::default(), Arc::<Usage>::default());
+        let limits = QuotaLimits { n_submissions, ..QuotaLimits::default() };
+        let submit = |usage: &Arc<Usage>| usage.begin(RequestKind::Submission, limits, 0).map(drop);
         let excess = Err(QuotaExceeded::Submissions(n_submissions));
-        (0..20).for_each(|_| submit(ANN).expect("a few"));
-        assert_eq!(submit(ANN), excess);
-        submit(BERT).expect("another person");
+        (0..20).for_each(|_| submit(&ann).expect("a few"));
+        assert_eq!(submit(&ann), excess);
+        submit(&bert).expect("another person");
         tokio::time::advance(Duration::from_secs(3)).await;
-        submit(ANN).expect("one more");
-        assert_eq!(submit(ANN), excess);
+        submit(&ann).expect("one more");
+        assert_eq!(submit(&ann), excess);
         tokio::time::advance(MINUTE).await;
-        (0..20).for_each(|_| submit(ANN).expect("rested"));
+        (0..20).for_each(|_| submit(&ann).expect("rested"));
     }
 
     #[test]
-    fn an_address_is_one_person() {
-        let at = |text: &str| QuotaKey::at(text.parse().expect("an address"));
-        assert_eq!(at("2001:db8::1"), at("2001:db8::2"));
-        assert_ne!(at("10.0.0.1"), at("10.0.0.2"));
+    fn an_address_is_one_stranger_and_is_kept_as_long_as_it_takes_something() {
+        let strangers = StrangerUsage::default();
+        let at = |text: &str| strangers.at(text.parse().expect("an address"));
+        let held = at("2001:db8::1");
+        assert!(Arc::ptr_eq(&held, &at("2001:db8::2")));
+        assert!(!Arc::ptr_eq(&at("10.0.0.1"), &at("10.0.0.2")));
+        for number in 0..100_000_u32 {
+            _ = strangers.at(IpAddr::V4(number.into()));
+        }
+        assert!(Arc::ptr_eq(&held, &at("2001:db8::1")));
+        assert!(strangers.0.lock().expect("unbroken").usages.len() <= FIRST_SWEEP);
     }
 }

@@ -4,12 +4,27 @@ use std::fmt::Display;
 
 use queens_auth::{Invitation, Proof, TokenHash};
 use queens_model::{Name, Party};
-use queens_store::sql::database::Row;
+use queens_store::sql::database::{Database, Row, for_each};
 use queens_store::sql::fault::Fault;
 use rusqlite::types::Value;
 
 /// The SQL condition for an ended invitation; `?2` is the present time.
 pub(super) const ENDED: &str = "revoked <> 0 OR (expires_ms IS NOT NULL AND expires_ms <= ?2)";
+
+/// Returns all rows that a query finds, in order.
+pub(super) fn select<T>(
+    database: &dyn Database,
+    sql: &str,
+    values: &[Value],
+    parse: impl Fn(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let mut all = Vec::new();
+    for_each(database, sql, values, |row| -> Result<(), Fault> {
+        all.push(parse(row)?);
+        Ok(())
+    })?;
+    Ok(all)
+}
 
 pub(super) fn invitation(row: &Row<'_>) -> Result<Invitation, Fault> {
     let number = number(row, "number")?;

@@ -9,7 +9,7 @@ use queens_store::sql::table::Table;
 use rusqlite::types::Value;
 
 use super::invitation_store_error::{InvitationStoreError, TransactionError};
-use super::rows::{ENDED, bytes, name, number, party, signed};
+use super::rows::{ENDED, bytes, name, number, party, select, signed};
 
 /// Names listed in a message.
 const MOST_TOLD: i64 = 10;
@@ -154,12 +154,9 @@ fn in_batches(
 
 /// Returns some names of an invitation as a text.
 fn some_names(database: &dyn Database, party: Party, n_bound: i64) -> Result<String, Fault> {
-    let mut some = Vec::new();
     let sql = "SELECT name FROM name WHERE party = ?1 ORDER BY name LIMIT ?2";
-    for_each(database, sql, &[bytes(party), MOST_TOLD.into()], |row| -> Result<(), Fault> {
-        some.push(format!("'{}'", name(row)?));
-        Ok(())
-    })?;
+    let quoted = |row: &Row<'_>| Ok(format!("'{}'", name(row)?));
+    let some = select(database, sql, &[bytes(party), MOST_TOLD.into()], quoted)?;
     let more = if n_bound > MOST_TOLD { format!(" and {} more", n_bound - MOST_TOLD) } else { String::new() };
     Ok(format!("{}{more}", some.join(", ")))
 }

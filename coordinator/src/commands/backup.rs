@@ -1,4 +1,4 @@
-//! The commands 'backup', 'restore', 'export' and 'recover'. The last saves the valid jobs of a damaged store.
+//! The commands 'backup', 'check', 'restore', 'export' and 'recover'. The last saves the valid jobs of a damaged store.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,6 @@ use queens_store::postgres::StoreLocation;
 use queens_store::sqlite::{self, RecoveredJob, backup, export_to, note_exported};
 use tracing::warn;
 
-use super::audit_jobs::show;
 use super::invite::{InvitationStoreArgs, revoke_all};
 use crate::access::{Dump, has_invitations};
 
@@ -133,5 +132,46 @@ fn describe_recovered(recovered: &RecoveredJob) -> String {
              again or for the first time{lost}",
             all - n_recorded
         ),
+    }
+}
+
+/// Prints a line for each job. Fails if a total contradicts the published count.
+pub(crate) fn check(audits: &[JobAudit]) -> anyhow::Result<()> {
+    show(audits)?;
+    match audits.iter().find(|audit| audit.contradicted().is_some()) {
+        None => Ok(()),
+        Some(JobAudit { job, .. }) => bail!(
+            "job {0} contradicts the published count. No row is damaged: a worker has counted wrong. On a running \
+             coordinator, 'queens verify-more {0} --recount 100' finds out which",
+            job.id
+        ),
+    }
+}
+
+fn show(audits: &[JobAudit]) -> anyhow::Result<()> {
+    if audits.is_empty() {
+        return print("no jobs");
+    }
+    audits.iter().try_for_each(|audit| print(&describe_audit(audit)))
+}
+
+fn describe_audit(audit: &JobAudit) -> String {
+    let JobAudit { job, n_records, n_recorded, n_subproblems, total, .. } = audit;
+    let part = job.terms.part_range.map(|parts| format!("  parts {parts}")).unwrap_or_default();
+    let of = job.terms.second_of.map(|first| format!("  second pass of job {first}")).unwrap_or_default();
+    let name = format!("job {}  n = {}{part}{of}  {}", job.id, job.n, job.phase.name());
+    match n_subproblems {
+        None => format!("{name}  no plan yet"),
+        Some(_) if audit.is_complete() => {
+            let solutions = if *total == 1 { "solution" } else { "solutions" };
+            let contradicted = audit.contradicted();
+            let contradicted =
+                contradicted.map(|published| format!(", CONTRADICTS the published {published}"));
+            format!(
+                "{name}  {n_records} records cover all {n_recorded} subproblems once: {total} {solutions}{}",
+                contradicted.unwrap_or_default()
+            )
+        }
+        Some(all) => format!("{name}  {n_records} records cover {n_recorded} of {all} subproblems"),
     }
 }

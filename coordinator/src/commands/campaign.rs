@@ -1,6 +1,5 @@
 //! The commands that open, close and list campaigns, which strangers join by a link.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -8,11 +7,10 @@ use clap::{Args, Subcommand};
 use queens_auth::JoinCode;
 use queens_model::JobId;
 use queens_program::{print, say};
+use queens_store::unix_ms;
 
-use super::invite::{
-    InvitationStoreArgs, MOST_NAMES, duration, joined, milliseconds, now_ms, wait_for_places,
-};
-use crate::access::{Campaign, CampaignKey, CampaignTerms};
+use super::invite::{InvitationStoreArgs, MOST_NAMES, duration, milliseconds, wait_for_places};
+use crate::access::{Campaign, CampaignKey, CampaignTerms, PublishedAddress};
 
 /// Maximal people of one campaign.
 const MOST_PEOPLE: u32 = 100_000;
@@ -92,7 +90,7 @@ pub(crate) fn campaign(command: &CampaignCommand) -> anyhow::Result<()> {
         CampaignCommand::Open(args) => open(args),
         CampaignCommand::Close { campaign, all: _, store } => close(campaign.as_ref(), store),
         CampaignCommand::Reopen { campaign, expires, store } => {
-            let now_ms = now_ms();
+            let now_ms = unix_ms();
             let expires_ms = now_ms.saturating_add(milliseconds(*expires));
             print(&line_of(&store.open()?.reopen_campaign(campaign, expires_ms)?, now_ms))
         }
@@ -112,7 +110,7 @@ fn open(args: &OpenArgs) -> anyhow::Result<()> {
         "https://HOST:PORT"
     });
     let code = JoinCode::random().context("failed to draw a join code")?;
-    let now_ms = now_ms();
+    let now_ms = unix_ms();
     let wanted = CampaignTerms {
         job: args.job,
         expires_ms: now_ms.saturating_add(milliseconds(args.expires)),
@@ -121,8 +119,8 @@ fn open(args: &OpenArgs) -> anyhow::Result<()> {
         approve: args.approve,
     };
     let number = store.open_campaign(&wanted, &code, now_ms)?;
-    let pins: BTreeSet<&str> = places.iter().filter_map(|place| place.pin.as_deref()).collect();
-    let pin = if pins.is_empty() { String::new() } else { format!(" --pin {}", joined(pins)) };
+    let pins = PublishedAddress::pins(&places);
+    let pin = pins.map(|pins| format!(" --pin {pins}")).unwrap_or_default();
     let link = format!("{pages}/join/{}", code.secret());
     say(&format!(
         "campaign {number} is open for {} people; its link is not kept and not shown again. The page at the link, and the \
@@ -136,7 +134,7 @@ fn close(campaign: Option<&CampaignKey>, store: &InvitationStoreArgs) -> anyhow:
     let mut store = store.open()?;
     let closed = match campaign {
         Some(key) => vec![store.close_campaign(key)?],
-        None => store.close_all_campaigns(now_ms())?,
+        None => store.close_all_campaigns(unix_ms())?,
     };
     if closed.is_empty() {
         return print("no campaign is open");
@@ -160,7 +158,7 @@ fn list(store: &InvitationStoreArgs) -> anyhow::Result<()> {
     if all.is_empty() {
         return print("there are no campaigns");
     }
-    let now_ms = now_ms();
+    let now_ms = unix_ms();
     all.iter().try_for_each(|one| print(&line_of(one, now_ms)))
 }
 

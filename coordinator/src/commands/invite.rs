@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::PathBuf;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -13,6 +13,7 @@ use queens_model::{CoordinatorUrl, Name, Party};
 use queens_platform::new_private_file;
 use queens_program::{print, say};
 use queens_store::postgres::StoreLocation;
+use queens_store::unix_ms;
 
 use super::store::StoreArgs;
 use crate::access::{InvitationStore, InvitationStoreError, NewInvitation, PublishedAddress};
@@ -98,6 +99,9 @@ pub(crate) struct InviteArgs {
     /// Its issuer and its expiry are ignored: the invitation decides. The web pages accept tokens only.
     #[arg(long, value_name = "FILE", conflicts_with = "token_file")]
     certificate: Option<PathBuf>,
+
+    #[command(flatten)]
+    store: InvitationStoreArgs,
 }
 
 /// How long to wait for a coordinator that has just started, and how often to check.
@@ -105,19 +109,19 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Creates an invitation, and prints the command for its user.
-pub(crate) fn invite(args: &InviteArgs, store: &InvitationStoreArgs) -> anyhow::Result<()> {
+pub(crate) fn invite(args: &InviteArgs) -> anyhow::Result<()> {
     if args.role != Role::Worker && args.uses != 1 {
         bail!("--uses is about names of workers: a token of {} is one person's", args.role.one());
     }
     let key =
         args.certificate.as_deref().map(|path| Ok::<_, TlsError>((path, Pin::of_file(path)?))).transpose()?;
-    let (mut store, places) = if args.new { store.make()? } else { wait_for_places(store)? };
+    let (mut store, places) = if args.new { args.store.make()? } else { wait_for_places(&args.store)? };
     if args.url.is_none() && places.iter().all(|place| place.url.is_none()) {
         say(
             "HOST is where others reach the coordinator: it does not know that itself, unless --url tells it",
         );
     }
-    let now_ms = now_ms();
+    let now_ms = unix_ms();
     let wanted = NewInvitation {
         role: args.role,
         label: args.name.clone(),
@@ -213,10 +217,9 @@ fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> 
     }
     // The pin of an encrypting proxy is not known.
     let is_encrypted = urls.iter().any(|url| url.starts_with("https://"));
-    let pins: BTreeSet<&str> =
-        places.iter().filter(|_| is_encrypted).filter_map(|place| place.pin.as_deref()).collect();
-    let pin = if pins.is_empty() { String::new() } else { format!(" --pin {}", joined(pins)) };
-    let url = joined(urls.iter().map(String::as_str));
+    let pins = PublishedAddress::pins(places).filter(|_| is_encrypted);
+    let pin = pins.map(|pins| format!(" --pin {pins}")).unwrap_or_default();
+    let url = urls.join(",");
     let (program, name) = match (args.role, &args.name) {
         (Role::Worker, Some(name)) => {
             ("queens-worker", format!(" --name '{}'", name.as_str().replace('\'', "'\\''")))
@@ -225,11 +228,6 @@ fn command_line(args: &InviteArgs, places: &[PublishedAddress], shown: &str) -> 
         (Role::Viewer | Role::Operator, _) => ("queens jobs", String::new()),
     };
     format!(" {program} --coordinator {url}{pin}{shown}{name}")
-}
-
-/// Joins several values of one option.
-pub(crate) fn joined<'a>(values: impl IntoIterator<Item = &'a str>) -> String {
-    values.into_iter().collect::<Vec<_>>().join(",")
 }
 
 pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
@@ -241,7 +239,7 @@ pub(crate) fn invitations(mut store: InvitationStore) -> anyhow::Result<()> {
     for (name, party) in store.names()? {
         names.entry(party).or_default().insert(name);
     }
-    let now_ms = now_ms();
+    let now_ms = unix_ms();
     let line = |one: &Invitation| line_of(one, &names.remove(&one.party).unwrap_or_default(), now_ms);
     all.iter().map(line).try_for_each(|line| print(&line))
 }
@@ -274,7 +272,7 @@ fn line_of(invitation: &Invitation, names: &BTreeSet<Name>, now_ms: u64) -> Stri
 }
 
 pub(crate) fn approve(numbers: &[u64], mut store: InvitationStore) -> anyhow::Result<()> {
-    let now_ms = now_ms();
+    let now_ms = unix_ms();
     for before in store.approve(numbers)? {
         let number = before.number;
         let how = match before.is_open(now_ms) {
@@ -297,7 +295,7 @@ pub(crate) fn revoke(number: Option<u64>, mut store: InvitationStore) -> anyhow:
 /// Revokes all invitations and lists them, and closes all campaigns. After a restore, invitations that are newer than
 /// the copy are missing.
 pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
-    let ended = store.revoke_all(now_ms())?;
+    let ended = store.revoke_all(unix_ms())?;
     let line = |it: &Invitation| print(&format!("{it} of {} is revoked", it.role.one()));
     ended.iter().try_for_each(line)?;
     let n = ended.len();
@@ -306,10 +304,6 @@ pub(crate) fn revoke_all(store: &mut InvitationStore) -> anyhow::Result<()> {
         "{n} {invitations} revoked, which is all of them: their users are disconnected within seconds. All campaigns are closed. If this is a copy, invitations made after it are not in it, and their tokens are refused"
     ));
     Ok(())
-}
-
-pub(crate) fn now_ms() -> u64 {
-    milliseconds(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 pub(crate) fn milliseconds(time: Duration) -> u64 {

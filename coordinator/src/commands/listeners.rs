@@ -1,21 +1,25 @@
-//! The listening sockets of a coordinator: bound once, and served in turn by the standby server and the leader.
+//! The listening sockets of a coordinator: bound once, and served in turn by the standby server and the leader. Also the
+//! options that limit connections and requests.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
 use anyhow::Context;
-use queens_model::ListenAddress;
+use clap::Args;
+use queens_ledger::Reporting;
+use queens_model::{InvalidReportInterval, ListenAddress, ReportInterval};
 use queens_platform::allow_many_files;
 use queens_store::postgres::Contact;
 use tokio::net::TcpListener;
 use tracing::warn;
 
 use super::auth_setup::AuthArgs;
-use super::limit_args::LimitArgs;
-use crate::access::PublishedAddress;
+use super::invite::duration;
+use crate::access::{PublishedAddress, QuotaLimits};
 use crate::http::Site;
-use crate::net::{Limits, Network, Port, Tls};
+use crate::net::{AppProtocol, ConnectionLimits, Limits, Network, Port, Tls};
 
 /// Assumed limit of open files if it can't be determined.
 const USUAL_FILES: u64 = 1024;
@@ -93,7 +97,7 @@ impl Ports {
     /// Returns the port for workers and operators, for a server in this runtime.
     pub(crate) fn for_workers(&self) -> io::Result<Port> {
         let listener = TcpListener::from_std(self.workers.try_clone()?)?;
-        Ok(Port::for_workers(listener, self.limits.0, self.tls.clone(), self.proxies.clone()))
+        Ok(Port::new(AppProtocol::Grpc, listener, self.limits.0, self.tls.clone(), self.proxies.clone()))
     }
 
     /// Returns the web site and its connection limits, if it is enabled.
@@ -101,4 +105,48 @@ impl Ports {
         let again = self.site.as_ref().map(Site::again).transpose()?;
         Ok(again.map(|site| (site, self.limits.1)))
     }
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Maximal concurrent connections, including those to the pages [default: by the limit of open files]
+    #[arg(long, env = "QUEENS_MAX_CONNECTIONS", value_name = "NUMBER")]
+    max_connections: Option<NonZeroUsize>,
+
+    /// Maximal concurrent connections of one address, for each port; trusted proxies have no such limit [default: half
+    /// of the port's]
+    #[arg(long, env = "QUEENS_MAX_CONNECTIONS_OF_ADDRESS", value_name = "NUMBER")]
+    max_connections_of_address: Option<NonZeroUsize>,
+
+    /// Maximal concurrent requests of one invitation, without workers' sessions
+    #[arg(long, env = "QUEENS_MAX_REQUESTS", value_name = "NUMBER", default_value_t = QuotaLimits::default().n_requests)]
+    max_requests: NonZeroUsize,
+
+    /// Maximal jobs that one invitation may submit per minute
+    #[arg(long, env = "QUEENS_MAX_SUBMISSIONS", value_name = "NUMBER", default_value_t = QuotaLimits::default().n_submissions)]
+    max_submissions: NonZeroU32,
+
+    /// Longest interval between reports of a worker, which is the work that its crash may lose; few workers report
+    /// every second
+    #[arg(long, env = "QUEENS_MAX_REPORT_INTERVAL", value_name = "TIME", default_value = "30s", value_parser = report_interval)]
+    max_report_interval: ReportInterval,
+}
+
+impl LimitArgs {
+    pub(crate) fn connections(&self) -> ConnectionLimits {
+        ConnectionLimits { connections: self.max_connections, of_address: self.max_connections_of_address }
+    }
+
+    pub(crate) fn quota(&self) -> QuotaLimits {
+        QuotaLimits { n_requests: self.max_requests, n_submissions: self.max_submissions }
+    }
+
+    pub(crate) fn reporting(&self) -> Reporting {
+        Reporting { longest: self.max_report_interval, ..Reporting::default() }
+    }
+}
+
+fn report_interval(text: &str) -> Result<ReportInterval, String> {
+    duration(text)?.try_into().map_err(|error: InvalidReportInterval| error.to_string())
 }

@@ -1,12 +1,15 @@
-//! Migrates all jobs and invitations between a data directory and a database server.
+//! The command 'move': migrates all jobs and invitations between a data directory and a database server.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::bail;
+use clap::Args;
 use queens_ledger::store::StoreError;
+use queens_program::print;
 use queens_store::StoreCopy;
 use queens_store::history::{Change, NotKept};
+use queens_store::postgres::{Contact, LeaderCandidate, StoreLocation};
 use queens_store::sql::database::{Database, Row, first};
 use queens_store::sql::digest::{
     BLOCKED_WORKER, Board, COVERAGE, COVERAGE_RANGE, JOB, JOB_IDENTITY, PLAN_PART, RECORD, SECOND_COUNT,
@@ -18,16 +21,46 @@ use queens_store::sql::table::Table;
 use queens_store::sqlite::SqliteStore;
 use rusqlite::types::Value;
 
-use queens_store::postgres::{Contact, LeaderCandidate, StoreLocation};
-
+use super::store::ReachArgs;
 use crate::access::{Dump, TransactionError};
+
+#[derive(Debug, Args)]
+pub(crate) struct MoveArgs {
+    /// Source: a data directory, or a database as postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "DIR|URL")]
+    from: String,
+
+    /// Destination: a data directory or a database without jobs and invitations
+    #[arg(long, value_name = "DIR|URL")]
+    to: String,
+
+    #[command(flatten)]
+    reach: ReachArgs,
+}
 
 /// What was moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moved {
-    pub(crate) n_jobs: u64,
-    pub(crate) n_records: u64,
-    pub(crate) n_invitations: u64,
+struct Moved {
+    n_jobs: u64,
+    n_records: u64,
+    n_invitations: u64,
+}
+
+/// Moves all jobs and invitations from one store to another.
+pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
+    anyhow::ensure!(args.from != args.to, "'{}' is both where the jobs are and where they go", args.from);
+    let (from, to) = (args.reach.location(&args.from)?, args.reach.location(&args.to)?);
+    let Moved { n_jobs, n_records, n_invitations } = move_all(&from, &to)?;
+    let jobs = if n_jobs == 1 { "job" } else { "jobs" };
+    let invitations = match n_invitations {
+        0 => String::new(),
+        1 => " and 1 invitation".to_owned(),
+        n => format!(" and {n} invitations"),
+    };
+    print(&format!(
+        "{n_jobs} {jobs} with {n_records} records{invitations} are in the new place, and proved \
+         there"
+    ))
 }
 
 /// The tables in the order of their foreign keys.
@@ -62,7 +95,7 @@ fn open(location: &StoreLocation, must_exist: bool) -> Result<Box<dyn StoreCopy>
 /// Invitations, names and the audit log move too. On a server, they join the transaction of the jobs. In a directory,
 /// they have one of their own, last before that of the jobs ends.
 /// A failure leaves nothing written, unless the destination does not answer the commit.
-pub(crate) fn move_all(from: &StoreLocation, to: &StoreLocation) -> anyhow::Result<Moved> {
+fn move_all(from: &StoreLocation, to: &StoreLocation) -> anyhow::Result<Moved> {
     let (source, target) = (from, to);
     let before = source.audit()?;
     let from = open(source, true)?;

@@ -21,8 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::auth_setup::AuthArgs;
-use super::limit_args::LimitArgs;
-use super::listeners::Ports;
+use super::listeners::{LimitArgs, Ports};
 use super::stand_by::{NOT_YET, StandingBy, wait_to_lead};
 use super::store::StoreArgs;
 use crate::grpc;

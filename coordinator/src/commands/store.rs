@@ -1,15 +1,12 @@
-//! Options for the location of the store: a data directory, or a database on a server. Also the command 'move'.
+//! Options for the location of the store: a data directory, or a database on a server.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use queens_program::print;
 use queens_store::JobAudit;
 use queens_store::postgres::{Server, StoreLocation};
 use queens_store::sqlite::{audit, audit_file};
-
-use super::migrate_store::{Moved, move_all};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
@@ -66,20 +63,6 @@ pub(crate) struct ReachArgs {
     store_ca: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct MoveArgs {
-    /// Source: a data directory, or a database as postgres://USER@HOST:PORT/DATABASE
-    #[arg(long, value_name = "DIR|URL")]
-    from: String,
-
-    /// Destination: a data directory or a database without jobs and invitations
-    #[arg(long, value_name = "DIR|URL")]
-    to: String,
-
-    #[command(flatten)]
-    reach: ReachArgs,
-}
-
 impl StoreArgs {
     /// Returns the database server, if one is given.
     pub(crate) fn server(&self) -> anyhow::Result<Option<Server>> {
@@ -122,21 +105,4 @@ impl ReachArgs {
             StoreLocation::Directory(text.into())
         })
     }
-}
-
-/// Moves all jobs and invitations from one store to another.
-pub(crate) fn move_jobs(args: &MoveArgs) -> anyhow::Result<()> {
-    anyhow::ensure!(args.from != args.to, "'{}' is both where the jobs are and where they go", args.from);
-    let (from, to) = (args.reach.location(&args.from)?, args.reach.location(&args.to)?);
-    let Moved { n_jobs, n_records, n_invitations } = move_all(&from, &to)?;
-    let jobs = if n_jobs == 1 { "job" } else { "jobs" };
-    let invitations = match n_invitations {
-        0 => String::new(),
-        1 => " and 1 invitation".to_owned(),
-        n => format!(" and {n} invitations"),
-    };
-    print(&format!(
-        "{n_jobs} {jobs} with {n_records} records{invitations} are in the new place, and proved \
-         there"
-    ))
 }

@@ -1,33 +1,35 @@
 //! The gRPC service for operators: submit, query and manage jobs and workers.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use queens_auth::Role;
-use queens_event_loop::{Handle, NoExport, Snapshot, Stopped};
+use queens_event_loop::{Handle, NoExport, Stopped};
 use queens_ledger::{JobChange, Verification, WorkerChange};
-use queens_model::{Arbiter, JobId, JobStatus, Priority, Submission};
+use queens_model::{JobId, JobState, Priority, Submission};
 use queens_proto::convert::{verify_more, worker_name};
 use queens_proto::pb::jobs_server::Jobs;
 use queens_proto::pb::{self, change_job_request, change_workers_request};
 use queens_store::unix_ms;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
 use super::lists;
-use super::refusal::{invalid_message, not_exported, unknown_page};
-use super::watch::watch;
-use crate::access::{AuthContext, Authenticator};
-use crate::refusal::RequestRefusal;
+use crate::access::{Authenticator, Caller};
+use crate::refusal::{RequestRefusal, find};
+
+/// How long to wait for the fundamental count of a finished job before the last message is sent without it.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// How long a client may leave a message unread.
+const UNREAD: Duration = Duration::from_secs(20);
 
 pub(super) struct JobsService {
     handle: Handle,
     authenticator: Authenticator,
-}
-
-fn find(snapshot: &Snapshot, id: JobId) -> Result<&JobStatus, RequestRefusal> {
-    snapshot.job(id).ok_or_else(|| RequestRefusal::unknown_job(id))
 }
 
 type PieceStream = Pin<Box<dyn Stream<Item = Result<pb::CertificatePiece, Status>> + Send>>;
@@ -44,15 +46,15 @@ impl Jobs for JobsService {
         request: Request<pb::SubmitRequest>,
     ) -> Result<Response<pb::SubmitResponse>, Status> {
         let request = request.into_inner();
-        let recount_by = self.arbiter(&request.recount_by)?;
-        let asked = Submission::try_from(request).map_err(|error| invalid_message(&error))?;
+        let recount_by = self.authenticator.arbiter(&request.recount_by)?;
+        let asked = Submission::try_from(request).map_err(RequestRefusal::from)?;
         let asked = Submission { recount_by, ..asked };
         let job = carried_out(self.handle.submit(asked).await)?;
         Ok(Response::new(pb::SubmitResponse { job: job.0 }))
     }
 
     async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
-        let page = request.into_inner().page.parse().map_err(unknown_page)?;
+        let page = request.into_inner().page.parse().map_err(RequestRefusal::from)?;
         Ok(Response::new(lists::jobs(&self.handle.snapshot(), page)))
     }
 
@@ -81,7 +83,7 @@ impl Jobs for JobsService {
         request: Request<pb::ChangeWorkersRequest>,
     ) -> Result<Response<pb::ChangedWorkers>, Status> {
         let pb::ChangeWorkersRequest { name, change } = request.into_inner();
-        let name = worker_name(&name).map_err(|invalid| invalid_message(&invalid))?;
+        let name = worker_name(&name).map_err(RequestRefusal::from)?;
         let change = match change.ok_or_else(no_change)? {
             change_workers_request::Change::Drain(_) => WorkerChange::Drain,
             change_workers_request::Change::Block(_) => WorkerChange::Block,
@@ -95,7 +97,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::ListWorkersRequest>,
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
-        let page = request.into_inner().page.parse().map_err(unknown_page)?;
+        let page = request.into_inner().page.parse().map_err(RequestRefusal::from)?;
         Ok(Response::new(lists::workers(&self.handle.snapshot(), page)))
     }
 
@@ -122,14 +124,14 @@ impl Jobs for JobsService {
     }
 
     async fn export(&self, request: Request<pb::GetRequest>) -> Result<Response<PieceStream>, Status> {
-        let decides = request.extensions().get().is_none_or(AuthContext::decides);
+        let decides = Caller::of(request.extensions())?.decides();
         let job = find(&self.handle.snapshot(), JobId(request.into_inner().job))?.id;
-        let mut pieces = self.handle.export(job, decides).map_err(|error| not_exported(&error))?;
+        let mut pieces = self.handle.export(job, decides).map_err(RequestRefusal::from)?;
         // Errors at the start become the status of the call, before anything is sent.
-        let first = pieces.recv().await.transpose().map_err(|error| not_exported(&error))?;
+        let first = pieces.recv().await.transpose().map_err(RequestRefusal::from)?;
         let piece = |piece: Result<Vec<u8>, NoExport>| match piece {
             Ok(bytes) => Ok(pb::CertificatePiece { bytes }),
-            Err(error) => Err(not_exported(&error)),
+            Err(error) => Err(RequestRefusal::from(error).into()),
         };
         let stream = tokio_stream::iter(first.map(Ok)).chain(ReceiverStream::new(pieces)).map(piece);
         Ok(Response::new(Box::pin(stream)))
@@ -148,8 +150,7 @@ impl Jobs for JobsService {
     ) -> Result<Response<pb::ListAuditEntriesResponse>, Status> {
         let pb::ListAuditEntriesRequest { before, no_refusals } = request.into_inner();
         let before = Some(before).filter(|before| *before > 0);
-        let audit_entries =
-            self.authenticator.audit_entries(before, !no_refusals).await.map_err(Status::unavailable)?;
+        let audit_entries = self.authenticator.audit_entries(before, !no_refusals).await?;
         let audit_entries = audit_entries.into_iter().map(pb::AuditEntry::from).collect();
         Ok(Response::new(pb::ListAuditEntriesResponse { audit_entries }))
     }
@@ -158,7 +159,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::GetCoordinatorRequest>,
     ) -> Result<Response<pb::Coordinator>, Status> {
-        let role = request.extensions().get().and_then(AuthContext::role).map(Role::name);
+        let role = Caller::of(request.extensions())?.role().map(Role::name);
         Ok(Response::new(pb::Coordinator {
             now_ms: unix_ms(),
             role: role.unwrap_or_default().to_owned(),
@@ -178,17 +179,15 @@ impl JobsService {
             Change::Cancel(_) => JobChange::Cancel,
             Change::Pause(_) => JobChange::Pause,
             Change::Resume(_) => JobChange::Resume,
-            Change::Priority(priority) => JobChange::Priority(self::priority(priority)?),
+            Change::Priority(priority) => {
+                JobChange::Priority(Priority::try_from(priority).map_err(RequestRefusal::bad_request)?)
+            }
             Change::VerifyMore(more) => {
-                let (recount, second_pass) = verify_more(&more).map_err(|error| invalid_message(&error))?;
-                let recount_by = self.arbiter(&more.recount_by)?;
+                let (recount, second_pass) = verify_more(&more).map_err(RequestRefusal::from)?;
+                let recount_by = self.authenticator.arbiter(&more.recount_by)?;
                 JobChange::Verify(Verification { recount, recount_by, second_pass })
             }
         })
-    }
-
-    fn arbiter(&self, text: &str) -> Result<Option<Arbiter>, Status> {
-        self.authenticator.arbiter(text).map_err(Status::invalid_argument)
     }
 }
 
@@ -204,6 +203,41 @@ where
     Ok(answer??)
 }
 
-fn priority(priority: i32) -> Result<Priority, Status> {
-    Priority::try_from(priority).map_err(|error| Status::invalid_argument(error.to_string()))
+/// Sends the job now and at every change, until it is over or the client is gone. The last message of a finished job
+/// includes its fundamental count, if that follows soon.
+async fn watch(handle: Handle, id: JobId, sender: mpsc::Sender<Result<pb::Job, Status>>) {
+    let mut snapshots = handle.snapshots();
+    let (mut sent, mut deadline) = (None, None);
+    loop {
+        let job = {
+            let snapshot = snapshots.borrow_and_update();
+            snapshot.job(id).map(|job| (job.clone(), pb::Job::from(job.clone())))
+        };
+        let Some((job, told)) = job else { return };
+        let over = job.state.is_over();
+        if job.state == JobState::Done && job.fundamental.is_none() && !job.is_part() {
+            let deadline = *deadline.get_or_insert_with(|| Instant::now() + SETTLING);
+            if Instant::now() < deadline {
+                tokio::select! {
+                    changed = snapshots.changed() => if changed.is_err() { return },
+                    () = tokio::time::sleep_until(deadline) => {}
+                    () = sender.closed() => return,
+                }
+                continue;
+            }
+        }
+        if sent.as_ref() != Some(&told) {
+            if sender.send_timeout(Ok(told.clone()), UNREAD).await.is_err() {
+                return;
+            }
+            sent = Some(told);
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            changed = snapshots.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+    }
 }

@@ -6,21 +6,20 @@ use queens_proto::convert::worker_name;
 use queens_proto::pb;
 use tonic::Status;
 
-use super::refusal::invalid_message;
-use crate::access::{AuthContext, Authenticator};
+use crate::access::{Authenticator, Caller};
+use crate::refusal::RequestRefusal;
 
-/// Answers a worker that `auth` admitted. With authentication, the answer is about the caller's party, whatever name it
+/// Answers a worker. With authentication, the answer is about the caller's party, whatever name it
 /// sends.
 pub(super) async fn own_contribution(
     handle: &Handle,
     authenticator: &Authenticator,
-    auth: Option<&AuthContext>,
+    caller: &Caller,
     request: &pb::GetOwnContributionRequest,
 ) -> Result<pb::OwnContribution, Status> {
-    let name = worker_name(&request.worker).map_err(|invalid| invalid_message(&invalid))?;
-    let party = auth.and_then(AuthContext::party).unwrap_or_else(|| Party::of_name(&name));
-    let people = handle.people(|| authenticator.people()).await;
-    let people = people.map_err(|busy| Status::unavailable(busy.to_string()))?;
+    let name = worker_name(&request.worker).map_err(RequestRefusal::from)?;
+    let party = caller.party().unwrap_or_else(|| Party::of_name(&name));
+    let people = handle.people(|| authenticator.people()).await.map_err(RequestRefusal::from)?;
     let totals = people.totals(party);
     let place = people.of_party(party).map(|one| Place {
         rank: one.rank as u64,
@@ -28,7 +27,7 @@ pub(super) async fn own_contribution(
         since_ms: one.person.since_ms,
     });
     let share = Fraction::try_from(people.share(&totals)).unwrap_or_default();
-    let is_its_own = auth.is_none_or(|auth| auth.owns_name(&name));
+    let is_its_own = authenticator.owns_name(caller, &name);
     let snapshot = handle.snapshot();
     let job = counted_job(&snapshot, &name).filter(|_| is_its_own).map(own_job);
     Ok(OwnContribution { at_ms: people.at_ms, totals, share, place, job }.into())

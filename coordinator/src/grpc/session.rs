@@ -22,9 +22,9 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{debug, warn};
 
 use super::own_contribution::own_contribution;
-use super::refusal::{invalid_message, peer};
 use super::worker_news::WorkerNews;
-use crate::access::{AuthContext, Authenticator, NameError, REVOKED};
+use crate::access::{Authenticator, Caller, REVOKED};
+use crate::refusal::RequestRefusal;
 
 /// Messages to a worker that may be queued for its connection.
 const OUTGOING: usize = 64;
@@ -72,25 +72,26 @@ impl Workers for WorkersService {
         request: Request<Streaming<pb::WorkerMessage>>,
     ) -> Result<Response<Self::SessionStream>, Status> {
         let (outgoing, stream) = mpsc::channel(OUTGOING);
-        let peer = peer(request.extensions().get());
+        let caller = Caller::of(request.extensions())?.clone();
+        let peer = caller.address().map_or_else(|| "unknown".to_owned(), |address| address.to_string());
         let worker = Arc::new(OnceLock::new());
         let heard = Heard {
-            auth: request.extensions().get().cloned(),
+            authenticator: self.authenticator.clone(),
+            caller: caller.clone(),
             name: worker.clone(),
             news: self.news.clone(),
             held: Held::default(),
             outgoing,
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
-        let auth = heard.auth.clone();
         tokio::spawn(async move {
             let ended = run_session(handle, request.into_inner(), heard).await;
-            if let Some(auth) = auth.filter(|_| worker.get().is_some()) {
+            if worker.get().is_some() {
                 // The ledger keeps a disconnected worker's leases for a while: reconnecting must not circumvent the
                 // quota.
                 tokio::spawn(async move {
                     tokio::time::sleep(LINGER).await;
-                    drop(auth);
+                    drop(caller);
                 });
             }
             let Some(status) = ended else { return };
@@ -109,16 +110,16 @@ impl Workers for WorkersService {
         &self,
         request: Request<pb::GetOwnContributionRequest>,
     ) -> Result<Response<pb::OwnContribution>, Status> {
-        let (auth, asked) = (request.extensions().get::<AuthContext>().cloned(), request.get_ref());
-        let own = own_contribution(&self.handle, &self.authenticator, auth.as_ref(), asked).await?;
-        Ok(Response::new(own))
+        let (caller, asked) = (Caller::of(request.extensions())?, request.get_ref());
+        Ok(Response::new(own_contribution(&self.handle, &self.authenticator, caller, asked).await?))
     }
 }
 
 /// What a session knows about its worker.
 struct Heard {
+    authenticator: Authenticator,
     /// Determines the names under which the worker may report.
-    auth: Option<AuthContext>,
+    caller: Caller,
     /// The worker's name, after its Hello.
     name: Arc<OnceLock<String>>,
     news: WorkerNews,
@@ -130,8 +131,8 @@ struct Heard {
 impl Heard {
     fn read(&self, message: pb::WorkerMessage) -> Result<ToCoordinator, Status> {
         ToCoordinator::try_from(message).map_err(|invalid| match invalid {
-            InvalidMessage::Protocol { .. } => self.news.unsupported(&invalid_message(&invalid)),
-            _ => invalid_message(&invalid),
+            InvalidMessage::Protocol { .. } => self.news.unsupported(&status(invalid)),
+            _ => status(invalid),
         })
     }
 
@@ -142,9 +143,7 @@ impl Heard {
     async fn introduce(&self, hello: &Hello) -> Result<(), Status> {
         _ = self.name.set(hello.name.to_string());
         // Active before the name is bound: binding takes a while when thousands of workers connect at once.
-        if let Some(auth) = &self.auth {
-            auth.use_name(&hello.name).await.map_err(not_bound)?;
-        }
+        self.authenticator.use_name(&self.caller, &hello.name).await?;
         self.held.change(|held| held.extend(hello.held.iter().map(|held| held.lease)));
         if let Some(notice) = self.news.of_version(hello.build.as_str()) {
             _ = self.outgoing.send(Ok(message_of(notice))).await;
@@ -167,14 +166,11 @@ impl Heard {
             return Ok(Some((hello, None)));
         }
         let rest = async {
-            let turn = match &self.auth {
-                Some(auth) => Some(auth.hello_turn().await),
-                None => None,
-            };
+            let turn = self.caller.hello_turn().await;
             let mut pieces = HeldPieces::of(hello);
             while let Some(message) = incoming.message().await? {
-                if !pieces.add(message).map_err(|invalid| invalid_message(&invalid))? {
-                    return Ok(Some((pieces.whole(), turn)));
+                if !pieces.add(message).map_err(status)? {
+                    return Ok(Some((pieces.whole(), Some(turn))));
                 }
             }
             Ok(None)
@@ -242,19 +238,13 @@ type Outgoing = mpsc::Sender<Result<pb::CoordinatorMessage, Status>>;
 
 /// Runs a session until either side ends it. Returns the reason, unless the worker ended it.
 async fn run_session(handle: Handle, incoming: Streaming<pb::WorkerMessage>, heard: Heard) -> Option<Status> {
-    let (auth, outgoing, stop) = (heard.auth.clone(), heard.outgoing.clone(), CancellationToken::new());
+    let (caller, outgoing, stop) = (heard.caller.clone(), heard.outgoing.clone(), CancellationToken::new());
     let mut telling = pin!(tell(heard.news.clone(), heard.held.clone(), outgoing.clone()));
     let mut serving = tokio::spawn(serve(handle, incoming, heard, stop.clone()));
-    let put_out = async {
-        match &auth {
-            Some(auth) => auth.ended().await,
-            None => std::future::pending().await,
-        }
-    };
     let mut has_ended = false;
     let reason = tokio::select! {
         // This must not wait for pending answers, which a stalled worker may never read.
-        () = put_out => Some(Status::permission_denied(REVOKED)),
+        () = caller.ended() => Some(Status::permission_denied(REVOKED)),
         () = &mut telling => None,
         () = outgoing.closed() => None,
         end = &mut serving => {
@@ -292,8 +282,7 @@ async fn serve(
     };
     let Some((hello, turn)) = hello else { return Ok(()) };
     heard.introduce(&hello).await?;
-    let party = heard.auth.as_ref().and_then(AuthContext::party);
-    let opened = handle.open(*hello, party).await.map_err(|Stopped| closed())?;
+    let opened = handle.open(*hello, heard.caller.party()).await.map_err(|Stopped| closed())?;
     let (session, messages) = opened.map_err(|refusal| heard.refused(&refusal))?;
     drop(turn);
     let forwarding = forward(messages, heard.held.clone(), heard.outgoing.clone(), heard.news.clone());
@@ -367,11 +356,8 @@ fn closed() -> Status {
     Status::aborted("the coordinator has closed this session")
 }
 
-fn not_bound(reason: NameError) -> Status {
-    match reason {
-        NameError::Refused(reason) => Status::permission_denied(reason),
-        NameError::Unknown(reason) => Status::unavailable(reason),
-    }
+fn status(invalid: InvalidMessage) -> Status {
+    RequestRefusal::from(invalid).into()
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.

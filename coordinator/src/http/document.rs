@@ -25,8 +25,8 @@ mod tests {
     use utoipa::{Modify, OpenApi};
 
     use super::super::{
-        campaign_location, health, history, job_list, jobs, join, log_in, part, part_map, parts, public,
-        search_steps, solution_map, status, worker_list, workers,
+        health, history, job_list, jobs, join, log_in, part, part_map, parts, public, search_steps,
+        solution_map, status, workers,
     };
     use crate::access::COOKIE;
 
@@ -74,7 +74,7 @@ mod tests {
             parts::list_parts,
             part::explain,
             part::draw,
-            campaign_location::location,
+            join::location,
             join::join,
             public::summary,
             public::list_people,
@@ -82,7 +82,7 @@ mod tests {
             log_in::log_in,
             log_in::log_out,
             log_in::me,
-            worker_list::list_workers,
+            workers::list_workers,
             search_steps::search,
             workers::drain,
             workers::block,

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use prometheus_client::registry::Registry;
 use queens_program::service::exposition;
 
-use super::state::App;
+use super::app::App;
 
 /// Checks whether the process answers.
 #[cfg_attr(test, utoipa::path(

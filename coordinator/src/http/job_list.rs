@@ -7,14 +7,11 @@ use axum::extract::{Query, State};
 use queens_model::{JobState, JobStatus};
 use serde::{Deserialize, Serialize};
 
-use super::handler_types::{Answer, Page, Queried};
-use super::job_json::Job;
+use super::app::{Answer, App, Page, Queried, Words};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::InvalidRequest;
-use super::search_terms::Words;
-use super::state::App;
-use super::summaries::served;
+use super::summaries::{Job, served};
 
 /// The order of a list of jobs.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

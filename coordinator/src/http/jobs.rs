@@ -1,5 +1,8 @@
 //! Handlers that show one job, and the operators' commands for jobs.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -7,16 +10,15 @@ use axum::http::header::LOCATION;
 use axum::response::IntoResponse;
 use queens_ledger::{JobChange, Verification};
 use queens_model::json::{Contribution, Verdict};
-use queens_model::{Arbiter, InvalidPartRange, InvalidShare, Priority, Submission, default_method};
+use queens_model::{Priority, Submission, default_method};
 use queens_solver::{BoardSize, InvalidMethod, Method};
 use serde::{Deserialize, Serialize};
 
-use super::handler_types::{Answer, Body, Object, Page, Queried, carried_out};
-use super::job_json::Job;
-use super::refusal::RequestRefusal;
+use super::app::{Answer, App, Body, Object, Page, Queried, carried_out, job_id};
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, IsExpensive, IsOver, NoRecords, NoSuchJob, NotDecided};
-use super::state::{App, find, job_id};
+use super::refusal::{RequestRefusal, find};
+use super::summaries::Job;
 
 /// One job.
 #[cfg_attr(test, utoipa::path(
@@ -81,16 +83,13 @@ pub(super) async fn submit(
         second_pass,
         confirm,
     })) = body?;
-    let n = BoardSize::try_from(n).map_err(|error| RequestRefusal::bad_request(error.to_string()))?;
+    let n = BoardSize::try_from(n).map_err(RequestRefusal::bad_request)?;
     let method = some_method(method)?.unwrap_or_else(|| default_method(n));
-    let priority = self::priority(priority)?;
-    let bad = |error: &dyn std::fmt::Display| RequestRefusal::bad_request(error.to_string());
-    let part_range = part_range.map(|part_range| part_range.parse()).transpose();
-    let part_range = part_range.map_err(|error: InvalidPartRange| bad(&error))?;
-    let recount = recount.map(|share| share.parse()).transpose();
-    let recount = recount.map_err(|error: InvalidShare| bad(&error))?;
+    let priority = Priority::try_from(priority).map_err(RequestRefusal::bad_request)?;
+    let part_range = parsed(part_range)?;
+    let recount = parsed(recount)?;
     let second_pass = some_method(second_pass)?;
-    let recount_by = arbiter(&app, recount_by)?;
+    let recount_by = app.authenticator.arbiter(&recount_by.unwrap_or_default())?;
     let asked =
         Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: confirm };
     let job = carried_out(&app, app.handle.submit(asked)).await??;
@@ -179,7 +178,8 @@ pub(super) async fn set_priority(
     body: Body<PriorityBody>,
 ) -> Answer<Job> {
     let Json(Object(PriorityBody { priority })) = body?;
-    change(&app, &id, JobChange::Priority(self::priority(priority)?)).await
+    let priority = Priority::try_from(priority).map_err(RequestRefusal::bad_request)?;
+    change(&app, &id, JobChange::Priority(priority)).await
 }
 
 /// Additional verification of a job.
@@ -212,15 +212,15 @@ pub(super) async fn verify_more(
     body: Body<VerificationBody>,
 ) -> Answer<Job> {
     let Json(Object(VerificationBody { recount, recount_by, second_pass })) = body?;
-    let recount_by = arbiter(&app, recount_by)?;
-    let recount = recount.map(|share| share.parse()).transpose();
-    let recount = recount.map_err(|error: InvalidShare| RequestRefusal::bad_request(error.to_string()))?;
+    let recount_by = app.authenticator.arbiter(&recount_by.unwrap_or_default())?;
+    let recount = parsed(recount)?;
     let second_pass = some_method(second_pass)?;
     change(&app, &id, JobChange::Verify(Verification { recount, recount_by, second_pass })).await
 }
 
-fn arbiter(app: &App, text: Option<String>) -> Result<Option<Arbiter>, RequestRefusal> {
-    app.authenticator.arbiter(&text.unwrap_or_default()).map_err(RequestRefusal::bad_request)
+/// Parses a value, if there is one.
+fn parsed<T: FromStr<Err: Display>>(text: Option<String>) -> Result<Option<T>, RequestRefusal> {
+    text.map(|text| text.parse().map_err(RequestRefusal::bad_request)).transpose()
 }
 
 fn some_method(name: Option<String>) -> Result<Option<Method>, RequestRefusal> {
@@ -232,10 +232,6 @@ async fn change(app: &App, id: &str, change: JobChange) -> Answer<Job> {
     let job = job_id(id)?;
     carried_out(app, app.handle.change_job(job, change)).await??;
     Ok(Json(app.job(job)?))
-}
-
-fn priority(priority: i32) -> Result<Priority, RequestRefusal> {
-    Priority::try_from(priority).map_err(|error| RequestRefusal::bad_request(error.to_string()))
 }
 
 /// The contributions to a job.

@@ -1,10 +1,11 @@
-//! The page of a campaign, and the request that makes an invitation for a person who joins it.
+//! The page of a campaign, the request that makes an invitation for a person who joins it, and the location of its
+//! coordinators.
 
 use std::fmt::Write;
 
-use axum::extract::{ConnectInfo, Path, State};
-use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
-use axum::http::{HeaderValue, StatusCode};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
 use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
 use queens_model::{JobId, JobState, JobStatus, Name, PageUrl, percent};
@@ -12,20 +13,14 @@ use queens_solver::boards::grid::escaped;
 use queens_solver::published;
 use serde::{Deserialize, Serialize};
 
-use super::error_pages;
-use super::handler_types::{Body, Object};
-use super::refusal::RequestRefusal;
+use super::app::{App, Body, Object};
 #[cfg(test)]
-use super::refusal::described::{NotDecided, NotJoined};
-use super::state::App;
-use crate::access::JoinRefusal;
-use crate::net::Peer;
+use super::refusal::described::{NotDecided, NotJoined, NotLocated};
+use super::refusal::{RequestRefusal, error_page};
+use crate::access::{Caller, JoinRefusal};
 
 /// The page, with placeholders for its facts.
 const PAGE: &str = include_str!("../../assets/join.html");
-
-/// The address of a request's sender; none in a simulated network.
-pub(super) type Sender = Option<Extension<ConnectInfo<Peer>>>;
 
 /// A person who wants to count.
 #[derive(Deserialize)]
@@ -63,16 +58,13 @@ pub(super) struct Admission {
 pub(super) async fn join(
     State(app): State<App>,
     Path(code): Path<String>,
-    sender: Sender,
+    Extension(caller): Extension<Caller>,
     body: Body<Application>,
-) -> Result<Response, Response> {
-    let Json(Object(Application { name })) =
-        body.map_err(|error| RequestRefusal::from(error).into_response())?;
-    let name = Name::new(&name).map_err(|error| {
-        RequestRefusal::bad_request(format!("this can't be a name: {error}")).into_response()
-    })?;
-    let joined = app.authenticator.join(&code, &name, address(&sender)).await;
-    let joined = joined.map_err(|refusal| refused(&refusal))?;
+) -> Result<Response, RequestRefusal> {
+    let Json(Object(Application { name })) = body?;
+    let name = Name::new(&name)
+        .map_err(|error| RequestRefusal::bad_request(format!("this can't be a name: {error}")))?;
+    let joined = app.authenticator.join(&code, &name, caller.address()).await?;
     let admission = Admission {
         token: joined.token.secret().to_owned(),
         name: joined.name.to_string(),
@@ -80,34 +72,50 @@ pub(super) async fn join(
         pin: joined.location.pins,
         waiting: joined.waiting,
     };
-    let mut response = (StatusCode::CREATED, Json(admission)).into_response();
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok((StatusCode::CREATED, [(CACHE_CONTROL, "no-store")], Json(admission)).into_response())
 }
 
-fn refused(refusal: &JoinRefusal) -> Response {
-    let (status, retry_after_s) = match refusal {
-        JoinRefusal::Unknown => (StatusCode::NOT_FOUND, None),
-        JoinRefusal::Full(_) | JoinRefusal::NameTaken(_) => (StatusCode::CONFLICT, None),
-        JoinRefusal::AddressLimit(_) => (StatusCode::TOO_MANY_REQUESTS, Some("3600")),
-        JoinRefusal::RateLimit => (StatusCode::TOO_MANY_REQUESTS, Some("60")),
-        JoinRefusal::NoInvitationLeft | JoinRefusal::NoUrl | JoinRefusal::Unavailable => {
-            (StatusCode::SERVICE_UNAVAILABLE, None)
-        }
-    };
-    let mut response = RequestRefusal::new(status, refusal.to_string()).into_response();
-    if let Some(seconds) = retry_after_s {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(seconds));
-    }
-    response
+/// Where a worker of a campaign finds its coordinators.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct CampaignLocation {
+    /// The URL of the coordinator; for several coordinators of one database, the URLs of all, separated by commas.
+    coordinator: String,
+    /// The pins of their keys, separated by commas; null if a proxy encrypts, whose key is not known.
+    pin: Option<String>,
+}
+
+/// Where the coordinators of a campaign are. A worker that reaches none of them asks this. Closed campaigns tell it, too.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/api/v1/join/{code}",
+    params(("code" = String, Path, description = "The join code, from the link.")),
+    responses((status = 200, description = "The answer.", body = CampaignLocation), NotLocated),
+))]
+pub(super) async fn location(
+    State(app): State<App>,
+    Path(code): Path<String>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, RequestRefusal> {
+    let found = app.authenticator.location(&code, caller.address()).await;
+    let found = found.map_err(|refusal| match refusal {
+        JoinRefusal::Unknown => RequestRefusal::not_found("no campaign has this link"),
+        refusal => RequestRefusal::unavailable(refusal),
+    })?;
+    let told = Json(CampaignLocation { coordinator: found.coordinators, pin: found.pins });
+    Ok(([(CACHE_CONTROL, "no-store")], told).into_response())
 }
 
 /// The page of a campaign. Wrong and closed codes get the same answer.
-pub(super) async fn page(State(app): State<App>, Path(code): Path<String>, sender: Sender) -> Response {
-    let Some(campaign) = app.authenticator.campaign(&code, address(&sender)).await else {
+pub(super) async fn page(
+    State(app): State<App>,
+    Path(code): Path<String>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    let Some(campaign) = app.authenticator.campaign(&code, caller.address()).await else {
         let text = "This link is wrong, or its campaign has ended. Is a letter of it missing? Ask for a new link where \
                     you found this one. Those who have joined go on counting: they don't need the link any more.";
-        return error_pages::page(StatusCode::NOT_FOUND, "Nobody can join here", text);
+        return error_page(StatusCode::NOT_FOUND, "Nobody can join here", text);
     };
     let link = escaped(&format!("{}/join/{code}", app.authenticator.pages()));
     let pin = app.authenticator.pin().map(|pin| format!(" --pin {pin}")).unwrap_or_default();
@@ -131,10 +139,6 @@ pub(super) async fn page(State(app): State<App>, Path(code): Path<String>, sende
     let approve = if campaign.approve { " It waits until the operator has approved you." } else { "" };
     let page = page.replace("{approve}", approve);
     Html(page).into_response()
-}
-
-pub(super) fn address(sender: &Sender) -> Option<std::net::IpAddr> {
-    sender.as_ref().map(|Extension(ConnectInfo(peer))| peer.address())
 }
 
 /// Says where to get the programs, as HTML.

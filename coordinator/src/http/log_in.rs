@@ -1,6 +1,6 @@
 //! Log-in and log-out of the web pages, and the authenticated caller.
 
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -8,15 +8,12 @@ use axum::{Extension, Json};
 use queens_auth::Role;
 use serde::{Deserialize, Serialize};
 
-use super::authorize;
-use super::handler_types::{Answer, Body, Object};
+use super::app::{Answer, App, Body, Object};
 use super::jobs::EmptyBody;
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::NotDecided;
-use super::state::App;
-use crate::access::{AuthContext, COOKIE, LOGIN_LIFETIME};
-use crate::net::Peer;
+use crate::access::{COOKIE, Caller, LOGIN_LIFETIME};
 
 /// The authenticated caller.
 #[derive(Debug, Serialize)]
@@ -29,8 +26,8 @@ pub(super) struct Me {
 }
 
 impl Me {
-    fn of(auth: &AuthContext) -> Self {
-        Self { who: auth.to_string(), role: auth.role().map(Role::name) }
+    fn of(caller: &Caller) -> Self {
+        Self { who: caller.to_string(), role: caller.role().map(Role::name) }
     }
 }
 
@@ -52,19 +49,17 @@ pub(super) struct LogIn {
 ))]
 pub(super) async fn log_in(
     State(app): State<App>,
-    peer: Option<Extension<ConnectInfo<Peer>>>,
+    Extension(caller): Extension<Caller>,
     body: Body<LogIn>,
-) -> Result<Response, Response> {
-    let Json(Object(LogIn { token })) = body.map_err(|error| RequestRefusal::from(error).into_response())?;
-    let peer = peer.map(|Extension(ConnectInfo(peer))| peer.address());
-    let logged_in = app.authenticator.log_in(&token, peer).await;
-    let (auth, secret) = logged_in.map_err(|error| authorize::refused(error.status(), error.to_string()))?;
+) -> Result<Response, RequestRefusal> {
+    let Json(Object(LogIn { token })) = body?;
+    let (caller, secret) = app.authenticator.log_in(&token, caller).await?;
     let cookie = match secret {
         Some(secret) => set_cookie(&secret.reveal(), LOGIN_LIFETIME.as_secs()),
         // The coordinator does not authenticate.
         None => set_cookie("", 0),
     };
-    Ok(with_cookie(cookie, Json(Me::of(&auth)).into_response()))
+    Ok(with_cookie(cookie, Json(Me::of(&caller)).into_response()))
 }
 
 /// Logs out.
@@ -90,8 +85,8 @@ pub(super) async fn log_out(
     path = "/api/v1/me",
     responses((status = 200, description = "The answer.", body = Me)),
 ))]
-pub(super) async fn me(Extension(auth): Extension<AuthContext>) -> Answer<Me> {
-    Ok(Json(Me::of(&auth)))
+pub(super) async fn me(Extension(caller): Extension<Caller>) -> Answer<Me> {
+    Ok(Json(Me::of(&caller)))
 }
 
 fn set_cookie(value: &str, seconds: u64) -> String {

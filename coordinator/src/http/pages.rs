@@ -7,9 +7,8 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use queens_solver::boards::picture::{self, Scale};
 
-use super::error_pages;
-use super::handler_types::Route;
-use super::state::{App, find, job_id};
+use super::app::{App, Route, job_id};
+use super::refusal::{find, no_job_page, no_worker_page};
 use super::{join, public};
 use crate::access::Requirement;
 
@@ -109,7 +108,7 @@ fn of_job(app: &App, id: &str, page: &'static str) -> Response {
     let snapshot = app.handle.snapshot();
     match job_id(id).and_then(|id| find(&snapshot, id).map(drop)) {
         Ok(()) => Html(page).into_response(),
-        Err(_) => error_pages::no_job(),
+        Err(_) => no_job_page(),
     }
 }
 
@@ -120,5 +119,5 @@ async fn worker(State(app): State<App>, Path(name): Path<String>) -> Response {
     if is_here || snapshot.blocked.iter().any(|blocked| blocked.as_str() == name) {
         return Html(include_str!("../../assets/worker.html")).into_response();
     }
-    error_pages::no_worker()
+    no_worker_page()
 }

@@ -13,13 +13,12 @@ use queens_solver::{HalvesPart, Method, PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use super::handler_types::{Answer, Queried};
+use super::app::{Answer, App, Queried};
 use super::part_positions::halves;
 use super::parts::{PartJson, PlannedJob, SquareView, columns, planned_job, squares};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoDetails, NoSuchJob};
-use super::state::App;
 
 /// The width of a square in pixels.
 const TILE: u32 = 32;

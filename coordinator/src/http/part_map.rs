@@ -8,12 +8,12 @@ use queens_model::JobState;
 use queens_solver::{Method, cross_lines};
 use serde::Serialize;
 
-use super::handler_types::Answer;
+use super::app::{Answer, App, job_id};
 use super::part_positions::{Map, MapPosition};
 use super::parts::{counted_parts, planned_job, share};
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob};
-use super::state::{App, find, job_id};
+use super::refusal::find;
 
 /// The parts of a job that share a cell of its map. For crosses, the queens on the two central rows stand in the same
 /// columns. For halves, the parts are neighbours in the plan's order.

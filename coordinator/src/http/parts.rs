@@ -11,12 +11,11 @@ use queens_model::JobStatus;
 use queens_solver::{Plan, PlannedPart, Square, Symmetry};
 use serde::{Deserialize, Serialize};
 
-use super::handler_types::{Answer, Page, Queried};
+use super::app::{Answer, App, Page, Queried, job_id};
 use super::part_positions::{Map, halves};
-use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoDetails, NoSuchJob};
-use super::state::{App, find, job_id};
+use super::refusal::{RequestRefusal, find};
 
 /// A job with its plan and its recorded progress.
 pub(super) struct PlannedJob {

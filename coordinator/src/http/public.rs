@@ -22,13 +22,11 @@ use serde::{Deserialize, Serialize};
 use self::curve::Curve;
 use self::html::segment;
 use self::json::{MOST_LISTED, PersonDetails, PublicPeople, PublicSummary};
-use super::error_pages::{self, is_of_a_person};
-use super::handler_types::{Queried, Route};
-use super::refusal::RequestRefusal;
+use super::app::{App, Queried, Route};
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoPublicPages, NoRecords};
+use super::refusal::{RequestRefusal, error_page, is_of_a_person};
 use super::rendered_pages::RenderedPage;
-use super::state::App;
 use crate::access::Requirement;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -177,7 +175,7 @@ async fn serve(
     let is_api = key.starts_with("/api/");
     let refuse = |status, title, text: &str| {
         if !is_api && is_of_a_person(headers) {
-            return error_pages::page(status, title, text);
+            return error_page(status, title, text);
         }
         RequestRefusal::new(status, text).into_response()
     };

@@ -1,28 +1,24 @@
-//! HTTP responses for refused requests: a status code and a reason.
+//! HTTP responses for refused requests: a status code and a reason as JSON, or a page for people.
 
+use axum::extract::Request;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::http::header::{ACCEPT, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
 use serde_json::json;
 
-pub(super) use crate::refusal::RequestRefusal;
+pub(super) use crate::refusal::{RequestRefusal, find};
 
 /// The largest body of a request in bytes. No valid body is longer than a line.
 pub(super) const LARGEST_BODY: usize = 16 << 10;
 
+/// The page of an error, with placeholders for its title and its text, which is HTML.
+const PAGE: &str = include_str!("../../assets/missing.html");
+
 /// The reason of a refusal. The response carries it to the audit log.
 #[derive(Clone, Debug)]
 pub(super) struct Reason(pub(super) String);
-
-impl RequestRefusal {
-    pub(super) fn method() -> Self {
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "this method is not allowed here: the header Allow names those that are",
-        )
-    }
-}
 
 /// The response has the body `{"error": reason}`, and the price of an expensive job.
 impl IntoResponse for RequestRefusal {
@@ -31,7 +27,14 @@ impl IntoResponse for RequestRefusal {
             None => json!({ "error": self.reason }),
             Some(price) => json!({ "error": self.reason, "confirm": price }),
         });
-        (self.status, Extension(Reason(self.reason)), body).into_response()
+        let mut response = (self.status, Extension(Reason(self.reason)), body).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after_s {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
@@ -57,6 +60,43 @@ impl From<QueryRejection> for RequestRefusal {
     fn from(rejection: QueryRejection) -> Self {
         Self::new(rejection.status(), rejection.body_text())
     }
+}
+
+/// Returns whether a browser asks for a page. Programs that accept anything don't count.
+pub(super) fn is_of_a_person(headers: &HeaderMap) -> bool {
+    headers.get(ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|wants| wants.contains("text/html"))
+}
+
+/// Returns a page with a message. Its texts are ours: nothing in them comes from a request, so nothing is escaped.
+pub(super) fn error_page(status: StatusCode, title: &'static str, text: &str) -> Response {
+    let page = PAGE.replace("{title}", title).replace("{text}", text);
+    (status, Html(page)).into_response()
+}
+
+/// The page for a job that does not exist.
+pub(super) fn no_job_page() -> Response {
+    let text = "The coordinator has no job of this number. Is it another coordinator, or another data directory? \
+                <a href=\"/\">All jobs</a> are listed.";
+    error_page(StatusCode::NOT_FOUND, "No such job", text)
+}
+
+/// The page for a worker that does not exist.
+pub(super) fn no_worker_page() -> Response {
+    let text = "No worker of this name is connected, or was lately. It has gone, or has never been here. What it has \
+                counted is kept: the page of a job names who has counted it. <a href=\"/workers\">All workers</a> are \
+                listed.";
+    error_page(StatusCode::NOT_FOUND, "No such worker", text)
+}
+
+/// Answers a path without a route: a page for people, the API's error format for programs.
+pub(super) async fn not_found(request: Request) -> Response {
+    let is_of_pages = !request.uri().path().starts_with("/api/");
+    if is_of_pages && is_of_a_person(request.headers()) {
+        let text = "The coordinator has no page at this address. Is a letter of it wrong? All that there is can be \
+                    reached from <a href=\"/\">the jobs</a> and <a href=\"/workers\">the workers</a>.";
+        return error_page(StatusCode::NOT_FOUND, "No such page", text);
+    }
+    RequestRefusal::not_found("there is no such page").into_response()
 }
 
 /// The refusals, for the OpenAPI document.

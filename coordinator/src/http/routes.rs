@@ -2,11 +2,10 @@
 
 use axum::routing::{get, post};
 
-use super::handler_types::Route;
-use super::state::App;
+use super::app::{App, Route};
 use super::{
-    campaign_location, document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts,
-    public, search_steps, solution_map, status, worker_list, workers,
+    document, health, history, job_list, jobs, join, log_in, pages, part, part_map, parts, public,
+    search_steps, solution_map, status, workers,
 };
 use crate::access::Requirement;
 
@@ -51,9 +50,9 @@ pub(super) fn routes() -> Vec<Route<App>> {
         ("GET", "/api/v1/public", PUBLIC, get(public::summary)),
         ("GET", "/api/v1/people", PUBLIC, get(public::list_people)),
         ("GET", "/api/v1/people/{name}", PUBLIC, get(public::person)),
-        ("GET", "/api/v1/join/{code}", PUBLIC, get(campaign_location::location)),
+        ("GET", "/api/v1/join/{code}", PUBLIC, get(join::location)),
         ("GET", "/api/v1/me", READ, get(log_in::me)),
-        ("GET", "/api/v1/workers", READ, get(worker_list::list_workers)),
+        ("GET", "/api/v1/workers", READ, get(workers::list_workers)),
         ("GET", "/api/v1/workers/{worker}/history", READ, get(history::worker_history)),
         ("POST", "/api/v1/workers/drain", DECIDE, post(workers::drain)),
         ("POST", "/api/v1/workers/block", DECIDE, post(workers::block)),

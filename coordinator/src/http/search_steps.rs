@@ -7,7 +7,7 @@ use queens_solver::boards::animation::{Frame, Frames, MOST_FRAMES};
 use queens_solver::boards::picture::Look;
 use serde::{Deserialize, Serialize};
 
-use super::handler_types::{Answer, Queried};
+use super::app::{Answer, Queried};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::InvalidRequest;

@@ -1,4 +1,5 @@
-//! The HTTP server of the web pages and the API: bind, serve as the leader, or redirect as a standby.
+//! The HTTP server of the web pages and the API: binds, authorizes requests and serves them as the leader, or redirects
+//! them as a standby.
 
 use std::collections::HashMap;
 use std::io;
@@ -6,28 +7,32 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::StatusCode;
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::IntoResponse;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::header::CACHE_CONTROL;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use prometheus_client::registry::Registry;
 use queens_event_loop::Handle;
+use queens_event_loop::metrics::register_leading;
 use queens_model::{CoordinatorUrl, ListenAddress, PageUrl};
-use queens_store::postgres::Standby;
+use queens_store::postgres::{LeaderView, Standby};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::authorize::{Gate, authorize};
-use super::error_pages;
-use super::refusal::{LARGEST_BODY, RequestRefusal};
+use super::app::App;
+use super::refusal::{LARGEST_BODY, Reason, RequestRefusal, error_page, is_of_a_person, not_found};
 use super::rendered_pages::RenderedPages;
 use super::routes::routes;
 use super::security_headers::{self, Hosts};
-use super::standby;
-use super::state::App;
 use super::summaries::SummaryStream;
-use crate::access::Authenticator;
-use crate::net::{ConnectionLimits, Limits, Network, Peer, Port, Tls, TooLate, attend};
+use super::{health, pages};
+use crate::access::{Authenticator, Protocol, Requirement};
+use crate::net::{
+    AppProtocol, ConnectionInfo, ConnectionLimits, Limits, Network, Port, Tls, TooLate, attend,
+};
 
 /// Serves the pages to everybody on a free port of this machine, as long as the runtime exists. The connections share
 /// `n_files` open files with those of workers. Returns the address.
@@ -113,7 +118,7 @@ impl Site {
         standby: Standby,
         stop: CancellationToken,
     ) -> io::Result<()> {
-        let router = standby::router(standby, self.hosts.clone());
+        let router = standby_router(standby, self.hosts.clone());
         self.serve_router(router, limits, stop).await
     }
 
@@ -121,8 +126,9 @@ impl Site {
         let too_late: TooLate =
             |reason| RequestRefusal::new(StatusCode::REQUEST_TIMEOUT, reason).into_response();
         let router = router.layer(from_fn_with_state(too_late, attend));
-        let service = router.into_make_service_with_connect_info::<Peer>();
-        let port = Port::for_pages(TcpListener::from_std(self.listener)?, limits, self.tls, self.proxies);
+        let service = router.into_make_service_with_connect_info::<ConnectionInfo>();
+        let listener = TcpListener::from_std(self.listener)?;
+        let port = Port::new(AppProtocol::Pages, listener, limits, self.tls, self.proxies);
         axum::serve(port, service).with_graceful_shutdown(stop.cancelled_owned()).await
     }
 }
@@ -136,11 +142,98 @@ fn router(app: App, hosts: Hosts) -> Router {
     }
     let gate: Gate = Arc::new((app.authenticator.clone(), requirements));
     router
-        .fallback(error_pages::nothing)
-        .method_not_allowed_fallback(async || RequestRefusal::method())
+        .fallback(not_found)
+        .method_not_allowed_fallback(async || {
+            let reason = "this method is not allowed here: the header Allow names those that are";
+            RequestRefusal::new(StatusCode::METHOD_NOT_ALLOWED, reason)
+        })
         .with_state(app)
         .layer(from_fn_with_state(gate, authorize))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(from_fn_with_state(hosts, security_headers::check_request))
         .layer(from_fn(security_headers::secure))
+}
+
+/// HTTP, as browsers and programs speak it.
+struct Http;
+
+impl Protocol for Http {
+    fn refuse(&self, request: &Request, refusal: RequestRefusal) -> Response {
+        let is_browser = *request.method() == Method::GET && is_of_a_person(request.headers());
+        if refusal.status == StatusCode::UNAUTHORIZED && is_browser {
+            return Redirect::to("/login").into_response();
+        }
+        refusal.into_response()
+    }
+
+    fn outcome(&self, response: &Response) -> Option<Result<(), String>> {
+        let status = response.status();
+        if status.is_success() {
+            return Some(Ok(()));
+        }
+        let reason = response.extensions().get::<Reason>().map(|Reason(reason)| reason.clone());
+        Some(Err(reason.unwrap_or_else(|| status.to_string())))
+    }
+}
+
+/// The authenticator, and what each route requires.
+type Gate = Arc<(Authenticator, HashMap<(&'static str, &'static str), Requirement>)>;
+
+async fn authorize(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    // A path without a route needs no permission to be answered 404.
+    let Some(path) = path else { return next.run(request).await };
+    // HTTP clients may send HEAD to every GET route.
+    let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
+    let (authenticator, requirements) = &*gate;
+    let requirement = requirements.get(&(method, path.as_str())).copied();
+    authenticator.handle(&Http, requirement, path.as_str(), request, next).await
+}
+
+fn standby_router(standby: Standby, hosts: Hosts) -> Router {
+    let mut router = Router::new();
+    for (_, path, _, methods) in pages::looks() {
+        router = router.route(path, methods);
+    }
+    router
+        .route("/healthz", get(health::health))
+        .route("/readyz", get(readiness))
+        .route("/metrics", get(metrics))
+        .fallback(send_on)
+        .with_state(standby)
+        .layer(from_fn_with_state(hosts, security_headers::check_request))
+        .layer(from_fn(security_headers::secure))
+}
+
+async fn readiness(State(standby): State<Standby>) -> (StatusCode, String) {
+    (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", standby.leader()))
+}
+
+async fn metrics(headers: HeaderMap) -> Response {
+    let mut registry = Registry::with_prefix("queens");
+    register_leading(&mut registry, false);
+    health::exposed(&registry, &headers)
+}
+
+/// Redirects to the same path of the leader, keeping the method.
+async fn send_on(State(standby): State<Standby>, request: Request) -> Response {
+    let leader = standby.leader();
+    let pages = match &leader {
+        LeaderView::Led(leader) => leader.pages.as_ref(),
+        LeaderView::Unled(_) => None,
+    };
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let mut response = match pages {
+        Some(pages) => Redirect::temporary(&format!("{pages}{path}")).into_response(),
+        None if is_of_a_person(request.headers()) && !path.starts_with("/api/") => {
+            let text = "This coordinator stands by, and has no pages of its own. At present it knows of none that leads \
+                        and has pages. If that one is gone, another takes its place within seconds. \
+                        <a href=\"\">Try again</a>.";
+            error_page(StatusCode::SERVICE_UNAVAILABLE, "Standing by", text)
+        }
+        None => RequestRefusal::unavailable(leader).into_response(),
+    };
+    // The leader may have changed by the next request.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }

@@ -16,12 +16,12 @@ use queens_solver::boards::grid::{self, Cell, Labels};
 use queens_solver::{Method, Plan, Symmetry, cross_lines};
 use queens_store::unix_ms;
 
+use super::app::App;
 use super::part_positions::{Map, MapPosition, of_cross};
 use super::parts::{PlannedJob, counted_parts, planned_job, share};
 use super::refusal::RequestRefusal;
 #[cfg(test)]
 use super::refusal::described::{NoDetails, NoSuchJob};
-use super::state::App;
 
 /// How often the handler reads the parts until they are as recent as the job.
 const TRIES: u32 = 20;

@@ -13,12 +13,10 @@ use queens_model::{AuditEntry, Event, JobId};
 use serde::{Deserialize, Serialize};
 use tokio_stream::StreamExt;
 
-use super::handler_types::{Answer, Page, Queried};
-use super::refusal::RequestRefusal;
+use super::app::{Answer, App, Page, Queried, names};
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoRecords, NoSuchJob};
-use super::search_terms::names;
-use super::state::{App, find};
+use super::refusal::find;
 #[cfg(test)]
 use super::summaries::Summary;
 
@@ -98,11 +96,7 @@ pub(super) struct AuditLog {
 ))]
 pub(super) async fn audit_entries(State(app): State<App>, query: Queried<AuditQuery>) -> Answer<AuditLog> {
     let Query(AuditQuery { before, refusals }) = query?;
-    let audit_entries = app
-        .authenticator
-        .audit_entries(before, refusals.unwrap_or(true))
-        .await
-        .map_err(RequestRefusal::unavailable)?;
+    let audit_entries = app.authenticator.audit_entries(before, refusals.unwrap_or(true)).await?;
     Ok(Json(AuditLog { audit_entries }))
 }
 

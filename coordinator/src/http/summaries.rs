@@ -1,23 +1,22 @@
-//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all.
+//! The summary that all subscribers get twice a second. It has a bounded size and is serialized once for all. Jobs in it
+//! have their current speed, and otherwise the fields that `queens … --output json` prints.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use queens_event_loop::history::{Curves, Shared, Speeds};
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::json::{Coordinator, SpeedBy};
-use queens_model::{FleetSpeed, JobId, JobStatus, WorkerState};
+use queens_model::{FleetSpeed, JobId, JobState, JobStatus, WorkerState};
 use queens_store::unix_ms;
 use serde::Serialize;
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 use tokio_stream::wrappers::WatchStream;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
-
-use super::job_json::Job;
-use super::subscribers::{Subscriber, Subscribers};
 
 /// The time between two summaries.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -27,6 +26,9 @@ const MOST_JOBS: usize = 50;
 
 /// The most concurrent subscribers.
 const MOST_SUBSCRIBERS: usize = 256;
+
+/// A subscriber that has not read for this long is replaced first.
+const UNREAD: Duration = Duration::from_secs(10);
 
 /// Access to the stream of summaries.
 #[derive(Clone, Debug)]
@@ -93,6 +95,32 @@ impl SummaryStream {
             "{}".to_owned()
         });
         json.into()
+    }
+}
+
+/// A job and its speed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct Job {
+    #[serde(flatten)]
+    status: queens_model::json::Job,
+    /// The speed over the last ten seconds: nodes for the search, units of pairs for halves. Null if the job is not
+    /// running or its speed is not known yet.
+    #[cfg_attr(test, schema(required))]
+    work_per_second: Option<f64>,
+    /// The same over the measured part of the last hour.
+    #[cfg_attr(test, schema(required))]
+    work_per_second_hour: Option<f64>,
+}
+
+impl Job {
+    pub(super) fn of(job: &JobStatus, snapshot: &Snapshot, speeds: Speeds) -> Self {
+        let speeds = if job.state == JobState::Running { speeds } else { Speeds::default() };
+        Self {
+            status: queens_model::json::Job::of(job, snapshot.store_error.as_deref()),
+            work_per_second: speeds.now,
+            work_per_second_hour: speeds.hour,
+        }
     }
 }
 
@@ -176,4 +204,87 @@ fn fleet(snapshot: &Snapshot) -> Fleet {
         }
     }
     fleet
+}
+
+/// The subscribers of the stream. Their number is limited: a new one replaces another.
+#[derive(Debug)]
+struct Subscribers {
+    n_places: usize,
+    list: Mutex<List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    n_admitted: u64,
+    /// When each has last read.
+    read: BTreeMap<u64, Instant>,
+}
+
+/// A subscription, which ends when it is dropped.
+#[derive(Debug)]
+pub(super) struct Subscriber {
+    subscribers: Arc<Subscribers>,
+    number: u64,
+}
+
+impl Subscribers {
+    fn new(n_places: usize) -> Self {
+        Self { n_places: n_places.max(1), list: Mutex::default() }
+    }
+
+    /// Adds a subscriber. At the limit, it replaces the one that has not read for [`UNREAD`], or else the oldest.
+    fn subscribe(self: &Arc<Self>) -> Subscriber {
+        let now = Instant::now();
+        let mut list = self.list();
+        if list.read.len() >= self.n_places {
+            let reads = |read: &Instant| now.duration_since(*read) < UNREAD;
+            let first = list.read.iter().min_by_key(|(number, read)| (reads(read), **number));
+            let first = first.map(|(number, _)| *number);
+            first.and_then(|number| list.read.remove(&number));
+        }
+        list.n_admitted += 1;
+        let number = list.n_admitted;
+        list.read.insert(number, now);
+        Subscriber { subscribers: self.clone(), number }
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        // No update of the list can panic half way.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Subscriber {
+    /// Records that the subscriber reads; `false` if it has been replaced.
+    pub(super) fn reads(&self) -> bool {
+        let mut list = self.subscribers.list();
+        let read = list.read.get_mut(&self.number);
+        read.map(|read| *read = Instant::now()).is_some()
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.subscribers.list().read.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_read_makes_room_and_else_who_came_first() {
+        let subscribers = Arc::new(Subscribers::new(3));
+        let [first, second, third] = [(); 3].map(|()| subscribers.subscribe());
+        tokio::time::advance(UNREAD).await;
+        assert!(first.reads() && third.reads());
+        let fourth = subscribers.subscribe();
+        assert_eq!([&first, &second, &third, &fourth].map(Subscriber::reads), [true, false, true, true]);
+        let fifth = subscribers.subscribe();
+        assert_eq!([&first, &third, &fourth, &fifth].map(Subscriber::reads), [false, true, true, true]);
+        drop((third, second));
+        let sixth = subscribers.subscribe();
+        assert_eq!([&fourth, &fifth, &sixth].map(Subscriber::reads), [true, true, true]);
+    }
 }

@@ -14,8 +14,8 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
 
+use super::connection_info::{ConnectionInfo, PortLog};
 use super::connection_limits::Place;
-use super::peer::{Peer, PortLog};
 
 /// Timeout of the first request: the HTTP/2 greeting and the request's head. `hyper` limits neither the time of a
 /// greeting nor, as `axum` serves it, that of a head.
@@ -37,7 +37,7 @@ pub(super) type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: Stream,
-    peer: Peer,
+    info: ConnectionInfo,
     log: Arc<PortLog>,
     /// Ends when the connection must have had a request.
     idle: Pin<Box<Sleep>>,
@@ -48,12 +48,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, peer: Peer, log: Arc<PortLog>, place: Place) -> Self {
-        Self { stream, peer, log, idle: Box::pin(sleep(FIRST_REQUEST)), unread: None, _place: place }
+    pub(super) fn new(stream: Stream, info: ConnectionInfo, log: Arc<PortLog>, place: Place) -> Self {
+        Self { stream, info, log, idle: Box::pin(sleep(FIRST_REQUEST)), unread: None, _place: place }
     }
 
-    pub(super) fn peer(&self) -> &Peer {
-        &self.peer
+    pub(super) fn info(&self) -> &ConnectionInfo {
+        &self.info
     }
 
     /// Returns when nothing was asked for in time.
@@ -62,7 +62,7 @@ impl Connection {
             ready!(self.idle.as_mut().poll(context));
             let now = Instant::now();
             let was_suspended = now.duration_since(self.idle.deadline()) >= STANDSTILL;
-            if !was_suspended && !self.peer.activity.is_busy() {
+            if !was_suspended && !self.info.activity.is_busy() {
                 return Poll::Ready(());
             }
             self.idle.as_mut().reset(now + IDLE);
@@ -77,7 +77,7 @@ impl Connection {
         }
         let unread = self.unread.get_or_insert_with(|| Box::pin(sleep(UNREAD)));
         ready!(unread.as_mut().poll(context));
-        self.log.say_closed(self.peer.address(), "it does not read the messages sent to it");
+        self.log.say_closed(self.info.address(), "it does not read the messages sent to it");
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
@@ -89,7 +89,7 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.poll_idle(context).is_ready() {
-            self.log.say_closed(self.peer.address(), "nothing was asked for in time");
+            self.log.say_closed(self.info.address(), "nothing was asked for in time");
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         Pin::new(&mut self.stream).poll_read(context, buffer)
@@ -129,9 +129,9 @@ impl AsyncWrite for Connection {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = ConnectInfo<Peer>;
+    type ConnectInfo = ConnectInfo<ConnectionInfo>;
 
-    fn connect_info(&self) -> ConnectInfo<Peer> {
-        ConnectInfo(self.peer.clone())
+    fn connect_info(&self) -> ConnectInfo<ConnectionInfo> {
+        ConnectInfo(self.info.clone())
     }
 }

@@ -17,9 +17,9 @@ use tokio_stream::Stream;
 use tokio_util::either::Either;
 
 use super::connection::Connection;
+use super::connection_info::{ConnectionInfo, PortLog};
 use super::connection_limits::{Limits, Places};
 use super::forwarded::Network;
-use super::peer::{Peer, PortLog};
 use super::tls::{AppProtocol, Tls};
 
 /// Timeout of the TLS handshake.
@@ -31,9 +31,10 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 /// A listening port. Accepts connections while it is polled.
 #[derive(Debug)]
 pub(crate) struct Port {
+    app_protocol: AppProtocol,
     listener: TcpListener,
     /// `None` for a port without TLS.
-    tls: Option<(Arc<Tls>, AppProtocol)>,
+    tls: Option<Arc<Tls>>,
     proxies: Arc<[Network]>,
     places: Arc<Places>,
     log: Arc<PortLog>,
@@ -44,35 +45,21 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Serves workers and operators on `listener`. Must be called in a runtime.
-    pub(crate) fn for_workers(
+    /// Serves on `listener`. Must be called in a runtime.
+    pub(crate) fn new(
+        app_protocol: AppProtocol,
         listener: TcpListener,
         limits: Limits,
         tls: Option<Arc<Tls>>,
         proxies: Arc<[Network]>,
     ) -> Self {
-        Self::new("workers and operators", listener, limits, tls.map(|tls| (tls, AppProtocol::Grpc)), proxies)
-    }
-
-    /// Serves pages on `listener`. Must be called in a runtime.
-    pub(crate) fn for_pages(
-        listener: TcpListener,
-        limits: Limits,
-        tls: Option<Arc<Tls>>,
-        proxies: Arc<[Network]>,
-    ) -> Self {
-        Self::new("pages", listener, limits, tls.map(|tls| (tls, AppProtocol::Pages)), proxies)
-    }
-
-    fn new(
-        port: &'static str,
-        listener: TcpListener,
-        limits: Limits,
-        tls: Option<(Arc<Tls>, AppProtocol)>,
-        proxies: Arc<[Network]>,
-    ) -> Self {
+        let port = match app_protocol {
+            AppProtocol::Grpc => "workers and operators",
+            AppProtocol::Pages => "pages",
+        };
         let log = PortLog { port, refusals: LogThrottle::default(), closings: LogThrottle::default() };
         Self {
+            app_protocol,
             listener,
             tls,
             proxies,
@@ -117,7 +104,7 @@ impl Port {
             Ok(place) => place,
             Err(reason) => return self.log.say_refused(peer, reason),
         };
-        let tls = self.tls.as_ref().map(|(tls, app_protocol)| tls.acceptor(*app_protocol));
+        let tls = self.tls.as_ref().map(|tls| tls.acceptor(self.app_protocol));
         let (proxies, log) = (self.proxies.clone(), self.log.clone());
         self.shaking.spawn(async move {
             let (stream, key) = match tls {
@@ -138,7 +125,7 @@ impl Port {
                     }
                 },
             };
-            Some(Connection::new(stream, Peer::new(peer, key, proxies), log, place))
+            Some(Connection::new(stream, ConnectionInfo::new(peer, key, proxies), log, place))
         });
     }
 }
@@ -157,7 +144,7 @@ impl Listener for Port {
 
     async fn accept(&mut self) -> (Connection, IpAddr) {
         let connection = std::future::poll_fn(|context| self.poll_accept(context)).await;
-        let peer = connection.peer().address();
+        let peer = connection.info().address();
         (connection, peer)
     }
 
@@ -166,8 +153,8 @@ impl Listener for Port {
     }
 }
 
-impl connect_info::Connected<IncomingStream<'_, Port>> for Peer {
+impl connect_info::Connected<IncomingStream<'_, Port>> for ConnectionInfo {
     fn connect_info(stream: IncomingStream<'_, Port>) -> Self {
-        stream.io().peer().clone()
+        stream.io().info().clone()
     }
 }

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 /// How often the files are checked.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The protocol above TLS on a port.
+/// The protocol of a port, above TLS if it has that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppProtocol {
     Grpc,

@@ -1,71 +1,82 @@
-//! The authenticated caller of a request and its reserved quota. A response ends when the caller's invitation ends.
+//! The caller of a request and its reserved quota. A response ends when the caller's invitation ends.
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{Extensions, HeaderMap};
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
-use queens_auth::{Permission, Role};
-use queens_model::{Name, Party};
+use queens_auth::{Invitation, Permission, Role};
+use queens_model::Party;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::Status;
 
-use super::invitation_cache::{InvitationCache, NameError};
-use super::principals::Principal;
-use super::quota::{HelloTurn, Reservation};
+use super::known_invitations::CachedInvitation;
+use super::quota::{Reservation, Usage};
 
 /// The message to a caller whose invitation was revoked or has expired.
 pub(crate) const REVOKED: &str = "the invitation has ended";
 
-/// The authenticated caller of a request.
+/// The caller of a request that the middleware has admitted.
 #[derive(Clone, Debug)]
-pub(crate) struct AuthContext {
-    /// `None` without authentication.
-    principal: Option<(Principal, InvitationCache)>,
-    /// The part of the principal's quota that the request holds until its answer ends.
+pub(crate) struct Caller {
+    /// The address that the request comes from; `None` in a simulated network.
+    address: Option<IpAddr>,
+    /// `None` for strangers, and without authentication.
+    invited: Option<CachedInvitation>,
+    usage: Arc<Usage>,
+    /// The part of the caller's quota that the request holds until its answer ends.
     reservation: Option<Arc<Reservation>>,
-    hello_turn: HelloTurn,
 }
 
-impl AuthContext {
-    pub(super) fn anonymous() -> Self {
-        Self { principal: None, reservation: None, hello_turn: HelloTurn::default() }
+impl Caller {
+    /// Returns the caller of a request, from its extensions.
+    pub(crate) fn of(extensions: &Extensions) -> Result<&Self, Status> {
+        extensions.get().ok_or_else(|| Status::internal("nobody has authorized the request"))
     }
 
-    pub(super) fn of(principal: Principal, invitations: InvitationCache) -> Self {
-        Self {
-            principal: Some((principal, invitations)),
-            reservation: None,
-            hello_turn: HelloTurn::default(),
-        }
+    /// Returns a caller without an invitation.
+    pub(super) fn uninvited(address: Option<IpAddr>, usage: Arc<Usage>) -> Self {
+        Self { address, invited: None, usage, reservation: None }
     }
 
-    pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
-        let hello_turn = reservation.as_ref().map_or(self.hello_turn, Reservation::hello_turn);
-        Self { reservation: reservation.map(Arc::new), hello_turn, ..self }
+    pub(super) fn invited(address: Option<IpAddr>, invited: CachedInvitation) -> Self {
+        Self { address, usage: invited.usage.clone(), invited: Some(invited), reservation: None }
+    }
+
+    pub(super) fn with_reservation(self, reservation: Reservation) -> Self {
+        Self { reservation: Some(Arc::new(reservation)), ..self }
+    }
+
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.address
     }
 
     /// Waits until no other Hello of the caller is put together from pieces. Without authentication, all workers are one
     /// caller.
     pub(crate) async fn hello_turn(&self) -> OwnedMutexGuard<()> {
-        self.hello_turn.clone().lock_owned().await
+        self.usage.hello_turn.clone().lock_owned().await
     }
 
     /// Returns the caller's role; `None` if the caller may do everything.
     pub(crate) fn role(&self) -> Option<Role> {
-        self.principal.as_ref().map(|(principal, _)| principal.invitation.role)
+        self.invitation().map(|invitation| invitation.role)
     }
 
     /// Returns the caller's party; `None` without authentication.
     pub(crate) fn party(&self) -> Option<Party> {
-        self.principal.as_ref().map(|(principal, _)| principal.invitation.party)
+        self.invitation().map(|invitation| invitation.party)
+    }
+
+    fn invitation(&self) -> Option<&Invitation> {
+        self.invited.as_ref().map(|it| &*it.invitation)
     }
 
     /// Returns whether the caller has the permission [`Permission::Decide`].
@@ -73,24 +84,10 @@ impl AuthContext {
         self.role().is_none_or(|role| role.may(Permission::Decide))
     }
 
-    /// Binds a worker name to the caller's invitation, for good and exclusively.
-    pub(crate) async fn use_name(&self, name: &Name) -> Result<(), NameError> {
-        let Some((principal, invitations)) = &self.principal else { return Ok(()) };
-        invitations.bind(principal.invitation.party, name).await
-    }
-
-    /// Returns whether a worker name is bound to the caller's invitation; without authentication, every name is.
-    pub(crate) fn owns_name(&self, name: &Name) -> bool {
-        let owns = |(principal, invitations): &(Principal, InvitationCache)| {
-            invitations.known().owner(name) == Some(principal.invitation.party)
-        };
-        self.principal.as_ref().is_none_or(owns)
-    }
-
     /// Waits until the invitation ends; for ever without authentication.
     pub(crate) async fn ended(&self) {
-        match &self.principal {
-            Some((principal, _)) => principal.ended.cancelled().await,
+        match &self.invited {
+            Some(invited) => invited.ended.cancelled().await,
             None => std::future::pending().await,
         }
     }
@@ -98,7 +95,7 @@ impl AuthContext {
     /// Ends the answer when the invitation ends, and releases the reserved quota when the answer ends. An answer that
     /// is complete already is sent.
     pub(super) fn revocable(&self, response: Response) -> Response {
-        let ended = self.principal.as_ref().map(|(principal, _)| principal.ended.clone());
+        let ended = self.invited.as_ref().map(|invited| invited.ended.clone());
         revocable(response, ended, self.reservation.clone())
     }
 }
@@ -120,10 +117,10 @@ fn revocable(
     })
 }
 
-impl fmt::Display for AuthContext {
+impl fmt::Display for Caller {
     /// Formats the caller for logs and the audit log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.principal.as_ref().map(|(principal, _)| &principal.invitation) {
+        match self.invitation() {
             None => write!(f, "anybody"),
             Some(invitation) => write!(f, "{invitation}"),
         }

@@ -1,17 +1,29 @@
-//! The peer of a connection, the requests on it, and the log of its port.
+//! Whom a connection belongs to, the requests on it with their time limit, and the log of its port.
 
 use std::io;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use axum::extract::{ConnectInfo, Request};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::HeaderMap;
-use queens_auth::Pin;
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
 use queens_platform::LogThrottle;
 use tracing::warn;
 
 use super::forwarded::{Network, forwarded_for};
+
+/// Timeout of a request, from its head to the beginning of its answer, including its body.
+const REQUEST: Duration = Duration::from_secs(15);
+
+/// Creates the answer after a timeout, with this reason.
+pub(crate) type TooLate = fn(String) -> Response;
 
 /// What a port says in the log.
 #[derive(Debug)]
@@ -56,28 +68,28 @@ impl Activity {
     }
 }
 
-/// The peer of a connection; an extension of its requests.
+/// Whom a connection belongs to, and its requests; an extension of these.
 #[derive(Clone, Debug)]
-pub(crate) struct Peer {
+pub(crate) struct ConnectionInfo {
     address: IpAddr,
     /// The key of its TLS certificate, if it has presented one.
-    key: Option<Pin>,
+    key: Option<queens_auth::Pin>,
     /// Proxies that tell the addresses of their visitors.
     proxies: Arc<[Network]>,
     pub(super) activity: Arc<Activity>,
 }
 
-impl Peer {
-    pub(super) fn new(address: IpAddr, key: Option<Pin>, proxies: Arc<[Network]>) -> Self {
+impl ConnectionInfo {
+    pub(super) fn new(address: IpAddr, key: Option<queens_auth::Pin>, proxies: Arc<[Network]>) -> Self {
         Self { address, key, proxies, activity: Arc::default() }
     }
 
-    /// Returns the peer that sent a request; `None` in a simulated network.
+    /// Returns the connection of a request; `None` in a simulated network.
     pub(crate) fn of(request: &Request) -> Option<Self> {
-        request.extensions().get::<ConnectInfo<Self>>().map(|ConnectInfo(peer)| peer.clone())
+        request.extensions().get::<ConnectInfo<Self>>().map(|ConnectInfo(info)| info.clone())
     }
 
-    /// Returns the peer of a request: with the address of the visitor for whom a trusted proxy sends it.
+    /// Returns the same with the address of the visitor for whom a trusted proxy sends a request.
     pub(super) fn with_visitor(self, headers: &HeaderMap) -> Self {
         let is_proxy = self.proxies.iter().any(|network| network.contains(self.address));
         let visitor = is_proxy.then(|| forwarded_for(&self.proxies, headers)).flatten();
@@ -89,7 +101,7 @@ impl Peer {
     }
 
     /// Returns the key of the verified TLS certificate, if there is one.
-    pub(crate) fn key(&self) -> Option<Pin> {
+    pub(crate) fn key(&self) -> Option<queens_auth::Pin> {
         self.key
     }
 
@@ -109,5 +121,46 @@ impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.has_asked.store(true, Ordering::Relaxed);
         self.0.n_requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Passes a request to its handler with a timeout, and counts it for its connection.
+pub(crate) async fn attend(State(too_late): State<TooLate>, mut request: Request, next: Next) -> Response {
+    // Connections of a simulated network are not counted.
+    let info = ConnectionInfo::of(&request).map(|info| info.with_visitor(request.headers()));
+    let guard = info.as_ref().map(ConnectionInfo::begin_request);
+    if let Some(info) = info {
+        request.extensions_mut().insert(ConnectInfo(info));
+    }
+    let response = tokio::time::timeout(REQUEST, next.run(request)).await;
+    let response = response.unwrap_or_else(|_| {
+        too_late(format!("the request was not there or not answered after {} s", REQUEST.as_secs()))
+    });
+    response.map(|body| Body::new(Attended { body, _guard: guard }))
+}
+
+/// The body of an answer, which is in progress until it is dropped.
+struct Attended {
+    body: Body,
+    _guard: Option<RequestGuard>,
+}
+
+impl HttpBody for Attended {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
