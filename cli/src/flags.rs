@@ -1,5 +1,8 @@
 //! Arguments that several commands share.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use clap::Args;
 use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
@@ -143,6 +146,11 @@ pub(crate) struct LargeFileArgs {
     pub(crate) yes: bool,
 }
 
+/// Returns the extension of a file's name, in lower case.
+pub(crate) fn extension(path: &Path) -> Option<String> {
+    path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
+}
+
 /// The allowed widths of a square in pixels.
 const TILE_PX: std::ops::RangeInclusive<u32> = 4..=400;
 
@@ -156,3 +164,8 @@ pub(crate) fn tile_px(text: &str) -> Result<u32, String> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub(crate) struct WrongUsage(pub(crate) String);
+
+/// Returns the error for arguments that do not go together.
+pub(crate) fn wrong_usage(what: impl Into<String>) -> anyhow::Error {
+    WrongUsage(what.into()).into()
+}

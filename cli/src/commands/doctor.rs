@@ -8,14 +8,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use queens_counting::default_threads;
 use queens_model::{JobState, JobStatus, date, duration};
 use queens_platform::{VERSION, available_memory, n_processors};
-use queens_program::print;
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
 use queens_solver::{BoardSize, Kernel, KernelChoice, Method, Plan, published};
 use serde::Serialize;
 
 use crate::flags::RemoteArgs;
 use crate::present::job::{REPAIR, describe_damage};
-use crate::present::output::{Output, json_of};
 
 /// The board that tests whether a kernel counts correctly. It takes milliseconds.
 const SMALL: u32 = 12;
@@ -91,10 +89,8 @@ pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut findings = vec![kernels(), processors(), memory()];
     findings.extend(coordinators(args).await);
     findings.extend(jobs(args).await);
-    print(&match args.remote.output() {
-        Output::Json => json_of(&findings)?,
-        Output::Text => findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n"),
-    })?;
+    let lines = || findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n");
+    args.remote.output().print(&findings, lines)?;
     let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -1,18 +1,17 @@
 //! `queens estimate`: estimates how long a count would take.
 
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_counting::{default_threads, threads_of};
 use queens_gpu::CardId;
-use queens_program::{print, threads};
+use queens_program::threads;
 use queens_solver::{Method, Sampler, published};
 use serde::Serialize;
 
 use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
 use crate::method::MethodArgs;
-use crate::present::output::{Output, method_name};
+use crate::present::output::method_name;
 use crate::present::progress::Spinner;
 use crate::present::work::work_text;
 use crate::sampling::cards::{probe_card, solutions_of_cards, time_of_cards};
@@ -107,18 +106,14 @@ struct Probe {
     solutions: Measured,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<()> {
     let began = Instant::now();
     let n = args.board.n;
     let cards = args.gpu.cards(n, args.method.choice())?;
     let probe = if cards.is_empty() { probe_processor(args)? } else { probe_cards(args, &cards)? };
     let answer = answer(args, probe, began);
-    print(&match args.output.output {
-        Output::Json => serde_json::to_string(&answer)?,
-        Output::Text => text(&answer),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    args.output.output.print(&answer, || text(&answer))
 }
 
 fn probe_processor(args: &EstimateArgs) -> anyhow::Result<Probe> {

@@ -1,6 +1,7 @@
 //! The formats of answers.
 
 use clap::ValueEnum;
+use queens_program::print;
 use queens_solver::Method;
 use serde::{Serialize, Serializer};
 
@@ -13,9 +14,14 @@ pub(crate) enum Output {
     Json,
 }
 
-/// Formats a value as JSON in one line, with its fields in the order of their names.
-pub(crate) fn json_of(value: &impl Serialize) -> anyhow::Result<String> {
-    Ok(serde_json::to_value(value)?.to_string())
+impl Output {
+    /// Prints an answer: the value as JSON in one line, or the text.
+    pub(crate) fn print(self, value: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        print(&match self {
+            Self::Text => text(),
+            Self::Json => serde_json::to_string(value)?,
+        })
+    }
 }
 
 /// Serializes a method as its name.
