@@ -6,14 +6,13 @@ use std::path::Path;
 use clap::Args;
 use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
-use queens_program::{CONNECTION, CredentialsArgs};
+use queens_program::{CONNECTION, CredentialsArgs, Output, OutputArgs};
 use queens_proto::client::{Operator, Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, KernelChoice, Method};
 use thiserror::Error;
 use tonic::transport::Endpoint;
 
 use crate::method::MethodChoice;
-use crate::present::output::Output;
 
 #[derive(Debug, Args)]
 pub(crate) struct BoardArgs {
@@ -60,13 +59,6 @@ impl GpuArgs {
         }
         Ok(cards)
     }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct OutputArgs {
-    /// Format of the answer
-    #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

@@ -60,7 +60,7 @@ fn run(args: Args) -> anyhow::Result<ExitCode> {
             Command::Gpus(args) => commands::gpus::run(&args)?,
             Command::Table(args) => commands::table::run(&args)?,
             Command::Jobs(args) => commands::jobs::run(&args).await?,
-            Command::Status(args) => commands::status::run(&args).await?,
+            Command::Status(args) => commands::jobs::status(&args).await?,
             Command::Verdicts(args) => commands::verdicts::run(&args).await?,
             Command::Contributions(args) => commands::contributions::run(&args).await?,
             Command::Top(args) => commands::top::run(&args).await?,

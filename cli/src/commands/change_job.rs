@@ -3,11 +3,11 @@
 use clap::ArgGroup;
 use queens_model::json::Job;
 use queens_model::{JobId, JobStatus, Priority, Share};
+use queens_program::Output;
 use queens_proto::client::{ClientError, JobChange, Operator};
 use queens_proto::pb;
 
 use crate::flags::JobArgs;
-use crate::present::output::Output;
 use crate::terms::{RecountByArgs, SecondPassArgs};
 
 #[derive(Debug, clap::Args)]

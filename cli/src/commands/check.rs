@@ -10,9 +10,9 @@ use queens_certificate::json::Certificate;
 use queens_certificate::{Extent, Options, PublicKey, Refusal, Sample, check, random_seed};
 use queens_counting::default_threads;
 use queens_platform::open_regular_file;
-use queens_program::threads;
+use queens_program::{OutputArgs, threads};
 
-use crate::flags::{KernelArgs, OutputArgs};
+use crate::flags::KernelArgs;
 use crate::present::certificate::{describe, stage};
 use crate::present::progress::Spinner;
 

@@ -3,11 +3,9 @@
 use queens_gpu::{CardInfo, cards};
 use queens_model::CardSensors;
 use queens_platform::CAN_LOAD_LIBRARIES;
-use queens_program::say;
+use queens_program::{Output, OutputArgs, say};
 use serde::Serialize;
 
-use crate::flags::OutputArgs;
-use crate::present::output::Output;
 use crate::present::table::{Column, Table};
 
 /// List the graphics cards and OpenCL devices of this machine

@@ -1,11 +1,12 @@
-//! `queens jobs`: lists a coordinator's jobs.
+//! `queens jobs` and `queens status`: show a coordinator's jobs, or one of them.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use queens_model::json::Job;
 use queens_model::{JobState, JobStatus, percent, plural};
 
 use crate::connect::warn_if_nothing_is_recorded;
-use crate::flags::RemoteArgs;
+use crate::flags::{JobArgs, RemoteArgs};
+use crate::present::job::describe;
 use crate::present::table::{Column, Table};
 
 /// List a coordinator's jobs
@@ -29,7 +30,7 @@ fn states() -> impl TypedValueParser<Value = JobState> {
     })
 }
 
-/// Runs the command.
+/// Runs `queens jobs`.
 ///
 /// Requests all jobs, because the coordinator has no filtered list. O(jobs).
 pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<()> {
@@ -46,6 +47,17 @@ pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<()> {
             true => none_of_these(&args.state, n_all),
             false => jobs_table(&jobs).text(),
         }
+    })
+}
+
+/// Runs `queens status`: shows one job.
+pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<()> {
+    let operator = args.remote.connect().await?;
+    let job = operator.job(args.job).await?;
+    let store_error = operator.store_error().await?;
+    args.remote.output().print(&Job::of(&job, store_error.as_deref()), || {
+        warn_if_nothing_is_recorded(store_error.as_deref());
+        describe(&job)
     })
 }
 

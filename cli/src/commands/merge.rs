@@ -10,10 +10,10 @@ use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
 use queens_counting::default_threads;
 use queens_platform::{NewFile, open_regular_file};
+use queens_program::OutputArgs;
 use queens_solver::Kernel;
 use serde_json::json;
 
-use crate::flags::OutputArgs;
 use crate::present::certificate::stage;
 use crate::present::progress::Spinner;
 

@@ -1,6 +1,5 @@
 //! `queens table`: compares the methods of counting.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -9,13 +8,14 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use queens_program::{print, print_some, say};
 use queens_solver::classic::Method as Classic;
-use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
+use queens_solver::{BoardSize, Kernel, Method, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use crate::boards::Boards;
 use crate::flags::wrong_usage;
 use crate::present::file::Target;
 use crate::present::plot::{Labels, Line, log_plot};
+use crate::sampling::count_board;
 use crate::time_limit::{time_limit, within};
 
 /// A count repeats for this time and this often, but not beyond the last limit: short measurements are noisy.
@@ -231,25 +231,12 @@ impl CountMethod {
 
     /// Returns the solutions; `None` if `stop` ends the count.
     fn count(self, n: BoardSize, stop: &AtomicBool) -> Option<u64> {
+        let method = if self == Self::Halves { Method::Halves } else { Method::Search };
         match self.classic() {
-            Some(method) => method.count_until(n, &[], stop).ok()?,
-            None if self == Self::Halves => count_by_kernel(n, Method::Halves, stop),
-            None => count_by_kernel(n, Method::Search, stop),
+            Some(classic) => classic.count_until(n, &[], stop).ok()?,
+            None => u64::try_from(count_board(n, method, Kernel::best(), stop)?).ok(),
         }
     }
-}
-
-/// Plans a job and counts it, in this thread.
-fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u64> {
-    let plan = Plan::new(n, method, NonZeroUsize::MIN, stop)?;
-    let kernel = Kernel::best();
-    let mut total = 0_u64;
-    for planned in plan.parts() {
-        let all = 0..planned.choice().n_subproblems;
-        let count = planned.subproblems().count(all, kernel, stop)?;
-        total = total.checked_add(count.solutions.checked_mul(planned.weight().into())?)?;
-    }
-    Some(total)
 }
 
 /// Prints a table row by row. Its functions return whether the reader still reads.

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use queens_model::JobState;
 use queens_model::json::Job;
 use queens_platform::is_screen;
-use queens_program::{print_some, stdout, stop_on_signal};
+use queens_program::{Output, print_some, stdout, stop_on_signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;
 use crate::flags::JobArgs;
 use crate::present::job::line;
-use crate::present::output::Output;
 use crate::present::progress::{Progress, Showing};
 
 /// The minimum interval between two lines.

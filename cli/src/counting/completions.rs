@@ -10,8 +10,8 @@ use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
 use crate::flags::wrong_usage;
-use crate::present::output::Output;
 use queens_model::plural;
+use queens_program::Output;
 
 /// The count to run.
 pub(crate) struct Completions<'a> {
