@@ -17,7 +17,6 @@ pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod render;
 pub(crate) mod solve;
-pub(crate) mod status;
 pub(crate) mod submit;
 pub(crate) mod table;
 pub(crate) mod top;

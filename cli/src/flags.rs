@@ -1,16 +1,18 @@
 //! Arguments that several commands share.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use clap::Args;
 use queens_gpu::{CardId, ChosenCards};
 use queens_model::JobId;
-use queens_program::{CONNECTION, CredentialsArgs};
+use queens_program::{CONNECTION, CredentialsArgs, Output, OutputArgs};
 use queens_proto::client::{Operator, Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, KernelChoice, Method};
 use thiserror::Error;
 use tonic::transport::Endpoint;
 
 use crate::method::MethodChoice;
-use crate::present::output::Output;
 
 #[derive(Debug, Args)]
 pub(crate) struct BoardArgs {
@@ -57,13 +59,6 @@ impl GpuArgs {
         }
         Ok(cards)
     }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct OutputArgs {
-    /// Format of the answer
-    #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
-    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]
@@ -143,6 +138,11 @@ pub(crate) struct LargeFileArgs {
     pub(crate) yes: bool,
 }
 
+/// Returns the extension of a file's name, in lower case.
+pub(crate) fn extension(path: &Path) -> Option<String> {
+    path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase)
+}
+
 /// The allowed widths of a square in pixels.
 const TILE_PX: std::ops::RangeInclusive<u32> = 4..=400;
 
@@ -156,3 +156,8 @@ pub(crate) fn tile_px(text: &str) -> Result<u32, String> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub(crate) struct WrongUsage(pub(crate) String);
+
+/// Returns the error for arguments that do not go together.
+pub(crate) fn wrong_usage(what: impl Into<String>) -> anyhow::Error {
+    WrongUsage(what.into()).into()
+}

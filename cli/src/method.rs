@@ -11,7 +11,7 @@ use queens_solver::{BoardSize, Kernel, Method};
 use thiserror::Error;
 use tracing::info;
 
-use crate::sampling::{Measured, Probing, board_time, probe};
+use crate::sampling::{Measured, Probing, probe};
 
 /// For smaller n, the search is faster with any vector kernel: by a factor of 3 at 19.
 const HALVES_FROM: u8 = 20;
@@ -147,9 +147,9 @@ fn core_seconds(
 ) -> Option<f64> {
     let n = BoardSize::new(PROBED).ok()?;
     let probing = Probing { time: Duration::ZERO, fewest: n_samples };
-    let (sampler, sample) = probe(n, method, kernel, NonZeroUsize::MIN, probing).ok()?;
-    let measured = sample.get(n_before..)?;
-    Some(board_time(&sampler, measured, Measured::exact(work)).value).filter(|seconds| *seconds > 0.0)
+    let (_, mut sample) = probe(n, method, kernel, NonZeroUsize::MIN, probing).ok()?;
+    sample.pieces.drain(..n_before.min(sample.pieces.len()));
+    Some(sample.board_seconds(Measured::exact(work)).value).filter(|seconds| *seconds > 0.0)
 }
 
 #[cfg(test)]

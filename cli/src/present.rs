@@ -7,7 +7,6 @@ pub(crate) mod file;
 pub(crate) mod gif;
 pub(crate) mod job;
 pub(crate) mod notation;
-pub(crate) mod output;
 pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod raster;

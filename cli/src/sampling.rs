@@ -4,29 +4,43 @@ pub(crate) mod cards;
 
 use std::num::NonZeroUsize;
 use std::ops::Add;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use queens_platform::thread_time;
-use queens_solver::{BoardSize, Count, Kernel, Method, SampledPart, Sampler, parallel};
+use queens_solver::{BoardSize, Count, Kernel, Method, Plan, SampledPart, Sampler, parallel};
 
 /// The number of random descents for all parts together: they take a core-second or less and estimate the nodes within
 /// some 1 %.
 const DESCENTS_OF_ALL: usize = 400_000;
 
-/// The count of a part, and the core time for it.
+/// A counted piece of a board: a sampled part, or a card's chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timed {
+pub(crate) struct Piece {
     pub(crate) count: Count,
-    pub(crate) core_seconds: f64,
+    pub(crate) weight: u8,
+    /// How many pieces it stands for.
+    pub(crate) stands_for: f64,
+    /// The seconds that a core, or the card, took.
+    pub(crate) seconds: f64,
 }
 
-impl Timed {
+impl Piece {
     /// Counts a part.
-    pub(crate) fn new(part: &SampledPart, kernel: Kernel) -> Self {
+    pub(crate) fn count(part: &SampledPart, kernel: Kernel) -> Self {
         let began = thread_time();
         let count = part.count(kernel);
-        Self { count, core_seconds: thread_time().saturating_sub(began).as_secs_f64() }
+        let seconds = thread_time().saturating_sub(began).as_secs_f64();
+        Self { count, weight: part.weight(), stands_for: part.stands_for(), seconds }
     }
+}
+
+/// The counted pieces of a board.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    pub(crate) pieces: Vec<Piece>,
+    /// Whether the pieces are the whole board.
+    pub(crate) is_whole: bool,
 }
 
 /// An estimate from a sample, with its standard error relative to the value.
@@ -83,75 +97,82 @@ pub(crate) fn probe(
     kernel: Kernel,
     n_threads: NonZeroUsize,
     probing: Probing,
-) -> anyhow::Result<(Sampler, Vec<(SampledPart, Timed)>)> {
+) -> anyhow::Result<(Sampler, Sample)> {
     let began = Instant::now();
     let sampler = Sampler::new(n, method);
     let go_on = |i| i < probing.fewest || began.elapsed() < probing.time;
-    let sample = parallel(n_threads, sampler.n_samples(), go_on, |i| {
-        let part = sampler.part(i);
-        let timed = Timed::new(&part, kernel);
-        (part, timed)
-    })?;
+    let count = |i| Piece::count(&sampler.part(i), kernel);
+    let pieces = parallel(n_threads, sampler.n_samples(), go_on, count)?;
+    let sample = Sample::of(&sampler, pieces);
     Ok((sampler, sample))
 }
 
-/// Returns the nodes of the whole board: the sum if the sample is the whole board, otherwise an estimate from random
-/// descents in all parts.
-pub(crate) fn board_nodes(
-    sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
-    n_threads: NonZeroUsize,
-) -> anyhow::Result<Measured> {
-    if is_whole_board(sampler, sample.len()) {
-        let work: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.work)).sum();
-        return Ok(Measured::exact(work as f64));
+impl Sample {
+    /// Returns the sample with these pieces, which are the sampler's first.
+    pub(crate) fn of(sampler: &Sampler, pieces: Vec<Piece>) -> Self {
+        let is_whole = sampler.samples_are_parts() && pieces.len() == sampler.n_samples();
+        Self { pieces, is_whole }
     }
-    let n_samples = sampler.n_samples();
-    let n_descents = u32::try_from(DESCENTS_OF_ALL / n_samples.max(1)).unwrap_or(u32::MAX).max(1);
-    let all = parallel(n_threads, n_samples, |_| true, |i| sampler.work(i, n_descents))?;
-    let mean = Measured::ratio(all.iter().map(|&work| (work, 1.0)));
-    Ok(mean.times(Measured::exact(n_samples as f64)))
-}
 
-/// Returns the core-seconds of the whole board, if it has `board_nodes`.
-pub(crate) fn board_time(
-    sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
-    board_nodes: Measured,
-) -> Measured {
-    per_node(sampler, sample, board_nodes, |_, timed| timed.core_seconds)
-}
-
-/// Returns the solutions of the whole board, if it has `board_nodes`.
-pub(crate) fn board_solutions(
-    sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
-    board_nodes: Measured,
-) -> Measured {
-    per_node(sampler, sample, board_nodes, |part, timed| {
-        f64::from(part.weight()) * timed.count.solutions as f64
-    })
-}
-
-/// Extrapolates the sum of `term` from the nodes of the sample to those of the whole board.
-fn per_node(
-    sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
-    board_nodes: Measured,
-    term: impl Fn(&SampledPart, &Timed) -> f64,
-) -> Measured {
-    if is_whole_board(sampler, sample.len()) {
-        return Measured::exact(sample.iter().map(|(part, timed)| term(part, timed)).fold(0.0, f64::add));
+    /// Returns the weighted solutions of the pieces.
+    pub(crate) fn solutions(&self) -> u128 {
+        self.pieces.iter().map(|piece| u128::from(piece.weight) * u128::from(piece.count.solutions)).sum()
     }
-    let pairs = sample.iter().map(|(part, timed)| {
-        (part.stands_for() * term(part, timed), part.stands_for() * timed.count.work as f64)
-    });
-    Measured::ratio(pairs).times(board_nodes)
+
+    /// Returns the work of the pieces.
+    pub(crate) fn work(&self) -> u128 {
+        self.pieces.iter().map(|piece| u128::from(piece.count.work)).sum()
+    }
+
+    /// Returns the seconds that the pieces took.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.pieces.iter().map(|piece| piece.seconds).fold(0.0, f64::add)
+    }
+
+    /// Returns the work of the whole board: the sum if the sample is the whole board, otherwise an estimate from random
+    /// descents in all parts.
+    pub(crate) fn board_work(&self, sampler: &Sampler, n_threads: NonZeroUsize) -> anyhow::Result<Measured> {
+        if self.is_whole {
+            return Ok(Measured::exact(self.work() as f64));
+        }
+        let n_samples = sampler.n_samples();
+        let n_descents = u32::try_from(DESCENTS_OF_ALL / n_samples.max(1)).unwrap_or(u32::MAX).max(1);
+        let all = parallel(n_threads, n_samples, |_| true, |i| sampler.work(i, n_descents))?;
+        let mean = Measured::ratio(all.iter().map(|&work| (work, 1.0)));
+        Ok(mean.times(Measured::exact(n_samples as f64)))
+    }
+
+    /// Returns the seconds of a core, or of the card, for the whole board, if it has this work.
+    pub(crate) fn board_seconds(&self, board_work: Measured) -> Measured {
+        self.extrapolate(board_work, |piece| piece.seconds)
+    }
+
+    /// Returns the solutions of the whole board, if it has this work.
+    pub(crate) fn board_solutions(&self, board_work: Measured) -> Measured {
+        self.extrapolate(board_work, |piece| f64::from(piece.weight) * piece.count.solutions as f64)
+    }
+
+    /// Extrapolates the sum of `term` from the work of the sample to that of the whole board.
+    fn extrapolate(&self, board_work: Measured, term: impl Fn(&Piece) -> f64) -> Measured {
+        if self.is_whole {
+            return Measured::exact(self.pieces.iter().map(term).fold(0.0, f64::add));
+        }
+        let weighted =
+            |piece: &Piece| (piece.stands_for * term(piece), piece.stands_for * piece.count.work as f64);
+        Measured::ratio(self.pieces.iter().map(weighted)).times(board_work)
+    }
 }
 
-/// Returns whether this many parts are the whole board.
-pub(crate) fn is_whole_board(sampler: &Sampler, n_parts: usize) -> bool {
-    sampler.samples_are_parts() && n_parts == sampler.n_samples()
+/// Counts all of a board in this thread; `None` if `stop` ends the count.
+pub(crate) fn count_board(n: BoardSize, method: Method, kernel: Kernel, stop: &AtomicBool) -> Option<u128> {
+    let plan = Plan::new(n, method, NonZeroUsize::MIN, stop)?;
+    let mut total = 0;
+    for planned in plan.parts() {
+        let all = 0..planned.choice().n_subproblems;
+        let count = planned.subproblems().count(all, kernel, stop)?;
+        total += u128::from(planned.weight()) * u128::from(count.solutions);
+    }
+    Some(total)
 }
 
 #[cfg(test)]
@@ -176,15 +197,16 @@ mod tests {
         check_ratio(&[(0.0, 1.0), (2.0, 1.0), (4.0, 1.0)], 2.0, 1.0 / 3.0_f64.sqrt());
     }
 
+    fn sample(sampler: &Sampler, n_samples: usize, kernel: Kernel) -> Sample {
+        Sample::of(sampler, (0..n_samples).map(|i| Piece::count(&sampler.part(i), kernel)).collect())
+    }
+
     /// Returns the difference between the estimated and the published solutions of a board, in standard errors.
     fn deviation(n: BoardSize, method: Method, n_samples: usize) -> f64 {
         let sampler = Sampler::new(n, method);
-        let sample: Vec<(SampledPart, Timed)> = (0..n_samples)
-            .map(|i| sampler.part(i))
-            .map(|part| (part.clone(), Timed::new(&part, Kernel::best())))
-            .collect();
-        let work = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
-        let solutions = board_solutions(&sampler, &sample, work);
+        let sample = sample(&sampler, n_samples, Kernel::best());
+        let work = sample.board_work(&sampler, NonZeroUsize::MIN).expect("no thread is started");
+        let solutions = sample.board_solutions(work);
         let published = published(n).expect("up to 27 they are").solutions as f64;
         assert!(solutions.error < 0.12, "n = {n}, {method}: {solutions:?}");
         (solutions.value - published) / (solutions.error * published)
@@ -216,16 +238,16 @@ mod tests {
         #[expect(clippy::print_stdout, reason = "the report of a long test")]
         fn add(&mut self, n: BoardSize, n_estimates: usize, n_samples: usize) {
             let sampler = Sampler::new(n, Method::Halves);
-            let timed = |part: SampledPart| (part.clone(), Timed::new(&part, Kernel::best()));
-            let sample: Vec<_> = (0..n_estimates * n_samples).map(|i| timed(sampler.part(i))).collect();
-            let work = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
+            let sample = sample(&sampler, n_estimates * n_samples, Kernel::best());
+            let work = sample.board_work(&sampler, NonZeroUsize::MIN).expect("no thread is started");
             let published = published(n).expect("up to 27 they are").solutions as f64;
-            let estimate = |some: &[_]| {
-                let Measured { value, error } = board_solutions(&sampler, some, work);
+            let estimate = |some: &[Piece]| {
+                let some = Sample::of(&sampler, some.to_vec());
+                let Measured { value, error } = some.board_solutions(work);
                 Measured { value: value / published, error }
             };
-            self.small.extend(sample.chunks(n_samples).map(estimate));
-            let all = estimate(&sample);
+            self.small.extend(sample.pieces.chunks(n_samples).map(estimate));
+            let all = estimate(&sample.pieces);
             println!("n = {n}: {:.4} of the published number, ± {:.4}", all.value, all.error);
             self.large.push(all);
         }
@@ -282,12 +304,9 @@ mod tests {
         for (n, method) in [0, 2, 8, 12].into_iter().flat_map(|n| Method::ALL.map(|method| (n, method))) {
             let n = BoardSize::new(n).expect("a board size");
             let sampler = Sampler::new(n, method);
-            let sample: Vec<(SampledPart, Timed)> = (0..sampler.n_samples())
-                .map(|i| sampler.part(i))
-                .map(|part| (part.clone(), Timed::new(&part, Kernel::Portable)))
-                .collect();
-            let work = board_nodes(&sampler, &sample, NonZeroUsize::MIN).expect("no thread is started");
-            let solutions = board_solutions(&sampler, &sample, work);
+            let sample = sample(&sampler, sampler.n_samples(), Kernel::Portable);
+            let work = sample.board_work(&sampler, NonZeroUsize::MIN).expect("no thread is started");
+            let solutions = sample.board_solutions(work);
             let published = published(n).expect("up to 27 they are").solutions as f64;
             assert_eq!((solutions.value, solutions.error, work.error), (published, 0.0, 0.0), "n = {n}");
         }

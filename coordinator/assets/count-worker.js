@@ -1,4 +1,4 @@
-// Counts a board in a thread of its own, by queens-browser (WebAssembly), and tells the page how far it is.
+// Counts a board in a thread of its own, by the solver as WebAssembly, and tells the page how far it is.
 
 /** The largest board that the program plans. */
 const LARGEST = 16;

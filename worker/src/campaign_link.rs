@@ -41,11 +41,7 @@ impl CampaignArgs {
     /// # Errors
     /// If there are too many pins.
     pub(crate) fn campaign(self) -> anyhow::Result<Option<JoinedCampaign>> {
-        let trust = match (self.campaign_ca, &self.campaign_pin[..]) {
-            (Some(path), _) => Trust::Authorities(path),
-            (None, []) => Trust::Public,
-            (None, pins) => Trust::pinned(pins)?,
-        };
+        let trust = Trust::of(self.campaign_ca.as_deref(), &self.campaign_pin)?;
         Ok(self.campaign.map(|link| JoinedCampaign { link, trust }))
     }
 }

@@ -1,8 +1,8 @@
 //! The commands of `queens-worker`: to join a campaign, and to talk to a worker that runs.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use queens_model::Name;
-use queens_program::print;
+use queens_program::{OutputArgs, print};
 use queens_worker::control::{Request, client};
 use tokio::runtime::Builder;
 
@@ -43,9 +43,8 @@ pub(crate) enum Control {
         #[command(flatten)]
         worker: WorkerToControl,
 
-        /// Format of the answer
-        #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
-        output: Output,
+        #[command(flatten)]
+        output: OutputArgs,
     },
     /// Make your worker report its counts and end, as Ctrl-C does
     Stop(WorkerToControl),
@@ -59,15 +58,6 @@ pub(crate) struct WorkerToControl {
     pub(crate) name: Option<Name>,
 }
 
-/// The format of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// For people
-    Text,
-    /// One JSON object; counts are strings, because they exceed doubles
-    Json,
-}
-
 /// Sends a request to the running worker, and prints its answer.
 ///
 /// # Errors
@@ -76,7 +66,7 @@ pub(crate) fn control(command: Control) -> anyhow::Result<()> {
     let (request, worker, output) = match command {
         Control::Pause(worker) => (Request::Pause, worker, None),
         Control::Resume(worker) => (Request::Resume, worker, None),
-        Control::Status { worker, output } => (Request::Status, worker, Some(output)),
+        Control::Status { worker, output } => (Request::Status, worker, Some(output.output)),
         Control::Stop(worker) => (Request::Stop, worker, None),
     };
     let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -84,7 +74,6 @@ pub(crate) fn control(command: Control) -> anyhow::Result<()> {
     let status = runtime.block_on(client::request(request, name.as_deref()))?;
     match output {
         None => print(&format!("{}: {}", status.name, status.doing())),
-        Some(Output::Text) => print(&status.lines()),
-        Some(Output::Json) => print(&serde_json::to_string(&status)?),
+        Some(output) => output.print(&status, || status.lines()),
     }
 }

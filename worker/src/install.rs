@@ -1,16 +1,15 @@
 //! The commands that make the system start the worker for its user, and that end this.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use queens_model::plain;
 use queens_platform::{
-    Supervisor, UserService, make_private_directory, open_regular_file, run_supervisor, sync_directory,
+    Supervisor, UserService, make_private_directory, open_regular_file, replace_private_file, run_supervisor,
 };
 use queens_program::print;
-use tempfile::NamedTempFile;
 
 use crate::user_config::user_file;
 
@@ -54,8 +53,9 @@ pub(crate) fn install(prints_only: bool) -> anyhow::Result<()> {
         // launchd loads no agent twice, and a running task would go on with the old program.
         _ = run_all(&supervisor.stop_commands(&service));
     }
-    write(&file, &supervisor.encode(&text))
-        .with_context(|| format!("failed to write '{}'", file.display()))?;
+    let made = file.parent().map_or(Ok(()), make_private_directory);
+    let written = made.and_then(|()| replace_private_file(&file, &supervisor.encode(&text)));
+    written.with_context(|| format!("failed to write '{}'", file.display()))?;
     let commands = supervisor.start_commands(&service, &file);
     let state = match run_all(&commands) {
         Ok(()) => "it runs now; 'queens-worker status' tells what it does".to_owned(),
@@ -108,17 +108,6 @@ fn check_ours(supervisor: Supervisor, file: &Path, service: &UserService) -> any
     let is_ours = supervisor.decode(&bytes).contains(service.mark);
     ensure!(is_ours, "'{}' is not of 'queens-worker install': move it away first", file.display());
     Ok(true)
-}
-
-/// Writes a file as a whole. A crash leaves the old one or the new one.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = path.parent().ok_or(io::ErrorKind::NotADirectory)?;
-    make_private_directory(dir)?;
-    let mut file = NamedTempFile::new_in(dir)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    sync_directory(dir)
 }
 
 /// Runs commands until one fails; returns which, and why.

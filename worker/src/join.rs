@@ -6,14 +6,13 @@ use clap::Args;
 use queens_auth::{Credentials, Pin, Token, Trust};
 use queens_model::{Name, plain};
 use queens_program::{TrustArgs, print};
-use queens_proto::client::{Routes, endpoint};
+use queens_proto::client::Routes;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::runtime::Builder;
-use tonic::transport::Endpoint;
 
 use crate::campaign_link::{JoinedCampaign, link};
-use crate::join_request::{Response, ask};
+use crate::join_request::{Location, Response, ask};
 use crate::user_config::{Membership, UserConfig, urls, user_dir};
 
 /// The name of a person who gives none; the coordinator adds a number.
@@ -42,8 +41,8 @@ pub(crate) struct JoinArgs {
 struct Answer {
     token: String,
     name: String,
-    coordinator: String,
-    pin: Option<String>,
+    #[serde(flatten)]
+    location: Location,
     waiting: bool,
 }
 
@@ -120,15 +119,8 @@ fn membership(response: &Response, campaign: JoinedCampaign) -> anyhow::Result<M
     let answer: Answer = serde_json::from_slice(&response.body).context(nonsense)?;
     let token: Token = answer.token.parse().context(nonsense)?;
     let name: Name = answer.name.parse().context(nonsense)?;
-    let coordinators: Result<Vec<Endpoint>, _> = answer.coordinator.split(',').map(endpoint).collect();
-    let coordinators = coordinators.context(nonsense)?;
-    let trust = match answer.pin {
-        None => campaign.trust.clone(),
-        Some(pins) => {
-            let pins: Result<Vec<Pin>, _> = pins.split(',').map(str::parse).collect();
-            Trust::pinned(&pins.context(nonsense)?)?
-        }
-    };
+    let (coordinators, pins) = answer.location.parse().context(nonsense)?;
+    let trust = if pins.is_empty() { campaign.trust.clone() } else { Trust::pinned(&pins)? };
     let credentials = Credentials { trust, token: Some(token), certificate: None };
     // A coordinator to which the token would be sent in the clear is refused before anything is kept.
     Routes::new(coordinators.clone(), credentials.clone())?;

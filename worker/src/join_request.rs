@@ -1,5 +1,6 @@
 //! Requests to the site of a campaign by HTTP/1.1, over TLS for `https`.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -8,11 +9,14 @@ use axum::http::header::{CONTENT_TYPE, HOST, LOCATION};
 use axum::http::{Method, Request, StatusCode, Uri};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use queens_auth::Trust;
+use queens_auth::{Pin, Trust};
+use queens_proto::client::endpoint;
+use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
+use tonic::transport::Endpoint;
 
 use crate::campaign_link::{JoinedCampaign, api_url, check_scheme};
 
@@ -32,6 +36,25 @@ pub(crate) struct Response {
     /// The URL to ask instead, if the answer is a redirection.
     pub(crate) location: Option<String>,
     pub(crate) body: Bytes,
+}
+
+/// Where a site says that the coordinators are, unchecked.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Location {
+    coordinator: String,
+    pin: Option<String>,
+}
+
+impl Location {
+    /// Parses the coordinators, each once, and the pins of their keys.
+    pub(crate) fn parse(&self) -> anyhow::Result<(Vec<Endpoint>, Vec<Pin>)> {
+        let coordinators: Result<Vec<Endpoint>, _> = self.coordinator.split(',').map(endpoint).collect();
+        let pins = self.pin.iter().flat_map(|pins| pins.split(',')).map(str::parse);
+        let mut coordinators = coordinators?;
+        let mut seen = BTreeSet::new();
+        coordinators.retain(|one| seen.insert(one.uri().to_string()));
+        Ok((coordinators, pins.collect::<Result<_, _>>()?))
+    }
 }
 
 /// Posts a JSON body to the site of a campaign, or gets what it tells without one. Follows a standby's redirection to the

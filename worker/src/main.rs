@@ -21,7 +21,7 @@ use queens_counting::{Config, Departure, LeaveRequests, Metrics, Worker};
 use queens_gpu::ChosenCards;
 use queens_platform::lower_process_priority;
 use queens_program::service::{CONFIG_OK, arguments_of_service};
-use queens_program::{cancel_on_signal, complain, print, wrong_usage};
+use queens_program::{complain, print, stop_on_signal, wrong_usage};
 use queens_proto::client::Routes;
 use queens_worker::control::server::{self, ControlledWorker};
 use queens_worker::idle_timeout::has_been_idle;
@@ -103,8 +103,7 @@ async fn count(
     routes: watch::Receiver<Routes>,
     relocation: Option<Relocation>,
 ) -> anyhow::Result<Departure> {
-    let drain = CancellationToken::new();
-    cancel_on_signal(drain.clone()).context("failed to listen to signals")?;
+    let drain = stop_on_signal()?;
     let listener = match &args.http {
         None => None,
         Some(address) => Some(

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Name, OwnContribution, TimeUnit, grouped};
+use queens_model::{Name, OwnContribution, grouped, percent, rough_time};
 use queens_proto::client::Connection;
 use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
@@ -159,7 +159,7 @@ impl From<&OwnContribution> for OwnNumbersStatus {
 }
 
 impl OwnNumbersStatus {
-    /// Describes what the party has counted: "12.34 core-hours, rank 3 of 120, 2.1 % of all".
+    /// Describes what the party has counted: "12.34 core-hours, rank 3 of 120, 2.11 % of all".
     #[must_use]
     pub fn sums(&self) -> String {
         let hours = self.core_hours;
@@ -170,7 +170,7 @@ impl OwnNumbersStatus {
         if let (Some(rank), Some(people)) = (self.rank, self.people) {
             _ = write!(told, ", rank {rank} of {people}");
         }
-        told + &format!(", {:.1} % of all", self.share * 100.0)
+        format!("{told}, {} of all", percent(self.share))
     }
 }
 
@@ -179,13 +179,9 @@ impl OwnJobStatus {
     #[must_use]
     pub fn described(&self) -> String {
         let Self { n, method, fraction, seconds_left } = self;
-        // Rounded down: all is counted only at the end.
-        let percent = (fraction * 1000.0).floor() / 10.0;
-        let left = seconds_left.map(|seconds| {
-            let unit = TimeUnit::of(seconds);
-            format!(", {} {} left", unit.rounded(seconds), unit.name)
-        });
-        format!("n = {n} by {method}, {percent:.1} % counted{}", left.unwrap_or_default())
+        let left =
+            seconds_left.map(|seconds| format!(", {} left", rough_time(seconds, ""))).unwrap_or_default();
+        format!("n = {n} by {method}, {} counted{left}", percent(*fraction))
     }
 }
 
@@ -217,8 +213,8 @@ mod tests {
             since_ms: Some(0),
             job: None,
         };
-        assert_eq!(own.sums(), "12.34 core-hours, rank 3 of 120, 2.1 % of all");
+        assert_eq!(own.sums(), "12.34 core-hours, rank 3 of 120, 2.11 % of all");
         let operators = OwnNumbersStatus { rank: None, people: None, core_hours: 12_345.6, ..own };
-        assert_eq!(operators.sums(), "12,346 core-hours, 2.1 % of all");
+        assert_eq!(operators.sums(), "12,346 core-hours, 2.11 % of all");
     }
 }

@@ -4,7 +4,6 @@
 //! coordinators, with the pins of their keys. An authority proves only who owns a name today, and names change owners.
 //! So a site that proved itself by an authority may name new addresses only of keys, or on hosts, that the worker knows.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +13,14 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use queens_auth::{Credentials, Pin, Trust};
 use queens_counting::{Metrics, PauseFlag};
 use queens_model::plain;
-use queens_proto::client::{Routes, endpoint};
-use serde::Deserialize;
+use queens_proto::client::Routes;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tonic::transport::Endpoint;
 use tracing::{debug, info, warn};
 
 use crate::campaign_link::JoinedCampaign;
-use crate::join_request::{Response, ask};
+use crate::join_request::{Location, Response, ask};
 use crate::user_config::{Place, relocate};
 
 /// The interval between looks at the connections.
@@ -41,13 +39,6 @@ pub(crate) struct Relocation {
     routes: watch::Sender<Routes>,
     /// The user's file, which is kept up to date.
     file: Option<PathBuf>,
-}
-
-/// The site's answer, unchecked.
-#[derive(Debug, Deserialize)]
-struct Answer {
-    coordinator: String,
-    pin: Option<String>,
 }
 
 impl Relocation {
@@ -120,8 +111,8 @@ impl Relocation {
     /// Returns where the coordinators are by the site's answer; `None` if that is known.
     fn moved(&self, response: &Response) -> anyhow::Result<Option<(Place, Routes)>> {
         ensure!(response.status.is_success(), "it answered {}", response.status);
-        let answer: Answer = serde_json::from_slice(&response.body).context("it sent nonsense")?;
-        let told = told(&answer).context("it sent nonsense")?;
+        let location: Location = serde_json::from_slice(&response.body).context("it sent nonsense")?;
+        let told = location.parse().context("it sent nonsense")?;
         // On this machine without TLS, whoever takes the port first would answer, and shows no key.
         let is_encrypted = self.campaign.link.scheme_str() == Some("https");
         let site = if is_encrypted { &self.campaign.trust } else { &Trust::Public };
@@ -138,16 +129,6 @@ impl Relocation {
 fn pauses() -> ExponentialBackoff {
     let builder = ExponentialBuilder::default().with_min_delay(PAUSES.0).with_max_delay(PAUSES.1);
     builder.without_max_times().with_jitter().build()
-}
-
-/// Parses an answer: the coordinators, and the pins of their keys.
-fn told(Answer { coordinator, pin }: &Answer) -> anyhow::Result<(Vec<Endpoint>, Vec<Pin>)> {
-    let coordinators: Result<Vec<Endpoint>, _> = coordinator.split(',').map(endpoint).collect();
-    let pins: Result<Vec<Pin>, _> = pin.iter().flat_map(|pins| pins.split(',')).map(str::parse).collect();
-    let mut coordinators = coordinators?;
-    let mut seen = BTreeSet::new();
-    coordinators.retain(|one| seen.insert(one.uri().to_string()));
-    Ok((coordinators, pins?))
 }
 
 /// Returns where to look after a site that proved itself by `site` has told something, as far as it may.
@@ -198,6 +179,7 @@ fn host(endpoint: &Endpoint) -> Option<&str> {
 mod tests {
     use axum::http::StatusCode;
     use queens_auth::Token;
+    use queens_proto::client::endpoint;
     use serde_json::json;
 
     use super::*;

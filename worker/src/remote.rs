@@ -50,6 +50,14 @@ pub struct Refused {
     reason: String,
 }
 
+/// What the sessions of all workers of a process share.
+#[derive(Clone, Copy, Debug)]
+struct Shared<'a> {
+    news: &'a News,
+    requests: &'a LeaveRequests,
+    own: &'a OwnNumbers,
+}
+
 /// Runs sessions of all workers of this process, each with connections of its own, until all have left. Returns the
 /// least fortunate departure. If one is refused, the others go on.
 ///
@@ -67,9 +75,10 @@ pub async fn serve_all(
     own: &OwnNumbers,
 ) -> Result<Departure, Refused> {
     let are_several = workers.len() > 1;
+    let shared = Shared { news, requests, own };
     let serve_one = async |worker: &mut Worker| {
-        let served =
-            serve_by(worker, routes.clone(), async |route| route.open().await, news, requests, own).await;
+        let connect = async |route: &Route| route.open().await;
+        let served = Reconnection::new(worker, routes.clone(), connect, shared).serve().await;
         match &served {
             Ok(departure) if are_several => info!(?departure, "left"),
             Err(reason) if are_several => error!(%reason, "the other workers of this process go on"),
@@ -101,142 +110,257 @@ pub async fn serve_through(
 ) -> Result<Departure, Refused> {
     let (_known, routes) = watch::channel(routes);
     let connect = async |route: &Route| Ok(connect(route.endpoint()).await?.into());
-    serve_by(worker, routes, connect, &News::default(), requests, own).await
+    let shared = Shared { news: &News::default(), requests, own };
+    Reconnection::new(worker, routes, connect, shared).serve().await
 }
 
-async fn serve_by(
-    worker: &mut Worker,
-    mut routes: watch::Receiver<Routes>,
-    connect: impl AsyncFn(&Route) -> Result<Connection, Problem>,
-    news: &News,
-    requests: &LeaveRequests,
-    own: &OwnNumbers,
-) -> Result<Departure, Refused> {
-    let drain = &requests.drain;
-    let mut search = Search::new(routes.borrow_and_update().clone());
-    let mut are_several = search.routes().are_several();
-    let (mut pauses, mut since) = (Backoff::new(are_several), Instant::now());
-    let mut refusals = Refusals::default();
-    // The failed attempts of this round.
-    let mut in_vain: Vec<(Route, Lost)> = Vec::new();
-    loop {
-        if routes.has_changed().unwrap_or(false) {
-            search = Search::new(routes.borrow_and_update().clone());
-            are_several = search.routes().are_several();
-            (pauses, since) = (Backoff::new(are_several), Instant::now());
-            refusals = Refusals::default();
-            in_vain.clear();
-        }
-        if requests.pause.is_set() {
-            worker.pause();
-            if !worker.has_counted() {
+/// Runs a worker's sessions one after another, and the attempts between them.
+struct Reconnection<'a, C> {
+    worker: &'a mut Worker,
+    routes: watch::Receiver<Routes>,
+    connect: C,
+    shared: Shared<'a>,
+    search: Search,
+    pauses: Backoff,
+    /// Since when there has been no good session, which `pauses` depend on.
+    since: Instant,
+    refusals: Refusals,
+    /// The failed attempts of this round.
+    failed: Vec<(Route, Lost)>,
+}
+
+impl<'a, C: AsyncFn(&Route) -> Result<Connection, Problem>> Reconnection<'a, C> {
+    fn new(
+        worker: &'a mut Worker,
+        mut routes: watch::Receiver<Routes>,
+        connect: C,
+        shared: Shared<'a>,
+    ) -> Self {
+        let search = Search::new(routes.borrow_and_update().clone());
+        let pauses = Backoff::new(search.routes().are_several());
+        let (since, refusals, failed) = (Instant::now(), Refusals::default(), Vec::new());
+        Self { worker, routes, connect, shared, search, pauses, since, refusals, failed }
+    }
+
+    fn are_several(&self) -> bool {
+        self.search.routes().are_several()
+    }
+
+    /// Lets pauses be short again.
+    fn restart_pauses(&mut self) {
+        (self.pauses, self.since) = (Backoff::new(self.are_several()), Instant::now());
+    }
+
+    fn begin_round(&mut self) {
+        self.failed.clear();
+        self.search.begin();
+    }
+
+    async fn serve(mut self) -> Result<Departure, Refused> {
+        let LeaveRequests { drain, pause } = self.shared.requests;
+        loop {
+            if self.routes.has_changed().unwrap_or(false) {
+                self.search = Search::new(self.routes.borrow_and_update().clone());
+                self.refusals = Refusals::default();
+                self.failed.clear();
+                self.restart_pauses();
+            }
+            if pause.is_set() {
+                self.worker.pause();
+            } else {
+                self.worker.resume();
+            }
+            if pause.is_set() && !self.worker.has_counted() {
                 tokio::select! {
-                    () = requests.pause.cleared() => {}
-                    () = drain.cancelled() => return Ok(departure_of_paused(worker)),
+                    () = pause.cleared() => self.since = Instant::now(),
+                    () = drain.cancelled() => {
+                        let has_counted = self.worker.has_counted();
+                        return Ok(if has_counted { Departure::Unreported } else { Departure::Recorded });
+                    }
                 }
-                since = Instant::now();
                 continue;
             }
-        } else {
-            worker.resume();
+            let Some(attempt) = self.search.next(self.pauses.are_short(self.since.elapsed())) else {
+                self.end_round().await;
+                continue;
+            };
+            let began = Instant::now();
+            let mut was_open = false;
+            match self.session(&attempt, &mut was_open).await {
+                Ok(Some(departure)) => return Ok(departure),
+                Ok(None) => {
+                    info!("paused; everything it counted is recorded");
+                    // Its next session, however soon, begins like the first.
+                    self.restart_pauses();
+                    self.begin_round();
+                }
+                Err(lost) => {
+                    self.check_refusal(&attempt.route, &lost)?;
+                    if drain.is_cancelled() {
+                        info!("leaving without a connection");
+                        let has_something = self.worker.has_something();
+                        return Ok(if has_something { Departure::Unreported } else { Departure::Unanswered });
+                    }
+                    self.note_loss(attempt.route, lost, began.elapsed(), was_open).await;
+                }
+            }
         }
-        let Some(attempt) = search.next(pauses.are_short(since.elapsed())) else {
-            let pause = pauses.next(since.elapsed());
-            tell(&in_vain, pause, news);
-            if rest(worker, pause, &routes, requests).await {
-                (pauses, since) = (Backoff::new(are_several), Instant::now());
-            }
-            in_vain.clear();
-            search.begin();
-            continue;
-        };
-        let (began, mut was_open) = (Instant::now(), false);
-        let mut open = || {
-            search.leads(&attempt.route);
-            news.connected();
-            was_open = true;
-        };
-        let lost = match session(worker, &attempt, &connect, &mut open, news, requests, own).await {
-            Ok(Some(departure)) => return Ok(departure),
-            Ok(None) => {
-                info!("paused; everything it counted is recorded");
-                // Its next session, however soon, begins like the first.
-                (pauses, since) = (Backoff::new(are_several), Instant::now());
-                in_vain.clear();
-                search.begin();
-                continue;
-            }
-            Err(lost) => lost,
-        };
-        let route = attempt.route;
+    }
+
+    /// Ends a round in which all attempts failed, and waits for the next.
+    async fn end_round(&mut self) {
+        let pause = self.pauses.next(self.since.elapsed());
+        tell(&self.failed, pause, self.shared.news);
+        if self.rest(pause).await {
+            self.restart_pauses();
+        }
+        self.begin_round();
+    }
+
+    /// Checks whether a coordinator's refusal is final.
+    fn check_refusal(&mut self, route: &Route, lost: &Lost) -> Result<(), Refused> {
         if matches!(lost, Lost::Problem(Problem::NumberTaken(_))) {
             warn!(reason = %lost, "another worker has this one's number there; drawing another and going on");
-            worker.renumber();
+            self.worker.renumber();
         }
-        if let Some(reason) = refusals.second(&route, lost.refusal()) {
-            if !worker.has_counted() || refusals.is_of_no_use(&lost) {
-                let reason = news.with_page(&reason.to_string());
-                return Err(Refused { coordinator: route.uri().to_string(), reason });
-            }
-            warn!(
-                coordinator = %route.uri(), %reason,
-                "refused; unacknowledged counts are kept, and offered again until this worker is stopped"
-            );
-            news.keep(format!("refused: {reason}"));
+        let Some(reason) = self.refusals.second(route, lost.refusal()) else { return Ok(()) };
+        if !self.worker.has_counted() || self.refusals.is_of_no_use(lost) {
+            let reason = self.shared.news.with_page(&reason.to_string());
+            return Err(Refused { coordinator: route.uri().to_string(), reason });
         }
-        if drain.is_cancelled() {
-            info!("leaving without a connection");
-            return Ok(if worker.has_something() { Departure::Unreported } else { Departure::Unanswered });
-        }
+        warn!(
+            coordinator = %route.uri(), %reason,
+            "refused; unacknowledged counts are kept, and offered again until this worker is stopped"
+        );
+        self.shared.news.keep(format!("refused: {reason}"));
+        Ok(())
+    }
+
+    /// Records that an attempt or a session of this duration has failed. After a good session, pauses are short again.
+    async fn note_loss(&mut self, route: Route, lost: Lost, duration: Duration, was_open: bool) {
+        let are_several = self.are_several();
         if are_several && was_open {
             warn!(coordinator = %route.uri(), reason = %lost, "lost the coordinator; looking for the one that leads");
         }
-        search.failed(&route, &lost.problem());
+        self.search.failed(&route, &lost.problem());
         let good_session = if are_several { GOOD_SESSION_OF_SEVERAL } else { GOOD_SESSION };
-        if began.elapsed() >= good_session || matches!(lost, Lost::Slept(_)) {
-            (pauses, since) = (Backoff::new(are_several), Instant::now());
-            if are_several {
-                refusals = Refusals::default();
-                in_vain.clear();
-                // Thousands of workers may have lost it at this moment.
-                rest(worker, pauses.next(since.elapsed()), &routes, requests).await;
-                // The lost coordinator may still lead.
-                search.begin();
-                continue;
+        let was_good = duration >= good_session || matches!(lost, Lost::Slept(_));
+        if was_good {
+            self.restart_pauses();
+        }
+        if was_good && are_several {
+            self.refusals = Refusals::default();
+            // Thousands of workers may have lost it at this moment.
+            let pause = self.pauses.next(self.since.elapsed());
+            self.rest(pause).await;
+            // The lost coordinator may still lead.
+            self.begin_round();
+        } else {
+            self.failed.push((route, lost));
+        }
+    }
+
+    /// Waits for this time, for other routes, or for a request to leave. A request to pause stops the counting. Returns
+    /// whether the machine slept meanwhile: the network may be another one now.
+    async fn rest(&mut self, time: Duration) -> bool {
+        let LeaveRequests { drain, pause } = self.shared.requests;
+        // A clone, as the caller has to notice the change, too.
+        let mut routes = self.routes.clone();
+        let changed = async {
+            if routes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = changed => {}
+            _ = slept() => return true,
+            () = drain.cancelled() => {}
+            () = pause.set(), if !self.worker.begins_nothing() => self.worker.pause(),
+        }
+        false
+    }
+
+    async fn connect(&mut self, route: &Route) -> Result<Connection, Lost> {
+        let LeaveRequests { drain, pause } = self.shared.requests;
+        let mut connecting = pin!((self.connect)(route));
+        loop {
+            tokio::select! {
+                connection = &mut connecting => return Ok(connection?),
+                () = drain.cancelled() => return Err(Lost::ToldToLeave),
+                () = pause.set(), if !self.worker.begins_nothing() => self.worker.pause(),
             }
         }
-        in_vain.push((route, lost));
     }
-}
 
-/// Returns how a paused worker leaves that has no session.
-fn departure_of_paused(worker: &Worker) -> Departure {
-    if worker.has_counted() { Departure::Unreported } else { Departure::Recorded }
-}
-
-/// Waits for this time, for other routes, or for a request to leave. A request to pause stops the counting. Returns
-/// whether the machine slept meanwhile: the network may be another one now.
-async fn rest(
-    worker: &mut Worker,
-    time: Duration,
-    routes: &watch::Receiver<Routes>,
-    LeaveRequests { drain, pause }: &LeaveRequests,
-) -> bool {
-    // A clone, as the caller has to notice the change, too.
-    let mut routes = routes.clone();
-    let changed = async {
-        if routes.changed().await.is_err() {
-            std::future::pending::<()>().await;
+    /// Connects and runs one session. Sets `was_open` when it is open. Returns how the worker has left; `None` if it has
+    /// left for a while.
+    async fn session(&mut self, attempt: &Attempt, was_open: &mut bool) -> Result<Option<Departure>, Lost> {
+        let mut too_late = pin!(too_late(attempt.patience));
+        let connection = tokio::select! {
+            connection = self.connect(&attempt.route) => connection?,
+            () = &mut too_late => return Err(Problem::Silent.into()),
+        };
+        let Shared { news, requests, own } = self.shared;
+        let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
+        let asker = client.clone();
+        let is_connected = self.worker.is_connected();
+        let (serving, from_worker, to_worker) = self.worker.begin(requests);
+        let outgoing = ReceiverStream::new(from_worker);
+        let outgoing = outgoing.flat_map(|message| tokio_stream::iter(in_pieces(message)));
+        let mut serving = pin!(serving);
+        // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes,
+        // and none follow before the Hello.
+        let mut opening = pin!(client.session(outgoing));
+        let mut ended = None;
+        let answer = loop {
+            tokio::select! {
+                answer = &mut opening => break answer.map_err(Lost::from),
+                time = slept() => break Err(Lost::Slept(time)),
+                () = &mut too_late => break Err(Problem::Silent.into()),
+                end = &mut serving, if ended.is_none() => ended = Some(end),
+                () = tokio::time::sleep(DRAIN_TIMEOUT), if ended.is_some() => return Err(Lost::NoFarewell),
+            }
+        };
+        let incoming = match answer {
+            Ok(answer) => answer.into_inner(),
+            Err(problem) => {
+                drop(to_worker);
+                if ended.is_none() {
+                    // The worker may wait for capacity on a link without a reader.
+                    _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
+                }
+                return Err(problem);
+            }
+        };
+        info!(coordinator = %attempt.route.uri(), "connected");
+        self.search.leads(&attempt.route);
+        news.connected();
+        *was_open = true;
+        is_connected.store(true, Ordering::Relaxed);
+        let mut receiving = pin!(receive(incoming, news, to_worker));
+        let mut asking = pin!(own.ask_by(asker));
+        let mut received = None;
+        let end = loop {
+            if let Some(end) = ended {
+                break end;
+            }
+            tokio::select! {
+                end = &mut serving => break end,
+                lost = &mut receiving, if received.is_none() => received = Some(lost),
+                never = &mut asking => match never {},
+            }
+        };
+        is_connected.store(false, Ordering::Relaxed);
+        match end {
+            End::Left(departure) => Ok(Some(departure)),
+            End::Paused => Ok(None),
+            End::LinkLost => Err(match received {
+                Some(lost) => lost,
+                None => tokio::time::timeout(DRAIN_TIMEOUT, receiving).await.unwrap_or(Lost::NoFarewell),
+            }),
         }
-    };
-    tokio::select! {
-        () = tokio::time::sleep(time) => {}
-        () = changed => {}
-        _ = slept() => return true,
-        () = drain.cancelled() => {}
-        () = pause.set(), if !worker.begins_nothing() => worker.pause(),
     }
-    false
 }
 
 /// Logs the failed attempts of a round, unless they failed for the same reasons as those before.
@@ -255,86 +379,6 @@ fn tell(in_vain: &[(Route, Lost)], pause: Duration, news: &News) {
             "no connection to the coordinator"
         ),
         _ => warn!(%reasons, next_attempt = ?pause, "no connection to a coordinator that leads"),
-    }
-}
-
-/// Connects and runs one session. Calls `opened` when it is open. Returns how the worker has left; `None` if it has
-/// left for a while.
-async fn session(
-    worker: &mut Worker,
-    attempt: &Attempt,
-    connect: &impl AsyncFn(&Route) -> Result<Connection, Problem>,
-    opened: &mut impl FnMut(),
-    news: &News,
-    requests: &LeaveRequests,
-    own: &OwnNumbers,
-) -> Result<Option<Departure>, Lost> {
-    let LeaveRequests { drain, pause } = requests;
-    let mut too_late = pin!(too_late(attempt.patience));
-    let mut connecting = pin!(connect(&attempt.route));
-    let connection = loop {
-        tokio::select! {
-            connection = &mut connecting => break connection?,
-            () = &mut too_late => return Err(Problem::Silent.into()),
-            () = drain.cancelled() => return Err(Lost::ToldToLeave),
-            () = pause.set(), if !worker.begins_nothing() => worker.pause(),
-        }
-    };
-    let mut client = WorkersClient::new(connection).max_decoding_message_size(LARGEST_MESSAGE);
-    let asker = client.clone();
-    let is_connected = worker.is_connected();
-    let (serving, from_worker, to_worker) = worker.begin(requests);
-    let outgoing = ReceiverStream::new(from_worker);
-    let outgoing = outgoing.flat_map(|message| tokio_stream::iter(in_pieces(message)));
-    let mut serving = pin!(serving);
-    // The Hello goes out with the request. Some proxies hold back the beginning of a response until its next bytes, and
-    // none follow before the Hello.
-    let mut opening = pin!(client.session(outgoing));
-    let mut ended = None;
-    let answer = loop {
-        tokio::select! {
-            answer = &mut opening => break answer.map_err(Lost::from),
-            time = slept() => break Err(Lost::Slept(time)),
-            () = &mut too_late => break Err(Problem::Silent.into()),
-            end = &mut serving, if ended.is_none() => ended = Some(end),
-            () = tokio::time::sleep(DRAIN_TIMEOUT), if ended.is_some() => return Err(Lost::NoFarewell),
-        }
-    };
-    let incoming = match answer {
-        Ok(answer) => answer.into_inner(),
-        Err(problem) => {
-            drop(to_worker);
-            if ended.is_none() {
-                // The worker may wait for capacity on a link without a reader.
-                _ = tokio::time::timeout(DRAIN_TIMEOUT, serving).await;
-            }
-            return Err(problem);
-        }
-    };
-    info!(coordinator = %attempt.route.uri(), "connected");
-    opened();
-    is_connected.store(true, Ordering::Relaxed);
-    let mut receiving = pin!(receive(incoming, news, to_worker));
-    let mut asking = pin!(own.ask_by(asker));
-    let mut received = None;
-    let end = loop {
-        if let Some(end) = ended {
-            break end;
-        }
-        tokio::select! {
-            end = &mut serving => break end,
-            lost = &mut receiving, if received.is_none() => received = Some(lost),
-            never = &mut asking => match never {},
-        }
-    };
-    is_connected.store(false, Ordering::Relaxed);
-    match end {
-        End::Left(departure) => Ok(Some(departure)),
-        End::Paused => Ok(None),
-        End::LinkLost => Err(match received {
-            Some(lost) => lost,
-            None => tokio::time::timeout(DRAIN_TIMEOUT, receiving).await.unwrap_or(Lost::NoFarewell),
-        }),
     }
 }
 

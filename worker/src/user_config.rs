@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use queens_auth::{Credentials, Pin, Trust};
 use queens_model::Name;
-use queens_platform::{make_private_directory, open_regular_file, sync_directory, user_config_dir};
+use queens_platform::{
+    make_private_directory, open_regular_file, replace_private_file, sync_directory, user_config_dir,
+};
 use serde::Deserialize;
 use tempfile::NamedTempFile;
 use toml::{Spanned, Table, Value};
@@ -152,13 +154,7 @@ pub(crate) fn relocate(path: &Path, link: &str, place: &Place) -> io::Result<boo
         replace(&mut text, span, &value.to_string());
     }
     // A link leads to the file that is changed.
-    let path = fs::canonicalize(path)?;
-    let dir = path.parent().ok_or(io::ErrorKind::NotADirectory)?;
-    let mut file = NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    sync_directory(dir)?;
+    replace_private_file(&fs::canonicalize(path)?, text.as_bytes())?;
     Ok(true)
 }
 

@@ -1,6 +1,5 @@
 //! `queens animate`: shows the backtracking search as an animation.
 
-use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,16 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::ValueEnum;
 use console::{Term, style};
+use queens_model::plural;
 use queens_platform::is_screen;
-use queens_program::{cancel_on_signal, say, stdout};
+use queens_program::{say, stdout, stop_on_signal};
 use queens_solver::boards::Queen;
 use queens_solver::boards::animation::{self, Frame, Frames, MOST_FRAMES, Timing};
 use queens_solver::boards::picture::{Look, Scale, is_dark};
 use tokio_util::sync::CancellationToken;
 
 use crate::confirm::confirm_file;
-use crate::flags::WrongUsage;
-use crate::flags::{BoardArgs, LargeFileArgs, tile_px};
+use crate::flags::{BoardArgs, LargeFileArgs, extension, tile_px, wrong_usage};
 use crate::present::file::Target;
 use crate::present::gif::gif;
 use crate::present::raster;
@@ -82,10 +81,7 @@ pub(crate) async fn run(args: &AnimateArgs) -> anyhow::Result<ExitCode> {
         tell_cut(seen && frames.next().is_some());
         return Ok(ExitCode::SUCCESS);
     };
-    let film = match film(path, args.format) {
-        Ok(film) => film,
-        Err(what) => return Err(WrongUsage(what).into()),
-    };
+    let film = film(path, args.format).map_err(wrong_usage)?;
     let target = Target::new(path)?;
     let scale = Scale { tile: args.tile_size };
     let shown: Vec<Frame> = frames.by_ref().take(MOST_FRAMES).collect();
@@ -120,8 +116,7 @@ fn tell_cut(is_cut: bool) {
 }
 
 fn film(path: &Path, asked: Option<Animation>) -> Result<Animation, String> {
-    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    match (asked, extension.as_deref()) {
+    match (asked, extension(path).as_deref()) {
         (Some(film), _) => Ok(film),
         (None, Some("gif")) => Ok(Animation::Gif),
         (None, Some("svg")) => Ok(Animation::Svg),
@@ -151,8 +146,7 @@ async fn show(n: u32, frames: impl Iterator<Item = Frame>, timing: Timing) -> an
             2 * n
         );
     }
-    let stop = CancellationToken::new();
-    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let stop = stop_on_signal()?;
     let shown = async {
         if !is_screen {
             return play(&terminal, is_screen, n, frames, timing, &stop).await;
@@ -191,8 +185,7 @@ async fn play(
             terminal.clear_last_lines(n as usize + LINES_BELOW)?;
         }
         terminal.write_str(&picture(n, &looks))?;
-        let solutions = if n_solutions == 1 { "solution" } else { "solutions" };
-        terminal.write_line(&format!("{n_tried} squares tried, {n_solutions} {solutions}"))?;
+        terminal.write_line(&format!("{n_tried} squares tried, {}", plural(n_solutions, "solution")))?;
         if !is_screen {
             terminal.write_line("")?;
             terminal.flush()?;

@@ -1,12 +1,8 @@
 //! `queens audit`: shows the audit log.
 
-use std::process::ExitCode;
-
 use queens_model::{AuditEntry, date};
-use queens_program::print;
 
 use crate::flags::RemoteArgs;
-use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 #[derive(Debug, clap::Args)]
@@ -23,8 +19,8 @@ pub(crate) struct AuditArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<()> {
     let operator = args.remote.connect().await?;
     let mut audit_entries: Vec<AuditEntry> = Vec::new();
     while audit_entries.len() < args.limit {
@@ -36,22 +32,20 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         audit_entries.extend(more);
     }
     audit_entries.truncate(args.limit);
-    match args.remote.output() {
-        Output::Json => print(&json_of(&audit_entries)?)?,
-        Output::Text if audit_entries.is_empty() => print("the audit log is empty")?,
-        Output::Text => audit_table(&audit_entries).print()?,
-    }
-    Ok(ExitCode::SUCCESS)
+    args.remote.output().print(&audit_entries, || match audit_entries.is_empty() {
+        true => "the audit log is empty".to_owned(),
+        false => audit_table(&audit_entries).text(),
+    })
 }
 
 fn audit_table(audit_entries: &[AuditEntry]) -> Table<6> {
     let mut table = Table::new([
         Column::text("WHEN"),
-        Column::name("WHO"),
-        Column::text("ROLE").drop_order(2),
-        Column::text("FROM").drop_order(1),
-        Column::name("WHAT"),
-        Column::name("OUTCOME"),
+        Column::text("WHO"),
+        Column::text("ROLE"),
+        Column::text("FROM"),
+        Column::text("WHAT"),
+        Column::text("OUTCOME"),
     ]);
     for it in audit_entries {
         let when = date(it.at_ms / 1000);

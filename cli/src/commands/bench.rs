@@ -1,26 +1,24 @@
 //! `queens bench`: measures how fast a kernel counts a fixed sample of a board.
 
 use std::num::NonZeroUsize;
-use std::ops::Add;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_counting::threads_of;
 use queens_gpu::CardId;
 use queens_platform::with_instructions;
-use queens_program::{print, threads};
+use queens_program::{Output, OutputArgs, print, threads};
 use queens_solver::{
     BoardSize, InvalidKernel, Kernel, KernelChoice, Method, SampledPart, Sampler, classic, parallel,
     published,
 };
 
-use crate::flags::{GpuArgs, OutputArgs};
+use crate::flags::GpuArgs;
 use crate::method::MethodChoice;
 use crate::present::bench_answer::{BenchAnswer, StageTime, comparison, text};
-use crate::present::output::Output;
 use crate::present::progress::Spinner;
-use crate::sampling::cards::{TimedProbe, probe_card, sums, time_of_cards};
-use crate::sampling::{Measured, Timed, board_nodes, board_time, is_whole_board};
+use crate::sampling::cards::{TimedProbe, probe_card};
+use crate::sampling::{Measured, Piece, Sample};
 use queens_model::plural;
 
 /// The textbook method recounts one of this many parts, because it takes several times as long as a kernel.
@@ -134,17 +132,18 @@ fn measure(args: &BenchArgs, method: Method, kernel: Kernel) -> anyhow::Result<B
     let busy = Spinner::new("choosing parts", None);
     let parts = parallel(args.threads, n_parts, |_| true, |i| sampler.part(i))?;
     drop(busy);
-    let (timed, instructions, seconds) = time(&parts, kernel, args.threads)?;
-    let sample: Vec<(SampledPart, Timed)> = parts.into_iter().zip(timed).collect();
+    let (pieces, instructions, seconds) = time(&parts, kernel, args.threads)?;
+    let sample = Sample::of(&sampler, pieces);
     let busy = Spinner::new("checking the counts", None);
-    let check = check(kernel, &sampler, &sample, args.threads)?;
-    let work = board_nodes(&sampler, &sample, args.threads)?;
+    let check = check(kernel, &sampler, &parts, &sample, args.threads)?;
+    let board_work = sample.board_work(&sampler, args.threads)?;
     drop(busy);
-    let mut answer = answer(args, kernel, &sampler, &sample, seconds, work, check);
-    let nodes: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.work)).sum();
-    answer.instructions_per_node =
-        instructions.filter(|_| nodes > 0).map(|instructions| instructions as f64 / nodes as f64);
-    Ok(answer)
+    let work = sample.work();
+    let instructions_per_node =
+        instructions.filter(|_| work > 0).map(|instructions| instructions as f64 / work as f64);
+    let (kernel, threads) = (kernel.to_string(), args.threads.get());
+    let answer = answer(&sampler, kernel, threads, &sample, seconds, board_work, check);
+    Ok(BenchAnswer { instructions_per_node, ..answer })
 }
 
 /// Measures a card by chunks of the board. It has no fixed sample, as a chunk is as large as the card is fast.
@@ -157,32 +156,14 @@ fn measure_card(args: &BenchArgs, card: CardId) -> anyhow::Result<BenchAnswer> {
     let seconds = began.elapsed().as_secs_f64();
     let busy = Spinner::new("estimating the work", None);
     let sampler = Sampler::new(args.n, Method::Halves);
-    let board_work = board_nodes(&sampler, &[], args.threads)?;
+    let sample = Sample { pieces: chunks, is_whole: false };
+    let board_work = sample.board_work(&sampler, args.threads)?;
     drop(busy);
-    let (solutions, work, card_seconds) = sums(&chunks);
-    let projected = time_of_cards(&chunks, board_work);
-    let ns_per = |count: u128| (count > 0).then(|| card_seconds * 1e9 / count as f64);
-    Ok(BenchAnswer {
-        n: args.n.get(),
-        method: Method::Halves,
-        kernel: card.to_string(),
-        threads: threads_of(card),
-        sample: chunks.len(),
-        parts: sampler.n_samples(),
-        solutions: solutions.to_string(),
-        work: work.to_string(),
-        seconds,
-        core_seconds: card_seconds,
-        ns_per_solution: ns_per(solutions),
-        ns_per_node: ns_per(work),
-        instructions_per_node: None,
-        projected_core_seconds: projected.value,
-        projected_error: 2.0 * projected.error,
-        checked_against: format!("the {kernel} kernel on {}", plural(n_checked, "random subproblem")),
-        agrees: true,
-        stages: stages.into_iter().map(|(stage, seconds)| StageTime { stage, seconds }).collect(),
-        is_by_card: true,
-    })
+    let against = format!("the {kernel} kernel on {}", plural(n_checked, "random subproblem"));
+    let check = Check { against, agrees: true };
+    let answer = answer(&sampler, card.to_string(), threads_of(card), &sample, seconds, board_work, check);
+    let stages = stages.into_iter().map(|(stage, seconds)| StageTime { stage, seconds }).collect();
+    Ok(BenchAnswer { stages, is_by_card: true, ..answer })
 }
 
 /// Counts all parts; returns also the instructions, if the system counts them, and the elapsed seconds.
@@ -190,7 +171,7 @@ fn time(
     parts: &[SampledPart],
     kernel: Kernel,
     n_threads: NonZeroUsize,
-) -> anyhow::Result<(Vec<Timed>, Option<u64>, f64)> {
+) -> anyhow::Result<(Vec<Piece>, Option<u64>, f64)> {
     // Counts without measuring first: a sleeping processor takes a while to wake up.
     let began = Instant::now();
     for part in parts.iter().take(16).take_while(|_| began.elapsed() < WARMING_UP) {
@@ -199,13 +180,13 @@ fn time(
     let began = Instant::now();
     let busy = Spinner::new("counting parts", Some(parts.len()));
     let time = |i: usize| {
-        let timed = with_instructions(|| Timed::new(&parts[i], kernel));
+        let counted = with_instructions(|| Piece::count(&parts[i], kernel));
         busy.step();
-        timed
+        counted
     };
-    let (timed, instructions): (Vec<Timed>, Vec<Option<u64>>) =
+    let (pieces, instructions): (Vec<Piece>, Vec<Option<u64>>) =
         parallel(n_threads, parts.len(), |_| true, time)?.into_iter().unzip();
-    Ok((timed, instructions.into_iter().sum(), began.elapsed().as_secs_f64()))
+    Ok((pieces, instructions.into_iter().sum(), began.elapsed().as_secs_f64()))
 }
 
 /// The reference of the counts, and whether they agree with it.
@@ -219,31 +200,32 @@ struct Check {
 fn check(
     timed_with: Kernel,
     sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
+    parts: &[SampledPart],
+    sample: &Sample,
     n_threads: NonZeroUsize,
 ) -> anyhow::Result<Check> {
-    if is_whole_board(sampler, sample.len())
+    if sample.is_whole
         && let Some(published) = published(sampler.n())
     {
         let against = format!("the published count {}", published.solutions);
-        return Ok(Check { against, agrees: solutions(sample) == published.solutions });
+        return Ok(Check { against, agrees: sample.solutions() == published.solutions });
     }
     let is_same = |one: Kernel| sampler.method().is_same_code(one, timed_with);
     let other = Kernel::ALL.into_iter().find(|&kernel| kernel.is_available() && !is_same(kernel));
     let agrees = parallel(
         n_threads,
-        sample.len(),
+        parts.len(),
         |_| true,
         |i| {
-            let (part, timed) = &sample[i];
+            let (part, count) = (&parts[i], sample.pieces[i].count);
             let textbook = i % TEXTBOOK_EVERY == 0;
-            other.is_none_or(|kernel| part.count(kernel) == timed.count)
+            other.is_none_or(|kernel| part.count(kernel) == count)
                 && part.queens().filter(|_| textbook).is_none_or(|queens| {
-                    classic::Method::Bitmask.count(sampler.n(), queens) == Ok(timed.count.solutions)
+                    classic::Method::Bitmask.count(sampler.n(), queens) == Ok(count.solutions)
                 })
         },
     )?;
-    let (n_parts, n_textbook) = (sample.len(), sample.len().div_ceil(TEXTBOOK_EVERY));
+    let (n_parts, n_textbook) = (parts.len(), parts.len().div_ceil(TEXTBOOK_EVERY));
     let against = match other {
         // Textbook methods complete given queens, and halves are no given queens.
         Some(kernel) if sampler.method() == Method::Halves => {
@@ -260,30 +242,25 @@ fn check(
     Ok(Check { against, agrees: agrees.into_iter().all(|agrees| agrees) })
 }
 
-fn solutions(sample: &[(SampledPart, Timed)]) -> u128 {
-    sample.iter().map(|(part, timed)| u128::from(part.weight()) * u128::from(timed.count.solutions)).sum()
-}
-
+/// Returns what a sample tells of its counter, by name and number of threads.
 fn answer(
-    args: &BenchArgs,
-    kernel: Kernel,
     sampler: &Sampler,
-    sample: &[(SampledPart, Timed)],
+    kernel: String,
+    threads: usize,
+    sample: &Sample,
     seconds: f64,
-    board_nodes: Measured,
+    board_work: Measured,
     check: Check,
 ) -> BenchAnswer {
-    let solutions = solutions(sample);
-    let work: u128 = sample.iter().map(|(_, timed)| u128::from(timed.count.work)).sum();
-    let core_seconds: f64 = sample.iter().map(|(_, timed)| timed.core_seconds).fold(0.0, f64::add);
-    let projected = board_time(sampler, sample, board_nodes);
+    let (solutions, work, core_seconds) = (sample.solutions(), sample.work(), sample.seconds());
+    let projected = sample.board_seconds(board_work);
     let ns_per = |count: u128| (count > 0).then(|| core_seconds * 1e9 / count as f64);
     BenchAnswer {
-        n: args.n.get(),
+        n: sampler.n().get(),
         method: sampler.method(),
-        kernel: kernel.to_string(),
-        threads: args.threads.get(),
-        sample: sample.len(),
+        kernel,
+        threads,
+        sample: sample.pieces.len(),
         parts: sampler.n_samples(),
         solutions: solutions.to_string(),
         work: work.to_string(),
@@ -306,27 +283,29 @@ mod tests {
     use super::*;
 
     /// Counts a sample, lets `tamper` change the counts, and returns the result of the check.
-    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [(SampledPart, Timed)])) -> Check {
+    fn checked(n: u8, n_parts: usize, kernel: Kernel, tamper: impl Fn(&mut [Piece])) -> Check {
         let sampler = Sampler::new(BoardSize::new(n).expect("a board size"), Method::Search);
-        let parts = (0..n_parts.min(sampler.n_samples())).map(|i| sampler.part(i));
-        let mut sample: Vec<_> = parts.map(|part| (part.clone(), Timed::new(&part, kernel))).collect();
-        tamper(&mut sample);
-        check(kernel, &sampler, &sample, NonZeroUsize::MIN).expect("no thread is started")
+        let parts: Vec<SampledPart> =
+            (0..n_parts.min(sampler.n_samples())).map(|i| sampler.part(i)).collect();
+        let pieces = parts.iter().map(|part| Piece::count(part, kernel)).collect();
+        let mut sample = Sample::of(&sampler, pieces);
+        tamper(&mut sample.pieces);
+        check(kernel, &sampler, &parts, &sample, NonZeroUsize::MIN).expect("no thread is started")
     }
 
     #[test]
     fn wrong_counts_are_noticed() {
         let kernel = Kernel::best();
         assert!(checked(12, 1000, kernel, |_| ()).agrees);
-        assert!(!checked(12, 1000, kernel, |sample| sample[7].1.count.solutions += 1).agrees);
+        assert!(!checked(12, 1000, kernel, |sample| sample[7].count.solutions += 1).agrees);
         assert!(checked(14, 70, kernel, |_| ()).agrees);
         for i in [0, 64] {
-            assert!(!checked(14, 70, kernel, |sample| sample[i].1.count.solutions += 1).agrees, "part {i}");
+            assert!(!checked(14, 70, kernel, |sample| sample[i].count.solutions += 1).agrees, "part {i}");
         }
         // Another kernel, if there is one, detects errors in parts that the textbook method skips.
         if kernel != Kernel::Portable {
-            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.solutions -= 1).agrees);
-            assert!(!checked(14, 70, kernel, |sample| sample[7].1.count.work += 1).agrees);
+            assert!(!checked(14, 70, kernel, |sample| sample[7].count.solutions -= 1).agrees);
+            assert!(!checked(14, 70, kernel, |sample| sample[7].count.work += 1).agrees);
         }
     }
 

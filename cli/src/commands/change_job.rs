@@ -1,16 +1,13 @@
 //! The commands that change a job: `queens pause`, `resume`, `cancel`, `priority` and `verify-more`.
 
-use std::process::ExitCode;
-
 use clap::ArgGroup;
 use queens_model::json::Job;
 use queens_model::{JobId, JobStatus, Priority, Share};
-use queens_program::print;
+use queens_program::Output;
 use queens_proto::client::{ClientError, JobChange, Operator};
 use queens_proto::pb;
 
 use crate::flags::JobArgs;
-use crate::present::output::{Output, json_of};
 use crate::terms::{RecountByArgs, SecondPassArgs};
 
 #[derive(Debug, clap::Args)]
@@ -66,26 +63,22 @@ impl MoreArgs {
     }
 }
 
-/// Changes a job, prints its state and returns the exit status of `queens pause`, `resume`, `cancel` or `priority`.
-pub(crate) async fn change(args: &JobArgs, change: JobChange) -> anyhow::Result<ExitCode> {
+/// Runs `queens pause`, `resume`, `cancel` or `priority`: changes a job, and prints its state.
+pub(crate) async fn change(args: &JobArgs, change: JobChange) -> anyhow::Result<()> {
     let operator = args.remote.connect().await?;
     show(&operator.change_job(args.job, change).await?, args.remote.output())
 }
 
-/// Runs `queens verify-more` and returns its exit status.
-pub(crate) async fn verify_more(args: &VerifyMoreArgs) -> anyhow::Result<ExitCode> {
+/// Runs `queens verify-more`.
+pub(crate) async fn verify_more(args: &VerifyMoreArgs) -> anyhow::Result<()> {
     let JobArgs { job, remote } = &args.of;
     let operator = remote.connect().await?;
     show(&args.more.carry_out(&operator, *job).await?, remote.output())
 }
 
 /// Prints a job's state after a change, which only a coordinator makes that can record it.
-fn show(job: &JobStatus, output: Output) -> anyhow::Result<ExitCode> {
-    print(&match output {
-        Output::Json => json_of(&Job::of(job, None))?,
-        Output::Text => describe_change(job),
-    })?;
-    Ok(ExitCode::SUCCESS)
+fn show(job: &JobStatus, output: Output) -> anyhow::Result<()> {
+    output.print(&Job::of(job, None), || describe_change(job))
 }
 
 /// Describes a job after a change.

@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -11,11 +10,10 @@ use queens_certificate::json::Certificate;
 use queens_certificate::{Extent, Options, PublicKey, Refusal, Sample, check, random_seed};
 use queens_counting::default_threads;
 use queens_platform::open_regular_file;
-use queens_program::{print, threads};
+use queens_program::{OutputArgs, threads};
 
-use crate::flags::{KernelArgs, OutputArgs};
+use crate::flags::KernelArgs;
 use crate::present::certificate::{describe, stage};
-use crate::present::output::{Output, json_of};
 use crate::present::progress::Spinner;
 
 /// Verify a certificate, offline and without trusting it
@@ -64,8 +62,8 @@ pub(crate) struct CheckArgs {
     output: OutputArgs,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let name = args.file.display();
     let file = open_regular_file(&args.file).with_context(|| format!("failed to open '{name}'"))?;
     let seed = match args.seed {
@@ -95,11 +93,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<ExitCode> {
     let is_long = matches!(checked, Err(Refusal::Long { .. }));
     let no_answer = if is_long { "was not checked" } else { "proves nothing" };
     let report = checked.with_context(|| format!("'{name}' {no_answer}"))?;
-    print(&match args.output.output {
-        Output::Json => json_of(&Certificate::of(&report))?,
-        Output::Text => describe(&report),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    args.output.output.print(&Certificate::of(&report), || describe(&report))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

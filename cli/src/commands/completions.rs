@@ -1,7 +1,5 @@
 //! `queens completions`: prints shell completions.
 
-use std::process::ExitCode;
-
 use clap::Command;
 use queens_program::documents::{Shell, completions};
 use queens_program::print;
@@ -16,10 +14,9 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Runs the command for `program` and returns its exit status.
-pub(crate) fn run(args: &CompletionsArgs, program: Command) -> anyhow::Result<ExitCode> {
+/// Runs the command for `program`.
+pub(crate) fn run(args: &CompletionsArgs, program: Command) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     completions(program, args.shell, &mut bytes)?;
-    print(str::from_utf8(&bytes)?.trim_end())?;
-    Ok(ExitCode::SUCCESS)
+    print(str::from_utf8(&bytes)?.trim_end())
 }

@@ -4,15 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::builder::FalseyValueParser;
 use queens_counting::default_threads;
-use queens_program::{CONNECTION, CredentialsArgs, cancel_on_signal, print, stdout, threads_beside_cards};
+use queens_program::{CONNECTION, CredentialsArgs, OutputArgs, stdout, stop_on_signal, threads_beside_cards};
 use queens_proto::client::{Routes, endpoint};
 use queens_solver::boards::Given;
 use queens_solver::{Kernel, Method};
 use queens_store::sqlite::DATABASE;
-use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 use crate::confirm::confirm_count;
@@ -20,11 +19,9 @@ use crate::counting::cluster;
 use crate::counting::completions::{Completions, count_completions};
 use crate::counting::counted::Symmetric;
 use crate::counting::local::LocalCount;
-use crate::flags::WrongUsage;
-use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
+use crate::flags::{BoardArgs, GpuArgs, KernelArgs, wrong_usage};
 use crate::method::MethodArgs;
 use crate::present::answer::CountAnswer;
-use crate::present::output::Output;
 use crate::present::progress::Showing;
 
 /// Count all placements of N queens, and the fundamental ones
@@ -105,21 +102,20 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     let is_remote = !args.coordinator.is_empty();
     let cards = args.gpu.cards(n, args.method.choice())?;
     if n_threads == Some(0) && cards.is_empty() {
-        return Err(
-            WrongUsage("--threads 0 leaves nothing that counts: --gpu names no card".to_owned()).into()
-        );
+        return Err(wrong_usage("--threads 0 leaves nothing that counts: --gpu names no card"));
     }
     let method = if cards.is_empty() { args.method.choice() } else { Method::Halves.into() };
     if let Some(given) = &args.given {
         if !cards.is_empty() {
-            return Err(WrongUsage("given queens are counted by the processor only".to_owned()).into());
+            return Err(wrong_usage("given queens are counted by the processor only"));
         }
         let n_threads = n_threads.and_then(NonZeroUsize::new).unwrap_or_else(default_threads);
         if method.named() == Some(Method::Halves) {
-            return Err(WrongUsage("given queens are counted by search only".to_owned()).into());
+            return Err(wrong_usage("given queens are counted by search only"));
         }
         let kernel = args.kernel.kernel();
-        return count_completions(&Completions { n, given, kernel, n_threads, output });
+        count_completions(&Completions { n, given, kernel, n_threads, output })?;
+        return Ok(ExitCode::SUCCESS);
     }
     // The user confirmed the count in this directory when it began.
     let begun = args.data_dir.as_ref().is_some_and(|dir| dir.join(DATABASE).exists());
@@ -133,8 +129,7 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
     }
     // Fail now rather than after hours.
     stdout()?;
-    let stop = CancellationToken::new();
-    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let stop = stop_on_signal()?;
     let symmetric = Symmetric::start(n)?;
     let counted = if is_remote {
         let routes = Routes::new(args.coordinator.clone(), args.credentials.credentials()?)?;
@@ -149,9 +144,6 @@ pub(crate) async fn run(args: &CountArgs) -> anyhow::Result<ExitCode> {
         () = stop.cancelled() => bail!("interrupted in the search for symmetric solutions"),
     };
     let answer = CountAnswer::new(n, counted, symmetric)?;
-    print(&match output {
-        Output::Json => serde_json::to_string(&answer)?,
-        Output::Text => answer.text(),
-    })?;
+    output.print(&answer, || answer.text())?;
     Ok(if answer.agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

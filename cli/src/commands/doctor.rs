@@ -1,6 +1,5 @@
 //! `queens doctor`: diagnoses this machine and the coordinators.
 
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,14 +7,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use queens_counting::default_threads;
 use queens_model::{JobState, JobStatus, date, duration};
 use queens_platform::{VERSION, available_memory, n_processors};
-use queens_program::print;
 use queens_proto::client::{Attempt, Greeting, Problem, Route, Search};
-use queens_solver::{BoardSize, Kernel, KernelChoice, Method, Plan, published};
+use queens_solver::{BoardSize, Kernel, KernelChoice, Method, published};
 use serde::Serialize;
 
 use crate::flags::RemoteArgs;
 use crate::present::job::{REPAIR, describe_damage};
-use crate::present::output::{Output, json_of};
+use crate::sampling::count_board;
 
 /// The board that tests whether a kernel counts correctly. It takes milliseconds.
 const SMALL: u32 = 12;
@@ -91,10 +89,8 @@ pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut findings = vec![kernels(), processors(), memory()];
     findings.extend(coordinators(args).await);
     findings.extend(jobs(args).await);
-    print(&match args.remote.output() {
-        Output::Json => json_of(&findings)?,
-        Output::Text => findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n"),
-    })?;
+    let lines = || findings.iter().map(Finding::line).collect::<Vec<_>>().join("\n");
+    args.remote.output().print(&findings, lines)?;
     let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -102,7 +98,9 @@ pub(crate) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 fn kernels() -> Finding {
     let here: Vec<Kernel> = Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()).collect();
     let names = here.iter().map(|kernel| kernel.name()).collect::<Vec<_>>().join(", ");
-    let right = BoardSize::try_from(SMALL).ok().and_then(published).map(|known| known.solutions);
+    let (small, never) = (BoardSize::try_from(SMALL).ok(), AtomicBool::new(false));
+    let right = small.and_then(published).map(|known| known.solutions);
+    let counted_by = |kernel: Kernel| count_board(small?, Method::Search, kernel, &never);
     let wrong = here.iter().find(|kernel| right.is_none() || counted_by(**kernel) != right);
     match wrong {
         Some(kernel) => Finding::bad(
@@ -118,19 +116,6 @@ fn kernels() -> Finding {
             ),
         ),
     }
-}
-
-/// Counts the solutions of the small board with a kernel.
-fn counted_by(kernel: Kernel) -> Option<u128> {
-    let never = AtomicBool::new(false);
-    let plan = Plan::new(BoardSize::try_from(SMALL).ok()?, Method::Search, NonZeroUsize::MIN, &never)?;
-    let mut total = 0;
-    for planned in plan.parts() {
-        let all = 0..planned.choice().n_subproblems;
-        let count = planned.subproblems().count(all, kernel, &never)?;
-        total += u128::from(planned.weight()) * u128::from(count.solutions);
-    }
-    Some(total)
 }
 
 fn processors() -> Finding {

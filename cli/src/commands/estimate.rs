@@ -1,22 +1,20 @@
 //! `queens estimate`: estimates how long a count would take.
 
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_counting::{default_threads, threads_of};
 use queens_gpu::CardId;
-use queens_program::{print, threads};
+use queens_program::{OutputArgs, threads};
 use queens_solver::{Method, Sampler, published};
 use serde::Serialize;
 
-use crate::flags::{BoardArgs, GpuArgs, KernelArgs, OutputArgs};
+use crate::flags::{BoardArgs, GpuArgs, KernelArgs};
 use crate::method::MethodArgs;
-use crate::present::output::{Output, method_name};
 use crate::present::progress::Spinner;
-use crate::present::work::work_text;
-use crate::sampling::cards::{probe_card, solutions_of_cards, time_of_cards};
-use crate::sampling::{Measured, Probing, board_nodes, board_solutions, board_time, probe, samples_of};
+use crate::present::work::{method_name, work_text};
+use crate::sampling::cards::probe_card;
+use crate::sampling::{Measured, Probing, Sample, probe, samples_of};
 use queens_model::{TimeUnit, grouped, plural};
 
 /// The duration of sampling.
@@ -99,26 +97,19 @@ struct Probe {
     /// Cores or cards of this machine.
     n_here: NonZeroU64,
     is_by_cards: bool,
-    sample: usize,
+    sample: Sample,
     n_threads: usize,
     work: Measured,
-    /// Seconds of a core, or of a card, for the board.
-    time: Measured,
-    solutions: Measured,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) fn run(args: &EstimateArgs) -> anyhow::Result<()> {
     let began = Instant::now();
     let n = args.board.n;
     let cards = args.gpu.cards(n, args.method.choice())?;
     let probe = if cards.is_empty() { probe_processor(args)? } else { probe_cards(args, &cards)? };
     let answer = answer(args, probe, began);
-    print(&match args.output.output {
-        Output::Json => serde_json::to_string(&answer)?,
-        Output::Text => text(&answer),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    args.output.output.print(&answer, || text(&answer))
 }
 
 fn probe_processor(args: &EstimateArgs) -> anyhow::Result<Probe> {
@@ -128,18 +119,16 @@ fn probe_processor(args: &EstimateArgs) -> anyhow::Result<Probe> {
     let (sampler, sample) = probe(n, method, kernel, args.threads, PROBING)?;
     drop(busy);
     let busy = Spinner::new("estimating the work", None);
-    let work = board_nodes(&sampler, &sample, args.threads)?;
+    let work = sample.board_work(&sampler, args.threads)?;
     drop(busy);
     Ok(Probe {
+        sampler,
         kernel: kernel.to_string(),
         n_here: default_threads().try_into().unwrap_or(NonZeroU64::MIN),
         is_by_cards: false,
-        sample: sample.len(),
+        sample,
         n_threads: args.threads.get(),
         work,
-        time: board_time(&sampler, &sample, work),
-        solutions: board_solutions(&sampler, &sample, work),
-        sampler,
     })
 }
 
@@ -147,15 +136,15 @@ fn probe_processor(args: &EstimateArgs) -> anyhow::Result<Probe> {
 fn probe_cards(args: &EstimateArgs, cards: &[CardId]) -> anyhow::Result<Probe> {
     let n = args.board.n;
     let busy = Spinner::new("counting on cards", Some(cards.len()));
-    let mut chunks = Vec::new();
+    let mut sample = Sample { pieces: Vec::new(), is_whole: false };
     for card in cards {
-        chunks.extend(probe_card(*card, args.kernel.kernel(), n)?.chunks);
+        sample.pieces.extend(probe_card(*card, args.kernel.kernel(), n)?.chunks);
         busy.step();
     }
     drop(busy);
     let busy = Spinner::new("estimating the work", None);
     let sampler = Sampler::new(n, Method::Halves);
-    let work = board_nodes(&sampler, &[], args.threads)?;
+    let work = sample.board_work(&sampler, args.threads)?;
     drop(busy);
     let names: Vec<String> = cards.iter().map(ToString::to_string).collect();
     Ok(Probe {
@@ -163,16 +152,15 @@ fn probe_cards(args: &EstimateArgs, cards: &[CardId]) -> anyhow::Result<Probe> {
         kernel: names.join(","),
         n_here: NonZeroU64::new(cards.len() as u64).unwrap_or(NonZeroU64::MIN),
         is_by_cards: true,
-        sample: chunks.len(),
+        sample,
         n_threads: cards.iter().map(|card| threads_of(*card)).sum(),
         work,
-        time: time_of_cards(&chunks, work),
-        solutions: solutions_of_cards(&chunks, work),
     })
 }
 
 fn answer(args: &EstimateArgs, probe: Probe, began: Instant) -> EstimateAnswer {
-    let Probe { sampler, kernel, is_by_cards, time, work, solutions, .. } = probe;
+    let Probe { sampler, kernel, is_by_cards, work, sample, .. } = probe;
+    let (time, solutions) = (sample.board_seconds(work), sample.board_solutions(work));
     let cores = args.cores.unwrap_or(probe.n_here).get();
     let core_seconds_range = range(time, UNSEEN);
     EstimateAnswer {
@@ -191,7 +179,7 @@ fn answer(args: &EstimateArgs, probe: Probe, began: Instant) -> EstimateAnswer {
         solutions_range: range(solutions, 0.0),
         published: published(args.board.n).map(|counts| counts.solutions.to_string()),
         parts: sampler.n_samples(),
-        sample: probe.sample,
+        sample: sample.pieces.len(),
         threads: probe.n_threads,
         seconds: began.elapsed().as_secs_f64(),
         is_by_cards,

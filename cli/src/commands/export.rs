@@ -3,18 +3,15 @@
 use std::fmt::{self, Display, Formatter};
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use queens_model::{JobId, JobStatus};
 use queens_platform::NewFile;
-use queens_program::{cancel_on_signal, print};
+use queens_program::stop_on_signal;
 use queens_proto::client::Operator;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::flags::RemoteArgs;
-use crate::present::output::Output;
 
 /// The longest line of a certificate, in bytes. A subproblem has at most one record, which takes less with all its
 /// fields and its counter.
@@ -45,10 +42,9 @@ pub(crate) struct ExportArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
-    let stop = CancellationToken::new();
-    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+/// Runs the command.
+pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<()> {
+    let stop = stop_on_signal()?;
     let operator = args.remote.connect().await?;
     let name = args.file.display();
     let mut file = NewFile::begin(&args.file)?;
@@ -70,11 +66,8 @@ pub(crate) async fn run(args: &ExportArgs) -> anyhow::Result<ExitCode> {
         () = stop.cancelled() => bail!("interrupted; '{name}' is not written"),
     }
     file.keep()?;
-    print(&match args.remote.output() {
-        Output::Text => format!("{n_bytes} bytes of job {} are in '{name}'", args.job),
-        Output::Json => json!({ "job": args.job.to_string(), "bytes": n_bytes.to_string() }).to_string(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    let answer = json!({ "job": args.job.to_string(), "bytes": n_bytes.to_string() });
+    args.remote.output().print(&answer, || format!("{n_bytes} bytes of job {} are in '{name}'", args.job))
 }
 
 /// The maximum size of a job's certificate.

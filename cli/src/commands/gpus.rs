@@ -1,15 +1,11 @@
 //! `queens gpus`: lists the graphics cards of this machine.
 
-use std::process::ExitCode;
-
 use queens_gpu::{CardInfo, cards};
 use queens_model::CardSensors;
 use queens_platform::CAN_LOAD_LIBRARIES;
-use queens_program::{print, say};
+use queens_program::{Output, OutputArgs, say};
 use serde::Serialize;
 
-use crate::flags::OutputArgs;
-use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 /// List the graphics cards and OpenCL devices of this machine
@@ -34,50 +30,39 @@ struct Card {
     sensors: CardSensors,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<ExitCode> {
-    let cards = cards();
-    match args.output.output {
-        Output::Json => print(&json_of(&cards.into_iter().map(Card::from).collect::<Vec<_>>())?)?,
-        Output::Text if cards.is_empty() => {
-            print("no graphics card found")?;
-            say(if CAN_LOAD_LIBRARIES {
-                "cards need CUDA's driver (NVIDIA) or a driver of OpenCL (others)"
-            } else {
-                "this program is linked statically and can't load a card's driver; 'cargo build --release' makes one that can"
-            });
-        }
-        Output::Text => table(&cards).print()?,
+/// Runs the command.
+pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<()> {
+    let cards: Vec<Card> = cards().into_iter().map(Card::from).collect();
+    args.output.output.print(&cards, || match cards.is_empty() {
+        true => "no graphics card found".to_owned(),
+        false => table(&cards).text(),
+    })?;
+    if cards.is_empty() && args.output.output == Output::Text {
+        say(if CAN_LOAD_LIBRARIES {
+            "cards need CUDA's driver (NVIDIA) or a driver of OpenCL (others)"
+        } else {
+            "this program is linked statically and can't load a card's driver; 'cargo build --release' makes one that can"
+        });
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn table(cards: &[CardInfo]) -> Table<6> {
+fn table(cards: &[Card]) -> Table<6> {
     let mut table = Table::new([
         Column::text("CARD"),
-        Column::name("NAME"),
+        Column::text("NAME"),
         Column::number("MEMORY"),
         Column::text("IN ALL"),
-        Column::name("DRIVER").drop_order(2),
-        Column::text("NOW").drop_order(1),
+        Column::text("DRIVER"),
+        Column::text("NOW"),
     ]);
     for card in cards {
         let in_all = card.not_in_all.map_or("yes".to_owned(), |reason| format!("no, {reason}"));
-        let memory = format!("{} MiB", card.memory >> 20);
-        table.add_row([
-            card.id.to_string(),
-            card.name.clone(),
-            memory,
-            in_all,
-            card.driver.clone(),
-            known_or_dash(card.id.sensors()),
-        ]);
+        let memory = format!("{} MiB", card.memory_bytes >> 20);
+        let now = if card.sensors.is_unknown() { "-".to_owned() } else { card.sensors.to_string() };
+        table.add_row([card.id.clone(), card.name.clone(), memory, in_all, card.driver.clone(), now]);
     }
     table
-}
-
-fn known_or_dash(sensors: CardSensors) -> String {
-    if sensors.is_unknown() { "-".to_owned() } else { sensors.to_string() }
 }
 
 impl From<CardInfo> for Card {

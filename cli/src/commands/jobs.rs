@@ -1,20 +1,15 @@
-//! `queens jobs`: lists a coordinator's jobs.
-
-use std::process::ExitCode;
+//! `queens jobs` and `queens status`: show a coordinator's jobs, or one of them.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use queens_model::json::Job;
 use queens_model::{JobState, JobStatus, percent, plural};
-use queens_program::print;
 
 use crate::connect::warn_if_nothing_is_recorded;
-use crate::flags::RemoteArgs;
-use crate::present::output::{Output, json_of};
+use crate::flags::{JobArgs, RemoteArgs};
+use crate::present::job::describe;
 use crate::present::table::{Column, Table};
 
 /// List a coordinator's jobs
-///
-/// If a terminal is too narrow, some columns are left out, and a message names them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JobsArgs {
     /// List only jobs in this state; can be repeated or separated by commas [default: all]
@@ -35,28 +30,35 @@ fn states() -> impl TypedValueParser<Value = JobState> {
     })
 }
 
-/// Runs the command and returns its exit status.
+/// Runs `queens jobs`.
 ///
 /// Requests all jobs, because the coordinator has no filtered list. O(jobs).
-pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(args: &JobsArgs) -> anyhow::Result<()> {
     let operator = args.remote.connect().await?;
     let mut jobs = operator.jobs().await?;
     let n_all = jobs.len();
     jobs.retain(|job| args.state.is_empty() || args.state.contains(&job.state));
     let store_error = operator.store_error().await?;
-    if args.remote.output() == Output::Text {
+    let answer: Vec<Job> = jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect();
+    args.remote.output().print(&answer, || {
         warn_if_nothing_is_recorded(store_error.as_deref());
-    }
-    match args.remote.output() {
-        Output::Json => {
-            let jobs: Vec<Job> = jobs.iter().map(|job| Job::of(job, store_error.as_deref())).collect();
-            print(&json_of(&jobs)?)?;
+        match jobs.is_empty() {
+            true if n_all == 0 => NO_JOBS.to_owned(),
+            true => none_of_these(&args.state, n_all),
+            false => jobs_table(&jobs).text(),
         }
-        Output::Text if n_all == 0 => print(NO_JOBS)?,
-        Output::Text if jobs.is_empty() => print(&none_of_these(&args.state, n_all))?,
-        Output::Text => jobs_table(&jobs).print()?,
-    }
-    Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Runs `queens status`: shows one job.
+pub(crate) async fn status(args: &JobArgs) -> anyhow::Result<()> {
+    let operator = args.remote.connect().await?;
+    let job = operator.job(args.job).await?;
+    let store_error = operator.store_error().await?;
+    args.remote.output().print(&Job::of(&job, store_error.as_deref()), || {
+        warn_if_nothing_is_recorded(store_error.as_deref());
+        describe(&job)
+    })
 }
 
 /// Describes an empty list: "no job is running or paused; there are 3 others".
@@ -77,13 +79,13 @@ pub(crate) fn jobs_table(jobs: &[JobStatus]) -> Table<9> {
     let mut table = Table::new([
         Column::number("JOB"),
         Column::number("N"),
-        Column::text("METHOD").drop_order(2),
-        Column::number("PRIORITY").drop_order(1),
+        Column::text("METHOD"),
+        Column::number("PRIORITY"),
         Column::text("STATE"),
         Column::number("DONE"),
-        Column::number("SOLUTIONS SO FAR").drop_order(4),
-        Column::number("LEFT").drop_order(5),
-        Column::number("WORKERS").drop_order(3),
+        Column::number("SOLUTIONS SO FAR"),
+        Column::number("LEFT"),
+        Column::number("WORKERS"),
     ]);
     for job in jobs {
         let provisional = if job.is_provisional() { "provisional " } else { "" };

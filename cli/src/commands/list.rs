@@ -1,7 +1,6 @@
 //! `queens list`: prints all solutions.
 
 use std::io::{self, BufWriter, Write};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use queens_program::write_answer;
@@ -36,11 +35,10 @@ pub(crate) struct ListArgs {
     format: Format,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &ListArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) fn run(args: &ListArgs) -> anyhow::Result<()> {
     let notation = args.format.notation(args.board.n.get().into())?;
-    write_answer(|out| write(args, notation, &mut BufWriter::new(out)))?;
-    Ok(ExitCode::SUCCESS)
+    write_answer(|out| write(args, notation, &mut BufWriter::new(out))).map(drop)
 }
 
 fn write(args: &ListArgs, notation: Notation, out: &mut impl Write) -> io::Result<()> {

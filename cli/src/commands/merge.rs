@@ -2,21 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::ops::Range;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use queens_certificate::{Options, Part, merge};
 use queens_counting::default_threads;
 use queens_platform::{NewFile, open_regular_file};
-use queens_program::print;
+use queens_program::OutputArgs;
 use queens_solver::Kernel;
 use serde_json::json;
 
-use crate::flags::OutputArgs;
 use crate::present::certificate::stage;
-use crate::present::output::Output;
 use crate::present::progress::Spinner;
 
 /// Merge certificates of parts of one board into one
@@ -42,8 +40,8 @@ pub(crate) struct MergeArgs {
     output: OutputArgs,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     let open = |path: &PathBuf| -> anyhow::Result<Part<File>> {
         let name = path.display().to_string();
         let file = open_regular_file(path).with_context(|| format!("failed to open '{name}'"))?;
@@ -70,21 +68,12 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let (first, last) = (reports.first(), reports.last());
     let crosses = first.zip(last).map_or(0..0, |(first, last)| first.crosses.start..last.crosses.end);
     let n_crosses = first.map_or(0, |first| first.n_crosses);
-    print(&match args.output.output {
-        Output::Text => format!(
-            "crosses {}..{} of {n_crosses} are in '{}', signed by {}",
-            crosses.start,
-            crosses.end,
-            args.out.display(),
-            signers.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
-        ),
-        Output::Json => json!({
-            "crosses_from": crosses.start,
-            "crosses_until": crosses.end,
-            "crosses": n_crosses,
-            "signers": signers,
-        })
-        .to_string(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    let Range { start, end } = crosses;
+    let answer =
+        json!({ "crosses_from": start, "crosses_until": end, "crosses": n_crosses, "signers": signers });
+    args.output.output.print(&answer, || {
+        let signers: Vec<&str> = signers.iter().map(String::as_str).collect();
+        let (out, signers) = (args.out.display(), signers.join(", "));
+        format!("crosses {start}..{end} of {n_crosses} are in '{out}', signed by {signers}")
+    })
 }

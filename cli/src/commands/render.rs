@@ -1,9 +1,9 @@
 //! `queens render`: draws solutions as pictures.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::ValueEnum;
 use queens_model::plain::is_plain;
 use queens_program::print;
@@ -12,8 +12,7 @@ use queens_solver::boards::picture::{self, Scale, Style, Theme};
 use queens_solver::boards::{Notation, Placement, Solutions, construction};
 
 use crate::confirm::confirm_file;
-use crate::flags::WrongUsage;
-use crate::flags::{LargeFileArgs, tile_px};
+use crate::flags::{LargeFileArgs, extension, tile_px, wrong_usage};
 use crate::present::file::Target;
 use crate::present::raster;
 
@@ -127,27 +126,15 @@ enum Subject {
 
 /// Runs the command and returns its exit status.
 pub(crate) fn run(args: &RenderArgs) -> anyhow::Result<ExitCode> {
-    let format = match format(args) {
-        Ok(format) => format,
-        Err(what) => return Err(WrongUsage(what).into()),
-    };
+    let format = format(args).map_err(wrong_usage)?;
     if format == Picture::Text && (args.coordinates || args.theme != Colours::Wood) {
-        return Err(
-            WrongUsage("--coordinates and --theme are for pictures: name one by -o".to_owned()).into()
-        );
+        return Err(wrong_usage("--coordinates and --theme are for pictures: name one by -o"));
     }
     if format != Picture::Svg && args.caption.is_some() {
-        return Err(
-            WrongUsage("a caption is written into SVG alone: name a file .svg by -o".to_owned()).into()
-        );
+        return Err(wrong_usage("a caption is written into SVG alone: name a file .svg by -o"));
     }
-    let subject = match subject(args) {
-        Ok(Some(subject)) => subject,
-        Ok(None) => {
-            queens_program::complain(&format!("there is no solution for n = {}", args.n.unwrap_or(0)));
-            return Ok(ExitCode::FAILURE);
-        }
-        Err(what) => return Err(WrongUsage(what).into()),
+    let Some(subject) = subject(args).map_err(wrong_usage)? else {
+        bail!("there is no solution for n = {}", args.n.unwrap_or(0));
     };
     let target = Target::new(args.file.as_deref().unwrap_or(Path::new("-")))?;
     let style = Style {
@@ -183,8 +170,7 @@ fn format(args: &RenderArgs) -> Result<Picture, String> {
     if path == Path::new("-") {
         return Ok(Picture::Svg);
     }
-    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    match extension.as_deref() {
+    match extension(path).as_deref() {
         Some("svg") => Ok(Picture::Svg),
         Some("png") => Ok(Picture::Png),
         Some("txt") => Ok(Picture::Text),

@@ -12,7 +12,7 @@ use queens_solver::boards::{
     construction, local_search,
 };
 
-use crate::flags::WrongUsage;
+use crate::flags::wrong_usage;
 use crate::present::notation::Format;
 use crate::present::progress::Spinner;
 use crate::time_limit::{time_limit, within};
@@ -80,26 +80,21 @@ pub(crate) fn run(args: &SolveArgs) -> anyhow::Result<ExitCode> {
     let searches =
         args.random || args.given.is_some() || args.method.is_some_and(|m| m != SearchMethod::Construction);
     if searches && n > MOST_SEARCHED {
-        return Err(WrongUsage(format!(
+        return Err(wrong_usage(format!(
             "a search is for boards up to {MOST_SEARCHED}, not {n}: without --random, --given and --method there is a \
              construction"
-        )).into());
+        )));
     }
     if args.given.is_some() && args.method == Some(SearchMethod::Construction) {
-        return Err(
-            WrongUsage("a construction can't hold given queens: take another --method".to_owned()).into()
-        );
+        return Err(wrong_usage("a construction can't hold given queens: take another --method"));
     }
     if args.seed.is_some() && !args.random && args.given.is_none() {
-        return Err(WrongUsage(
-            "--seed is for --random or --given: nothing else is left to chance".to_owned(),
-        )
-        .into());
+        return Err(wrong_usage("--seed is for --random or --given: nothing else is left to chance"));
     }
     let notation = args.format.notation(n)?;
     let found = within(args.time_limit, |stop| find(args, stop));
     match found {
-        Err(invalid) => Err(WrongUsage(invalid.to_string()).into()),
+        Err(invalid) => Err(wrong_usage(invalid.to_string())),
         Ok(SearchEnd::Found(placement)) => {
             print_styled(&placement.written(notation).to_string())?;
             Ok(ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use queens_model::{JobId, Priority, price_of_jobs};
-use queens_program::{print, say};
+use queens_program::say;
 use queens_proto::client::Operator;
 use queens_solver::BoardSize;
 use serde_json::json;
@@ -14,7 +14,6 @@ use crate::confirm::confirm_jobs;
 use crate::counting::cluster::submit;
 use crate::flags::{RemoteArgs, WrongUsage};
 use crate::method::MethodArgs;
-use crate::present::output::Output;
 use crate::terms::TermsArgs;
 
 /// Submit jobs to a coordinator and print their ids
@@ -69,10 +68,7 @@ pub(crate) async fn run(args: &SubmitArgs) -> anyhow::Result<ExitCode> {
     let operator = remote.connect().await?;
     jobs.submit(&operator, |n, job| {
         jobs.method.choice().explained_in_cluster(n).iter().for_each(|text| say(text));
-        print(&match remote.output() {
-            Output::Text => job.to_string(),
-            Output::Json => json!({ "job": job.to_string() }).to_string(),
-        })
+        remote.output().print(&json!({ "job": job.to_string() }), || job.to_string())
     })
     .await?;
     Ok(ExitCode::SUCCESS)

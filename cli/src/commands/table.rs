@@ -1,9 +1,6 @@
 //! `queens table`: compares the methods of counting.
 
-use std::fmt::Write as _;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -11,14 +8,14 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use queens_program::{print, print_some, say};
 use queens_solver::classic::Method as Classic;
-use queens_solver::{BoardSize, Kernel, Method, Plan, fundamental, half_turn, quarter_turn};
+use queens_solver::{BoardSize, Kernel, Method, fundamental, half_turn, quarter_turn};
 use serde_json::{Map, Value, json};
 
 use crate::boards::Boards;
-use crate::flags::WrongUsage;
+use crate::flags::wrong_usage;
 use crate::present::file::Target;
 use crate::present::plot::{Labels, Line, log_plot};
-use crate::present::table::{say_left_out, terminal_width};
+use crate::sampling::count_board;
 use crate::time_limit::{time_limit, within};
 
 /// A count repeats for this time and this often, but not beyond the last limit: short measurements are noisy.
@@ -29,7 +26,7 @@ const REPEAT_AT_MOST: Duration = Duration::from_millis(500);
 /// Count by several methods, each on one thread, and compare them
 ///
 /// The table has the seconds of each method. A method that exceeds the time limit is stopped, and skipped for larger
-/// boards. If a terminal is too narrow, some columns are left out, and a message names them.
+/// boards.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TableArgs {
     /// Size of the board, 0 to 32; or a range that includes both ends
@@ -101,15 +98,13 @@ enum Cell {
     NotCounted,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) fn run(args: &TableArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.plot
         && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg"))
         && path.as_os_str() != "-"
     {
-        return Err(
-            WrongUsage(format!("a plot is drawn as SVG: '{}' has to end in .svg", path.display())).into()
-        );
+        return Err(wrong_usage(format!("a plot is drawn as SVG: '{}' has to end in .svg", path.display())));
     }
     let target = args.plot.as_deref().map(Target::new).transpose()?;
     let print_table = !matches!(target, Some(Target::Stdout));
@@ -119,13 +114,13 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
             methods.push(method);
         }
     }
-    let printer = Printer::new(args, &methods, terminal_width());
+    let printer = Printer { format: args.format, methods: &methods, limit: args.time_limit };
     let mut rows: Vec<Row> = Vec::new();
     // A closed pipe ends the table, but not the plot, which has a reader of its own.
     let mut is_read = !print_table || printer.begin()?;
     for n in args.boards.iter() {
         if !is_read && target.is_none() {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         let row = Row::new(n, &methods, rows.last(), args.time_limit)?;
         if row.cells.iter().all(|cell| *cell == Cell::NotCounted) {
@@ -144,7 +139,7 @@ pub(crate) fn run(args: &TableArgs) -> anyhow::Result<ExitCode> {
     if let Some(target) = target {
         target.write(plot(&methods, &rows).as_bytes())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 impl Row {
@@ -194,17 +189,6 @@ fn up_to_symmetry(n: BoardSize, solutions: u64) -> anyhow::Result<u128> {
 }
 
 impl CountMethod {
-    /// The order in which a text that is too wide loses columns.
-    const LEFT_OUT: [Self; 7] = [
-        Self::Bitcode,
-        Self::Permutations,
-        Self::Propagation,
-        Self::Backtracking,
-        Self::Bitmask,
-        Self::Halves,
-        Self::Kernel,
-    ];
-
     fn name(self) -> &'static str {
         match self.classic() {
             Some(classic) => classic.name(),
@@ -247,25 +231,12 @@ impl CountMethod {
 
     /// Returns the solutions; `None` if `stop` ends the count.
     fn count(self, n: BoardSize, stop: &AtomicBool) -> Option<u64> {
+        let method = if self == Self::Halves { Method::Halves } else { Method::Search };
         match self.classic() {
-            Some(method) => method.count_until(n, &[], stop).ok()?,
-            None if self == Self::Halves => count_by_kernel(n, Method::Halves, stop),
-            None => count_by_kernel(n, Method::Search, stop),
+            Some(classic) => classic.count_until(n, &[], stop).ok()?,
+            None => u64::try_from(count_board(n, method, Kernel::best(), stop)?).ok(),
         }
     }
-}
-
-/// Plans a job and counts it, in this thread.
-fn count_by_kernel(n: BoardSize, method: Method, stop: &AtomicBool) -> Option<u64> {
-    let plan = Plan::new(n, method, NonZeroUsize::MIN, stop)?;
-    let kernel = Kernel::best();
-    let mut total = 0_u64;
-    for planned in plan.parts() {
-        let all = 0..planned.choice().n_subproblems;
-        let count = planned.subproblems().count(all, kernel, stop)?;
-        total = total.checked_add(count.solutions.checked_mul(planned.weight().into())?)?;
-    }
-    Some(total)
 }
 
 /// Prints a table row by row. Its functions return whether the reader still reads.
@@ -273,60 +244,14 @@ struct Printer<'a> {
     format: TableFormat,
     methods: &'a [CountMethod],
     limit: Duration,
-    /// Whether a text shows the fundamental solutions; then, whether it shows each method.
-    has_fundamental: bool,
-    shown: Vec<bool>,
 }
 
-/// The width of a column of a text, including the space before it.
-const COLUMN: usize = 14;
-
-/// The minimum width of a text: n, the solutions, and one method.
-const FEWEST: usize = 2 + 2 * COLUMN;
-
-impl<'a> Printer<'a> {
-    /// Creates a printer. If the terminal is too narrow, the text loses the fundamental solutions first, then the
-    /// methods that are for comparison only.
-    fn new(args: &TableArgs, methods: &'a [CountMethod], width: Option<usize>) -> Self {
-        let format = args.format;
-        let room = width.filter(|_| format == TableFormat::Text).unwrap_or(usize::MAX);
-        let n_fitting = 1 + room.saturating_sub(FEWEST) / COLUMN;
-        let has_fundamental = n_fitting > methods.len();
-        let mut shown = vec![true; methods.len()];
-        let places = CountMethod::LEFT_OUT.iter().filter_map(|left| methods.iter().position(|it| it == left));
-        places.take(methods.len().saturating_sub(n_fitting)).for_each(|at| shown[at] = false);
-        Self { format, methods, limit: args.time_limit, has_fundamental, shown }
-    }
-
-    /// Names the columns that a text has lost.
-    fn left_out(&self) -> Vec<&'static str> {
-        let fundamental = Some("fundamental").filter(|_| !self.has_fundamental);
-        let methods = self.methods.iter().zip(&self.shown).filter(|(_, is_shown)| !**is_shown);
-        fundamental.into_iter().chain(methods.map(|(method, _)| method.name())).collect()
-    }
-
-    fn line(
-        &self,
-        n: &str,
-        solutions: &str,
-        fundamental: &str,
-        cells: impl Iterator<Item = String>,
-    ) -> String {
-        let mut line = format!("{n:>2}  {solutions:>12}");
-        if self.has_fundamental {
-            _ = write!(line, "  {fundamental:>12}");
-        }
-        for (cell, _) in cells.zip(&self.shown).filter(|(_, is_shown)| **is_shown) {
-            _ = write!(line, "  {cell:>12}");
-        }
-        line
-    }
-
+impl Printer<'_> {
     fn begin(&self) -> anyhow::Result<bool> {
         let names = || self.methods.iter().map(|method| method.name());
         match self.format {
             TableFormat::Text => {
-                print_some(&self.line("n", "solutions", "fundamental", names().map(str::to_owned)))
+                print_some(&line("n", "solutions", "fundamental", names().map(str::to_owned)))
             }
             TableFormat::Csv => {
                 let names: Vec<String> = names().map(|name| format!("{name}_seconds")).collect();
@@ -349,7 +274,7 @@ impl<'a> Printer<'a> {
                     Cell::NotCounted => "-".to_owned(),
                 });
                 let (solutions, fundamental) = (text(solutions, "-"), text(fundamental, "-"));
-                print_some(&self.line(&n.to_string(), &solutions, &fundamental, cells))
+                print_some(&line(&n.to_string(), &solutions, &fundamental, cells))
             }
             TableFormat::Csv => {
                 let cells: Vec<String> = row
@@ -370,7 +295,6 @@ impl<'a> Printer<'a> {
 
     fn end(&self, rows: &[Row]) -> anyhow::Result<()> {
         if self.format != TableFormat::Json {
-            say_left_out(&self.left_out(), "--format csv");
             return Ok(());
         }
         let rows = rows.iter().map(|row| {
@@ -386,6 +310,12 @@ impl<'a> Printer<'a> {
         });
         print(&rows.collect::<Value>().to_string())
     }
+}
+
+/// Formats a line of a text.
+fn line(n: &str, solutions: &str, fundamental: &str, cells: impl Iterator<Item = String>) -> String {
+    let cells: String = cells.map(|cell| format!("  {cell:>12}")).collect();
+    format!("{n:>2}  {solutions:>12}  {fundamental:>12}{cells}")
 }
 
 impl Cell {

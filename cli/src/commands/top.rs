@@ -1,13 +1,12 @@
 //! `queens top`: shows jobs and workers on the whole screen, and lets operators manage them.
 
 use std::io::{self, IsTerminal};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use queens_platform::is_screen;
-use queens_program::{cancel_on_signal, stdout};
+use queens_program::{stdout, stop_on_signal};
 use queens_proto::client::{ClientError, Operator};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -43,13 +42,12 @@ enum Ended {
     Action(anyhow::Result<String>),
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<()> {
     if !is_screen(&stdout()?) || !io::stdin().is_terminal() {
         bail!("'queens top' needs a terminal; 'queens jobs' and 'queens workers' print the same");
     }
-    let stop = CancellationToken::new();
-    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let stop = stop_on_signal()?;
     // Connects first, so that a wrong address is an ordinary error.
     let operator = Arc::new(args.coordinator.connect().await?);
     let _taken = TakenScreen::take();
@@ -57,8 +55,7 @@ pub(crate) async fn run(args: &TopArgs) -> anyhow::Result<ExitCode> {
     let mut terminal = ratatui::try_init().context("failed to take over the terminal")?;
     let shown = show(&mut terminal, &operator, &stop).await;
     ratatui::restore();
-    shown?;
-    Ok(ExitCode::SUCCESS)
+    shown
 }
 
 async fn show(

@@ -1,13 +1,9 @@
 //! `queens verdicts`: shows the verdicts on spans with different counts.
 
-use std::process::ExitCode;
-
 use queens_model::json::Verdict;
 use queens_model::{VerdictStatus, date};
-use queens_program::print;
 
 use crate::flags::JobArgs;
-use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 
 /// The maximum number of verdicts shown; programs may request more, page by page.
@@ -16,8 +12,8 @@ const MOST: usize = 10_000;
 /// The number of verdicts in a page, except the last.
 const PAGE: usize = 1000;
 
-/// Runs the command and returns its exit status.
-pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<()> {
     let operator = args.remote.connect().await?;
     let mut verdicts: Vec<VerdictStatus> = Vec::new();
     while verdicts.len() < MOST {
@@ -28,27 +24,24 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
             break;
         }
     }
-    match args.remote.output() {
-        Output::Json => print(&json_of(&verdicts.iter().map(Verdict::from).collect::<Vec<_>>())?)?,
-        Output::Text if verdicts.is_empty() => {
-            print(&format!("no dispute about job {} has been decided", args.job))?;
-        }
-        Output::Text => verdicts_table(&verdicts).print()?,
-    }
-    Ok(ExitCode::SUCCESS)
+    let answer: Vec<Verdict> = verdicts.iter().map(Verdict::from).collect();
+    args.remote.output().print(&answer, || match verdicts.is_empty() {
+        true => format!("no dispute about job {} has been decided", args.job),
+        false => verdicts_table(&verdicts).text(),
+    })
 }
 
 fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
     let mut table = Table::new([
         Column::text("SPAN"),
         Column::number("SOLUTIONS"),
-        Column::number("WORK").drop_order(3),
-        Column::name("BY"),
+        Column::number("WORK"),
+        Column::text("BY"),
         Column::number("LOST"),
-        Column::number("WORK").drop_order(4),
-        Column::name("BY"),
-        Column::text("KERNEL").drop_order(2),
-        Column::text("FOUND").drop_order(1),
+        Column::number("WORK"),
+        Column::text("BY"),
+        Column::text("KERNEL"),
+        Column::text("FOUND"),
     ]);
     for it in verdicts {
         table.add_row([

@@ -3,17 +3,15 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use queens_model::JobState;
 use queens_model::json::Job;
 use queens_platform::is_screen;
-use queens_program::{cancel_on_signal, print_some, stdout};
+use queens_program::{Output, print_some, stdout, stop_on_signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::connect::watch_job;
 use crate::flags::JobArgs;
 use crate::present::job::line;
-use crate::present::output::{Output, json_of};
 use crate::present::progress::{Progress, Showing};
 
 /// The minimum interval between two lines.
@@ -21,8 +19,7 @@ const LINE: Duration = Duration::from_secs(1);
 
 /// Runs the command. The exit status is 0 if the job is done, 1 if it ends otherwise.
 pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
-    let stop = CancellationToken::new();
-    cancel_on_signal(stop.clone()).context("failed to listen to signals")?;
+    let stop = stop_on_signal()?;
     let operator = args.remote.connect().await?;
     let bar_instead = is_screen(&stdout()?) && args.remote.output() == Output::Text;
     let mut progress = Progress::new(if bar_instead { Showing::Bar } else { Showing::None });
@@ -44,7 +41,7 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<ExitCode> {
         printed = Some((news, Instant::now()));
         progress.clear();
         let line = match args.remote.output() {
-            Output::Json => json_of(&Job::of(job, store_error)),
+            Output::Json => serde_json::to_string(&Job::of(job, store_error)).map_err(Into::into),
             Output::Text => Ok(line(job)),
         };
         match line.and_then(|line| print_some(&line)) {

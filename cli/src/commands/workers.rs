@@ -1,17 +1,13 @@
 //! `queens workers`: lists a coordinator's workers, and drains or blocks them.
 
-use std::process::ExitCode;
-
 use queens_model::json::Worker;
 use queens_model::{Name, WorkerState, WorkerStatus};
-use queens_program::print;
 use queens_proto::client::WorkersChange;
 use queens_proto::pb::Empty;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
-use crate::present::output::{Output, json_of};
 use crate::present::table::{Column, Table};
 use crate::present::work::speeds;
 
@@ -47,15 +43,14 @@ struct WorkerArgs {
     remote: RemoteArgs,
 }
 
-/// Runs the command and returns its exit status.
-pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<ExitCode> {
+/// Runs the command.
+pub(crate) async fn run(args: &WorkersArgs) -> anyhow::Result<()> {
     match &args.command {
-        None => list_workers(&args.remote).await?,
-        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkersChange::Drain(Empty {})).await?,
-        Some(WorkersCommand::Block(args)) => change_workers(args, WorkersChange::Block(Empty {})).await?,
-        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkersChange::Unblock(Empty {})).await?,
+        None => list_workers(&args.remote).await,
+        Some(WorkersCommand::Drain(args)) => change_workers(args, WorkersChange::Drain(Empty {})).await,
+        Some(WorkersCommand::Block(args)) => change_workers(args, WorkersChange::Block(Empty {})).await,
+        Some(WorkersCommand::Unblock(args)) => change_workers(args, WorkersChange::Unblock(Empty {})).await,
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Changes all workers of a name and prints the result.
@@ -63,10 +58,8 @@ async fn change_workers(args: &WorkerArgs, change: WorkersChange) -> anyhow::Res
     let name = &args.name;
     let operator = args.remote.connect().await?;
     let n_workers = operator.change_workers(name, change).await?;
-    print(&match args.remote.output() {
-        Output::Json => json!({ "name": name.as_str(), "workers": n_workers }).to_string(),
-        Output::Text => describe(change, n_workers, name),
-    })
+    let answer = json!({ "name": name.as_str(), "workers": n_workers });
+    args.remote.output().print(&answer, || describe(change, n_workers, name))
 }
 
 /// Describes the result of a change for this many workers of a name.
@@ -86,28 +79,22 @@ pub(crate) fn describe(change: WorkersChange, n_workers: u64, name: &Name) -> St
 async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
     let (mut workers, mut absent) = args.connect().await?.workers_and_blocked().await?;
     order(&mut workers, &mut absent);
-    match args.output() {
-        Output::Json => {
-            let absent = absent
-                .iter()
-                .map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
-            let workers = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
-            let workers: Vec<Value> = workers.chain(absent.map(Ok)).collect::<Result<_, _>>()?;
-            print(&json_of(&workers)?)
+    let blocked =
+        absent.iter().map(|name| json!({ "name": name.as_str(), "state": "blocked", "connected": false }));
+    let answer = workers.iter().map(|worker| serde_json::to_value(Worker::from(worker)));
+    let answer: Vec<Value> = answer.chain(blocked.map(Ok)).collect::<Result<_, _>>()?;
+    args.output().print(&answer, || {
+        if answer.is_empty() {
+            return format!("no workers; {}", args.coordinator.how_to_add_a_worker());
         }
-        Output::Text if workers.is_empty() && absent.is_empty() => {
-            print(&format!("no workers; {}", args.coordinator.how_to_add_a_worker()))
-        }
-        Output::Text => {
-            for worker in &workers {
-                if let Some(failure) = &worker.failure {
-                    let what = if worker.state == WorkerState::Blocked { "is blocked" } else { "failed" };
-                    warn!("worker {} {what}: {failure}", worker.name);
-                }
+        for worker in &workers {
+            if let Some(failure) = &worker.failure {
+                let what = if worker.state == WorkerState::Blocked { "is blocked" } else { "failed" };
+                warn!("worker {} {what}: {failure}", worker.name);
             }
-            workers_table(&workers, &absent).print()
         }
-    }
+        workers_table(&workers, &absent).text()
+    })
 }
 
 /// Sorts workers by their names, and keeps of the blocked names those without a worker.
@@ -119,17 +106,17 @@ pub(crate) fn order(workers: &mut [WorkerStatus], blocked: &mut Vec<Name>) {
 /// Formats the workers that are or were recently connected, and the blocked names without a worker.
 pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> Table<11> {
     let mut table = Table::new([
-        Column::name("NAME"),
+        Column::text("NAME"),
         Column::text("STATE"),
-        Column::text("KERNEL").drop_order(5),
-        Column::number("THREADS").drop_order(6),
-        Column::number("SPEED").drop_order(9),
-        Column::number("LEASES").drop_order(2),
-        Column::text("COUNTING").drop_order(7),
-        Column::number("RECORDED").drop_order(3),
-        Column::text("SENSORS").drop_order(4).optional(),
-        Column::text("HEARD OF").drop_order(8),
-        Column::name("BUILD").drop_order(1),
+        Column::text("KERNEL"),
+        Column::number("THREADS"),
+        Column::number("SPEED"),
+        Column::number("LEASES"),
+        Column::text("COUNTING"),
+        Column::number("RECORDED"),
+        Column::text("SENSORS").optional(),
+        Column::text("HEARD OF"),
+        Column::text("BUILD"),
     ]);
     for worker in workers {
         let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.part()));
@@ -165,7 +152,7 @@ mod tests {
     #[test]
     fn sensors_are_listed_if_a_worker_has_a_card() {
         let mut workers = [worker(1, "anna"), worker(2, "anna-cuda:0")];
-        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]).fitted(None).0;
+        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]).text();
         assert!(!listed(&workers).contains("SENSORS"));
         workers[1].sensors = CardSensors::new(Some(46), Some(72), Some(1980));
         let lines = listed(&workers);

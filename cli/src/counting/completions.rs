@@ -1,19 +1,17 @@
 //! `queens count --given`: counts the solutions with given queens, and prints the number.
 
 use std::num::NonZeroUsize;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Context;
-use queens_program::print;
 use queens_solver::boards::{CompletionsError, Given, completions};
 use queens_solver::{BoardSize, Kernel};
 use serde_json::json;
 
-use crate::flags::WrongUsage;
-use crate::present::output::Output;
+use crate::flags::wrong_usage;
 use queens_model::plural;
+use queens_program::Output;
 
 /// The count to run.
 pub(crate) struct Completions<'a> {
@@ -24,35 +22,33 @@ pub(crate) struct Completions<'a> {
     pub(crate) output: Output,
 }
 
-/// Runs the count and returns its exit status.
-pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<ExitCode> {
+/// Runs the count.
+pub(crate) fn count_completions(what: &Completions<'_>) -> anyhow::Result<()> {
     let Completions { n, given, kernel, n_threads, output } = *what;
     let began = Instant::now();
     let never = AtomicBool::new(false);
     let found = match completions(n, given, kernel, n_threads, &never) {
         Ok(found) => found.context("the count has stopped")?,
-        Err(CompletionsError::Given(invalid)) => return Err(WrongUsage(invalid.to_string()).into()),
+        Err(CompletionsError::Given(invalid)) => return Err(wrong_usage(invalid.to_string())),
         Err(error) => return Err(error.into()),
     };
     let seconds = began.elapsed().as_secs_f64();
     let (solutions, work) = (found.solutions, found.nodes);
-    print(&match output {
-        Output::Text => format!(
+    let answer = json!({
+        "n": n.get(),
+        "given": given.to_string(),
+        "solutions": solutions.to_string(),
+        "work": work.to_string(),
+        "seconds": (seconds * 1000.0).round() / 1000.0,
+        "threads": n_threads.get(),
+        "kernel": kernel.name(),
+    });
+    output.print(&answer, || {
+        format!(
             "{} of n = {n} with queens on {given}\n{} in {seconds:.3} s on {}, {kernel} kernel",
             plural(solutions, "solution"),
             plural(work, "node"),
             plural(n_threads.get(), "thread"),
-        ),
-        Output::Json => json!({
-            "n": n.get(),
-            "given": given.to_string(),
-            "solutions": solutions.to_string(),
-            "work": work.to_string(),
-            "seconds": (seconds * 1000.0).round() / 1000.0,
-            "threads": n_threads.get(),
-            "kernel": kernel.name(),
-        })
-        .to_string(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+        )
+    })
 }

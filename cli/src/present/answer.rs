@@ -5,8 +5,7 @@ use queens_solver::{BoardSize, Method, fundamental, published};
 use serde::Serialize;
 
 use crate::counting::counted::{Counted, Counter};
-use crate::present::output::method_name;
-use crate::present::work::work_text;
+use crate::present::work::{method_name, work_text};
 use queens_model::{date, plural};
 
 /// The answer in JSON. Scripts rely on its fields.

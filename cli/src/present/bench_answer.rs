@@ -4,10 +4,9 @@ use queens_platform::{VERSION, processor_name};
 use queens_solver::Method;
 use serde::Serialize;
 
-use crate::present::output::method_name;
-use crate::present::work::work_text;
+use crate::present::work::{method_name, work_text};
 use crate::sampling::samples_of;
-use queens_model::{TimeUnit, plural};
+use queens_model::{plural, rough_time};
 
 /// The answer in JSON. Scripts rely on its fields.
 #[derive(Debug, Serialize)]
@@ -58,20 +57,18 @@ pub(crate) fn text(answer: &BenchAnswer) -> String {
         (per(answer.ns_per_solution, "solution"), per(answer.ns_per_node, method.unit()));
     let work = work_text(*method, work);
     let error = answer.projected_error * 100.0;
-    let unit = TimeUnit::of(answer.projected_core_seconds);
-    let projected = unit.rounded(answer.projected_core_seconds);
     let verdict = if answer.agrees { "agrees with" } else { "CONTRADICTS" };
     let (measured, core) = if answer.is_by_card {
-        (format!("{}, {kernel}", plural(sample, "chunk")), "card")
+        (format!("{}, {kernel}", plural(sample, "chunk")), "card-")
     } else {
-        (format!("{sample} of {parts} {}, {kernel} kernel", samples_of(*method)), "core")
+        (format!("{sample} of {parts} {}, {kernel} kernel", samples_of(*method)), "core-")
     };
+    let projected = rough_time(answer.projected_core_seconds, core);
     format!(
         "n = {n}, {measured} on {threads}\n\
          {solutions} weighted solutions, {work} in {seconds:.3} s{per_solution}{per_unit}\n\
          {verdict} {checked_against}\n\
-         whole board: {projected} {core}-{} ± {error:.0} %{}",
-        unit.name,
+         whole board: {projected} ± {error:.0} %{}",
         shares(&answer.stages)
     )
 }
@@ -113,14 +110,13 @@ pub(crate) fn comparison(answers: &[BenchAnswer]) -> String {
     let number =
         |value: Option<f64>, digits| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
     lines.extend(answers.iter().map(|answer| {
-        let time = TimeUnit::of(answer.projected_core_seconds);
         format!(
             "{:<9} {:>12} {:>10} {:>18}  {:<18} {}",
             answer.kernel,
             number(answer.ns_per_solution, 3),
             number(answer.ns_per_node, 3),
             number(answer.instructions_per_node, 2),
-            format!("{} core-{}", time.rounded(answer.projected_core_seconds), time.name),
+            rough_time(answer.projected_core_seconds, "core-"),
             if answer.agrees { "right" } else { "WRONG" }
         )
     }));

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use queens_platform::shared_temporary_file;
-use queens_program::{cancel_on_signal, write_answer};
+use queens_program::{stop_on_signal, write_answer};
 use tempfile::NamedTempFile;
-use tokio_util::sync::CancellationToken;
 
 /// The destination of a picture.
 pub(crate) enum Target {
@@ -56,7 +55,7 @@ impl Target {
             Self::Special(path) => fs::write(path, bytes).with_context(|| failed(path)),
             Self::File(path) => {
                 // From here on, a signal must wait, or it would leave a temporary file.
-                cancel_on_signal(CancellationToken::new()).context("failed to listen to signals")?;
+                stop_on_signal()?;
                 replace(path, bytes).with_context(|| failed(path))
             }
         }

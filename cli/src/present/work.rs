@@ -2,6 +2,12 @@
 
 use queens_model::{MethodSpeeds, grouped, plural};
 use queens_solver::Method;
+use serde::Serializer;
+
+/// Serializes a method as its name.
+pub(crate) fn method_name<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(method.name())
+}
 
 /// Formats work: "41109033 nodes", "1729 units of work".
 pub(crate) fn work_text(method: Method, amount: &str) -> String {

@@ -140,7 +140,7 @@ fn draw_jobs(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Pa
     let styles: Vec<Style> = jobs.iter().map(|job| palette.of_job(job)).collect();
     let title = format!("jobs: {}", screen.jobs.rows().len());
     let empty = if screen.greeting.is_some() { NO_JOBS } else { "" };
-    draw_table(frame, area, title, &jobs_table(jobs), &styles, selected, empty);
+    draw_table(frame, area, &title, &jobs_table(jobs), &styles, selected, empty);
 }
 
 fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Palette) {
@@ -153,7 +153,7 @@ fn draw_workers(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette:
     let gap = together.gap().map(|gap| format!(" ({gap})")).unwrap_or_default();
     let title = format!("workers: {}   threads: {n_threads}   {}{gap}", all.len(), speeds(together.speed));
     let table = workers_table(workers, &screen.absent);
-    draw_table(frame, area, title, &table, &styles, selected, "no workers; 'queens-worker' makes one");
+    draw_table(frame, area, &title, &table, &styles, selected, "no workers; 'queens-worker' makes one");
 }
 
 /// Returns the number of rows of a table that fit.
@@ -164,25 +164,20 @@ fn room(area: Rect) -> usize {
 fn draw_table<const N: usize>(
     frame: &mut Frame<'_>,
     area: Rect,
-    title: String,
+    title: &str,
     table: &Table<N>,
     styles: &[Style],
     selected: usize,
     empty: &str,
 ) {
-    let (text, left_out) = table.fitted(Some(area.width.into()));
-    let left_out = match left_out.as_slice() {
-        [] => String::new(),
-        headings => format!("   left out: {}", headings.join(", ")),
-    };
-    let block = titled(&(title + &left_out), area.width);
+    let block = titled(title, area.width);
     let style = |at: usize| match at.checked_sub(1) {
         None => Modifier::DIM.into(),
         Some(row) if row == selected && row < styles.len() => styles[row].add_modifier(Modifier::REVERSED),
         Some(row) => styles.get(row).copied().unwrap_or_default(),
     };
     let mut lines: Vec<Line<'_>> =
-        text.lines().enumerate().map(|(at, text)| line(text, area.width).style(style(at))).collect();
+        table.text().lines().enumerate().map(|(at, text)| line(text, area.width).style(style(at))).collect();
     if lines.len() == 1 {
         lines = vec![line(empty, area.width)];
     }
@@ -196,7 +191,7 @@ fn draw_job(frame: &mut Frame<'_>, area: Rect, screen: &mut Screen, palette: Pal
     let Some(job) = &page.status else { return };
     let contributions = match page.contributions.as_slice() {
         [] => String::new(),
-        all => contributions_table(all).fitted(Some(area.width.into())).0,
+        all => contributions_table(all).text(),
     };
     let text = format!("{}\n\n{contributions}", describe(job));
     // Long lines are wrapped, between words.

@@ -12,7 +12,7 @@ use queens_event_loop::{Coordinator, Handle, StartError};
 use queens_ledger::store::StoreError;
 use queens_model::{JobState, ListenAddress, PageUrl};
 use queens_platform::Hangups;
-use queens_program::{cancel_on_signal, ready};
+use queens_program::{ready, stop_on_signal};
 use queens_store::Archive;
 use queens_store::postgres::{LeaderCandidate, LeaderLease, LeaderView, StoreLocation};
 use queens_store::sqlite::{DATABASE, SqliteStore};
@@ -104,8 +104,7 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<()> {
     runtime.block_on(async { Hangups::new() }).context("failed to listen to signals")?;
     let ports = Ports::bind(&args.listen, args.http.as_ref(), &args.auth, &args.limits);
     let ports = runtime.block_on(ports)?;
-    let stop = CancellationToken::new();
-    runtime.block_on(async { cancel_on_signal(stop.clone()) }).context("failed to listen to signals")?;
+    let stop = runtime.block_on(async { stop_on_signal() })?;
     let server = args.store.server()?;
     if server.is_some() && args.data_dir.join(DATABASE).exists() {
         let data_dir = args.data_dir.display();

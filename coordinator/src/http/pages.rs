@@ -84,7 +84,7 @@ async fn count_worker() -> impl IntoResponse {
     )
 }
 
-/// The program that counts in a browser: `queens-browser`, compiled by `.ci/targets`.
+/// The program that counts in a browser: module `browser` of the solver, compiled by `.ci/targets`.
 async fn count_program() -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/wasm")], include_bytes!("../../assets/count.wasm").as_slice())
 }

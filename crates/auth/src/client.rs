@@ -35,6 +35,18 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// Trusts servers that have one of these keys; without keys, those that an authority in the file vouches for.
+    ///
+    /// # Errors
+    /// If there are more keys than any cluster needs.
+    pub fn of(authorities: Option<&Path>, pins: &[Pin]) -> Result<Self, TooManyPins> {
+        match (authorities, pins) {
+            (Some(path), []) => Ok(Self::Authorities(path.to_owned())),
+            (None, []) => Ok(Self::Public),
+            (_, pins) => Self::pinned(pins),
+        }
+    }
+
     /// Trusts servers that have one of these keys.
     ///
     /// # Errors

@@ -36,6 +36,14 @@ impl TimeUnit {
     }
 }
 
+/// Formats a time with two digits, in the largest unit that it has at least two of: "3.1 days", or "3.1 core-days" with
+/// the prefix "core-".
+#[must_use]
+pub fn rough_time(seconds: f64, prefix: &str) -> String {
+    let unit = TimeUnit::of(seconds);
+    format!("{} {prefix}{}", unit.rounded(seconds), unit.name)
+}
+
 /// Formats a number with two digits, grouped by thousands.
 #[must_use]
 pub fn two_digits(number: f64) -> String {
@@ -162,8 +170,7 @@ mod tests {
 
     #[track_caller]
     fn check_rounded(seconds: f64, expected: &str) {
-        let unit = TimeUnit::of(seconds);
-        assert_eq!(format!("{} {}", unit.rounded(seconds), unit.name), expected);
+        assert_eq!(rough_time(seconds, ""), expected);
     }
 
     #[test]

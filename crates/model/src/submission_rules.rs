@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use queens_solver::{BoardSize, Kernel, Method};
 
-use crate::numbers::{TimeUnit, YEAR};
+use crate::numbers::{YEAR, rough_time};
 use crate::terms::Share;
 
 /// From this n on, the default is to recount one per cent of the work.
@@ -67,8 +67,7 @@ pub fn core_seconds(n: BoardSize, method: Method, kernel: Kernel) -> f64 {
 /// Formats a cost that must be confirmed, such as "5.1 core-years"; `None` if it is less than a year.
 #[must_use]
 pub fn price(core_seconds: f64) -> Option<String> {
-    let unit = TimeUnit::of(core_seconds);
-    (core_seconds >= YEAR).then(|| format!("{} core-{}", unit.rounded(core_seconds), unit.name))
+    (core_seconds >= YEAR).then(|| rough_time(core_seconds, "core-"))
 }
 
 /// Describes the total cost of jobs, if it must be confirmed. `boards` names their boards in the text.

@@ -1,7 +1,7 @@
 //! Files and directories.
 
 use std::fs::{self, File, FileType, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -105,6 +105,19 @@ pub fn sync_directory(dir: &Path) -> io::Result<()> {
         _ = dir;
         Ok(())
     }
+}
+
+/// Writes a file that only the user can read, in place of another. A crash leaves the old one or the new one.
+///
+/// # Errors
+/// If the system fails.
+pub fn replace_private_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = path.parent().ok_or(io::ErrorKind::NotADirectory)?;
+    let mut file = NamedTempFile::new_in(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    sync_directory(dir)
 }
 
 /// Creates a temporary file in a directory, with the permissions that the process gives to new files: on Unix by its

@@ -27,11 +27,7 @@ impl TrustArgs {
     /// # Errors
     /// If there are too many pins.
     pub fn trust(&self) -> Result<Trust, TooManyPins> {
-        match (&self.ca, &self.pin[..]) {
-            (Some(path), []) => Ok(Trust::Authorities(path.clone())),
-            (None, []) => Ok(Trust::Public),
-            (_, pins) => Trust::pinned(pins),
-        }
+        Trust::of(self.ca.as_deref(), &self.pin)
     }
 }
 

@@ -13,5 +13,7 @@ mod signals;
 
 pub use arguments::{arguments, threads, threads_beside_cards, wrong_usage};
 pub use credentials::{CONNECTION, CredentialsArgs, TrustArgs};
-pub use output::{complain, is_colourful, print, print_some, print_styled, say, stdout, write_answer};
-pub use signals::{cancel_on_signal, ready};
+pub use output::{
+    Output, OutputArgs, complain, is_colourful, print, print_some, print_styled, say, stdout, write_answer,
+};
+pub use signals::{ready, stop_on_signal};

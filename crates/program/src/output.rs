@@ -4,8 +4,10 @@ use std::env;
 use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 
 use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum};
 use queens_model::plain;
 use queens_platform::{is_screen, was_stdout_closed};
+use serde::Serialize;
 
 /// What an error of stdout says first.
 const FAILED: &str = "failed to write the answer";
@@ -97,6 +99,36 @@ pub fn complain(what: &str) {
 /// Returns whether a stream wants colours; <https://no-color.org> defines a variable for that.
 pub fn is_colourful(stream: &impl IsTerminal) -> bool {
     is_screen(stream) && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// The format of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Text,
+    /// One JSON object; counts are strings, because they exceed doubles
+    Json,
+}
+
+/// The option for the format of an answer.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct OutputArgs {
+    /// Format of the answer
+    #[arg(long, env = "QUEENS_OUTPUT", value_name = "FORMAT", default_value = "text")]
+    pub output: Output,
+}
+
+impl Output {
+    /// Prints an answer: the value as JSON in one line, or the text.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn print(self, value: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        print(&match self {
+            Self::Text => text(),
+            Self::Json => serde_json::to_string(value)?,
+        })
+    }
 }
 
 #[cfg(test)]

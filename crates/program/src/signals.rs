@@ -1,9 +1,9 @@
 //! Stops a process at a signal, and tells a supervisor that it is ready.
 
-use std::io;
 use std::process;
 use std::time::Duration;
 
+use anyhow::Context;
 use queens_platform::{StopSignals, notify_ready};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -21,15 +21,17 @@ pub fn ready() {
     }
 }
 
-/// Cancels `stop` at the first [signal](StopSignals) and ends the process at the second.
+/// Returns a token that the first [signal](StopSignals) cancels. The second ends the process.
 ///
 /// # Errors
 /// If the process can't listen to the signals.
-pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
-    let mut signals = StopSignals::new()?;
+pub fn stop_on_signal() -> anyhow::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let cancelled = stop.clone();
+    let mut signals = StopSignals::new().context("failed to listen to signals")?;
     tokio::spawn(async move {
         signals.next().await;
-        stop.cancel();
+        cancelled.cancel();
         tokio::time::sleep(SAME_SIGNAL).await;
         // A check of the time since the first would fail: after a suspension, the process handles the second late.
         while timeout(Duration::ZERO, signals.next()).await.is_ok() {}
@@ -37,5 +39,5 @@ pub fn cancel_on_signal(stop: CancellationToken) -> io::Result<()> {
         complain("stopped at once by a second signal");
         process::exit(1);
     });
-    Ok(())
+    Ok(stop)
 }

@@ -26,6 +26,8 @@
 
 mod board;
 pub mod boards;
+#[cfg(any(test, target_family = "wasm"))]
+mod browser;
 mod choice;
 pub mod classic;
 mod cross;

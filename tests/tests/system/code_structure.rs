@@ -152,7 +152,7 @@ fn crates_depend_as_the_map_shows() {
     let mut found = vec![];
     for (name, uses) in dependencies() {
         let name = name.as_str();
-        if bases.contains(name) || ["browser", "fuzz", "tests"].contains(&name) {
+        if bases.contains(name) || ["fuzz", "tests"].contains(&name) {
             continue;
         }
         if !drawing.contains(&format!(" {name} ")) {

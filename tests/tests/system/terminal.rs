@@ -210,7 +210,7 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     terminal.wait_for("events of job 1");
     terminal.wait_for("CORE-HOURS");
     terminal.press("End");
-    for text in ["alpha", "100.0 %"] {
+    for text in ["alpha", "100 %"] {
         terminal.wait_for(text);
     }
     for (columns, rows) in [(40, 10), (200, 50), (20, 4), (80, 24)] {
@@ -234,7 +234,7 @@ fn top_submits_and_cancels_by_keys_and_shows_one_job() {
     terminal.press("Escape");
     // It shows a refusal: somebody else was faster.
     let job = coordinator.submit(21);
-    terminal.wait_for("21  search  running");
+    terminal.wait_for("21  search         0  running");
     terminal.press("p");
     terminal.wait_for(&format!("Pause job {job}?"));
     assert!(coordinator.queens(["cancel", &job]).status.success());
@@ -294,7 +294,7 @@ fn top_says_of_a_coordinator_without_jobs_that_nothing_is_recorded() {
 }
 
 #[test]
-fn tables_and_the_first_help_fit_the_terminal() {
+fn tables_are_whole_and_the_first_help_fits_the_terminal() {
     let scratch = TempDir::new().expect("a temporary directory");
     let Some(terminal) = Terminal::open(&scratch, 80, 24) else {
         return skipped("tables on a terminal, as there is no tmux to make one");
@@ -319,35 +319,19 @@ fn tables_and_the_first_help_fit_the_terminal() {
         lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
     };
     let workers = shown("queens workers");
-    assert!(workers.contains("a machine with a v") && workers.contains("…"), "{workers}");
-    assert!(workers.lines().count() == 4 && workers.contains("left out: "), "no line is broken:\n{workers}");
-    for left_out in ["BUILD", "LEASES", "; --output json has all"] {
-        assert!(workers.contains(left_out), "no {left_out}:\n{workers}");
-    }
-    let table = shown("queens table 4-6");
-    assert_eq!(table.lines().count(), 5, "{table}");
-    for part in ["backtracking", "kernel", "left out: fundamental, ", "; --format csv has all"] {
-        assert!(table.contains(part), "no {part}:\n{table}");
-    }
+    assert!(workers.contains(long), "{workers}");
     let help = shown("queens");
     for text in ["Counts the ways", "Operators", "verify-more", "Examples:", "'queens --help'"] {
         assert!(help.contains(text), "no {text} on the screen:\n{help}");
     }
     assert!(help.lines().count() <= 22, "it is there with the lines around it:\n{help}");
-    let resize = |width: &str| {
-        terminal.tmux(&["resize-window", "-x", width, "-y", "24"]);
-        // The window informs its programs a moment later.
-        wait_until("the new width", || shown("stty size").contains(&format!(" {width}")).then_some(()));
-    };
-    resize("60");
-    let jobs = shown("queens jobs");
-    assert!(jobs.lines().count() == 3 && jobs.contains("left out: METHOD, PRIORITY"), "{jobs}");
-    resize("200");
+    terminal.tmux(&["resize-window", "-x", "200", "-y", "24"]);
+    // The window informs its programs a moment later.
+    wait_until("the new width", || shown("stty size").contains(" 200").then_some(()));
     for (command, last) in [("queens workers", "BUILD"), ("queens jobs", "WORKERS")] {
         let all = shown(command);
-        assert!(all.contains(last) && !all.contains("left out"), "{all}");
+        assert!(all.contains(last) && all.lines().all(|line| line.chars().count() <= 200), "{all}");
     }
-    assert!(shown("queens workers").contains(long));
     coordinator.stop();
 }
 

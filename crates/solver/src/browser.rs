@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use queens_solver::{BoardSize, Kernel, Method, Plan};
+use crate::{BoardSize, Kernel, Method, Plan};
 
 /// The largest board: about a second.
 const LARGEST: u32 = 16;
@@ -46,7 +46,7 @@ extern "C" fn count_part(part: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use queens_solver::published;
+    use crate::published;
 
     use super::*;
 
