@@ -1,5 +1,5 @@
 //! A rehearsal of a campaign, with everything that its operator has to do: strangers join by a link, one of them lies
-//! under three names, the database goes back to a dump, the leader is killed, workers are drained, and all coordinators
+//! under two names, the database goes back to a dump, the leader is killed, workers are drained, and all coordinators
 //! are replaced one by one. It ends with certificates of both parts, which somebody else merges and checks.
 //!
 //! With the environment variable `QUEENS_CAMPAIGN`, for example 21, it counts that many queens by the fastest kernel.
@@ -27,7 +27,7 @@ const PEOPLE: [&str; 10] =
     ["anna", "bert", "carol", "dora", "emil", "fritz", "gerda", "hanna", "ida", "mallory"];
 
 /// The workers of each.
-const N_EACH: usize = 3;
+const N_EACH: usize = 2;
 
 /// Of a hundred spans, the liar falsifies about this many.
 const LIES: u64 = 5;
@@ -191,7 +191,7 @@ fn a_campaign_survives_what_happens_to_it() {
     // On a small board, a small share of recounts would miss the few lies.
     let (n, kernel, recount) = match env::var("QUEENS_CAMPAIGN") {
         Ok(n) => (n.parse().expect("QUEENS_CAMPAIGN is a number of queens"), Kernel::best(), 10),
-        Err(_) => (17, Kernel::Portable, 100),
+        Err(_) => (16, Kernel::Portable, 100),
     };
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     _ = postgres.database("campaign");
@@ -220,8 +220,8 @@ fn a_campaign_survives_what_happens_to_it() {
     let token = invited.split_whitespace().find_map(|word| word.strip_prefix("QUEENS_TOKEN="));
     rehearsal.operator = token.expect("a token").to_owned();
 
-    // Ten people join, and start three workers each.
-    let opened = rehearsal.on_store("campaign open --most-people 10 --names-each 3");
+    // Ten people join, and start two workers each.
+    let opened = rehearsal.on_store("campaign open --most-people 10 --names-each 2");
     let code = opened.stdout.lines().next().and_then(|link| link.rsplit('/').next()).expect("a link");
     let tokens: BTreeMap<&str, String> =
         PEOPLE.into_iter().map(|name| (name, rehearsal.join(code, name))).collect();
@@ -246,8 +246,8 @@ fn a_campaign_survives_what_happens_to_it() {
     wait_at_most(LIMIT, "all workers", || (n_connected() == PEOPLE.len() * N_EACH).then_some(()));
     rehearsal.began = Instant::now();
     rehearsal.tell(&format!(
-        "ten people have joined by a link, with three workers of one thread each and the {} kernel; an eleventh is \
-         refused; mallory's three lie in {LIES} % of their spans; one coordinator leads, one stands by",
+        "ten people have joined by a link, with two workers of one thread each and the {} kernel; an eleventh is \
+         refused; mallory's two lie in {LIES} % of their spans; one coordinator leads, one stands by",
         kernel.name()
     ));
     let half = n_parts(n) / 2;

@@ -3,7 +3,6 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_model::JobId;
@@ -46,7 +45,7 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
     let mut store = with_job(&through, 3000);
     store.commit(&records(1)).expect("leads, with prepared statements");
     thread::scope(|scope| {
-        proxy.delay_answers(Duration::from_secs(2));
+        proxy.hold_answers(|| true);
         let committing = scope.spawn(|| store.commit(&records(3000)));
         let begun =
             "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%hold%'";
@@ -54,7 +53,7 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
             postgres.sql("begun", begun).ok().filter(|found| !found.is_empty())
         });
         assert_eq!(n_records(&postgres, "begun"), "1");
-        proxy.delay_answers(Duration::ZERO);
+        proxy.hold_answers(|| false);
         committing.join().expect("no panic").expect("commits");
     });
     assert_eq!(n_records(&postgres, "begun"), "3000");
