@@ -93,10 +93,15 @@ fn only_who_leads_writes() {
     assert_eq!(stored.blocked.len(), 3);
 }
 
-/// Keeps a transaction open until [`RELEASE`] makes a table, and in a test that fails for minutes.
-const UNTIL_RELEASED: &str = "DO $$ BEGIN FOR i IN 1..9000 LOOP EXIT WHEN to_regclass('released') IS NOT NULL; \
-                              PERFORM pg_sleep(0.1); END LOOP; END $$";
-const RELEASE: &str = "CREATE TABLE released ()";
+/// Returns a transaction that holds the lead until [`RELEASE`], or for minutes in a test that fails.
+fn open_transaction(postgres: &Postgres, database: &str, epoch: &str) -> String {
+    postgres.sql(database, "CREATE TABLE released ()").expect("made");
+    format!(
+        "BEGIN; SELECT queens.hold({epoch}, number, number) FROM queens.state; DO $$ BEGIN FOR i IN 1..9000 LOOP \
+         EXIT WHEN EXISTS (SELECT FROM released); PERFORM pg_sleep(0.1); END LOOP; END $$; COMMIT"
+    )
+}
+const RELEASE: &str = "INSERT INTO released DEFAULT VALUES";
 
 #[track_caller]
 fn wait_until_held(postgres: &Postgres, database: &str) {
@@ -114,10 +119,8 @@ fn a_takeover_waits_for_an_open_transaction_and_a_renewal_does_not() {
     drop(try_open(&address, "http://first:1").expect("makes the tables"));
     let epoch = postgres.sql("open", "SELECT epoch FROM queens.lease").expect("is there");
     thread::scope(|scope| {
-        let sql = format!(
-            "BEGIN; SELECT queens.hold({epoch}, number, number) FROM queens.state; {UNTIL_RELEASED}; COMMIT"
-        );
         let postgres = &postgres;
+        let sql = open_transaction(postgres, "open", &epoch);
         let open = scope.spawn(move || postgres.sql("open", &sql));
         wait_until_held(postgres, "open");
         let soon = |sql: &str| postgres.sql("open", &format!("SET lock_timeout TO '300ms'; {sql}"));
@@ -145,10 +148,8 @@ fn who_has_given_up_waiting_takes_nothing() {
     let epoch = || postgres.sql("late", "SELECT epoch FROM queens.lease").expect("is there");
     let before = epoch();
     thread::scope(|scope| {
-        let sql = format!(
-            "BEGIN; SELECT queens.hold({before}, number, number) FROM queens.state; {UNTIL_RELEASED}; COMMIT"
-        );
         let postgres = &postgres;
+        let sql = open_transaction(postgres, "late", &before);
         let open = scope.spawn(move || postgres.sql("late", &sql));
         wait_until_held(postgres, "late");
         let waited = try_open(&address, "http://second:1").expect_err("the transaction is open");
