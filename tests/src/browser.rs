@@ -275,7 +275,8 @@ impl Browser {
         let entries = self.post("/se/log", &json!({ "type": "browser" })).expect("a log");
         let message = |entry: &Value| entry["message"].as_str().expect("entries have messages").to_owned();
         let all = entries.as_array().expect("a log is a list").iter().map(message);
-        all.filter(|line| !line.contains("net::ERR_")).collect()
+        let of_connections = ["net::ERR_", "the coordinator can't be reached"];
+        all.filter(|line| !of_connections.iter().any(|text| line.contains(text))).collect()
     }
 
     fn tools(&self, command: &str, arguments: Value) -> Value {
