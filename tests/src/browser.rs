@@ -2,15 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs};
 
-use crate::TempDir;
 use serde_json::{Value, json};
 
 use crate::process::{Running, is_installed, poll_until, wait_until};
+use crate::{TempDir, skipped};
 
 /// An open window.
 #[derive(Debug)]
@@ -23,7 +23,6 @@ pub struct Browser {
     _driver: Running,
     _profile: TempDir,
     site: String,
-    screenshots: PathBuf,
 }
 
 /// The width and the colour scheme of a window.
@@ -36,19 +35,18 @@ pub struct Viewport {
 }
 
 impl Browser {
-    /// Returns the name of a program that is missing, if one is.
-    #[must_use]
-    pub fn missing() -> Option<String> {
-        let missing = ["chromium", "chromedriver"].into_iter().find(|program| !is_installed(program));
-        missing.map(|program| format!("there is no '{program}'"))
-    }
-
-    /// Opens a window for the pages at this address.
+    /// Opens a window for the pages at this address; `None` if there is no browser, and says what is not tested.
     ///
     /// # Panics
     /// Panics if that fails.
+    #[track_caller]
     #[must_use]
-    pub fn open(site: &str) -> Self {
+    pub fn open(what: &str, site: &str) -> Option<Self> {
+        if let Some(missing) = ["chromium", "chromedriver"].into_iter().find(|program| !is_installed(program))
+        {
+            skipped(&format!("{what}, as there is no '{missing}'"));
+            return None;
+        }
         let profile = TempDir::new().expect("a temporary directory");
         let mut command = Command::new("chromedriver");
         command.env("TMPDIR", profile.path()).env("HOME", profile.path());
@@ -85,11 +83,16 @@ impl Browser {
         let window = json!({ "capabilities": { "alwaysMatch": wishes } });
         let window = ask(&address, "POST", "/session", &window).expect("a window");
         let session = format!("/session/{}", window["sessionId"].as_str().expect("a window has a name"));
-        // Tests are TARGET/PROFILE/deps/NAME-HASH.
-        let test = env::current_exe().expect("the running test has a path");
-        let screenshots = test.ancestors().nth(3).expect("a target directory").join("screenshots");
-        fs::create_dir_all(&screenshots).expect("a directory for screenshots");
-        Self { address, session, _driver: driver, _profile: profile, site: site.to_owned(), screenshots }
+        Some(Self { address, session, _driver: driver, _profile: profile, site: site.to_owned() })
+    }
+
+    /// Makes it show the pages at another address from now on.
+    ///
+    /// # Panics
+    /// Panics if the browser does not answer.
+    pub fn visit(&mut self, site: &str) {
+        self.post("/url", &json!({ "url": "about:blank" })).expect("an empty page");
+        site.clone_into(&mut self.site);
     }
 
     /// Goes to a page.
@@ -159,8 +162,7 @@ impl Browser {
     /// Panics if that fails.
     #[track_caller]
     pub fn click(&self, css: &str) {
-        let click = self.find(css).and_then(|element| self.post(&format!("{element}/click"), &json!({})));
-        click.unwrap_or_else(|error| panic!("click on {css}: {error}"));
+        self.act(css, "click", &json!({}));
     }
 
     /// Types into an element.
@@ -169,9 +171,18 @@ impl Browser {
     /// Panics if that fails.
     #[track_caller]
     pub fn keys(&self, css: &str, keys: &str) {
-        let keys = json!({ "text": keys });
-        let typed = self.find(css).and_then(|element| self.post(&format!("{element}/value"), &keys));
-        typed.unwrap_or_else(|error| panic!("keys to {css}: {error}"));
+        self.act(css, "value", &json!({ "text": keys }));
+    }
+
+    /// Acts on an element, once it is there and takes part.
+    #[track_caller]
+    fn act(&self, css: &str, action: &str, how: &Value) {
+        let mut acted = Err(String::new());
+        poll_until(|| {
+            acted = self.find(css).and_then(|element| self.post(&format!("{element}/{action}"), how));
+            acted.is_ok().then_some(())
+        });
+        acted.unwrap_or_else(|error| panic!("{action} on {css}: {error}"));
     }
 
     /// Changes the width and the colour scheme of the window.
@@ -195,28 +206,67 @@ impl Browser {
         self.tools("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }
 
-    /// Saves a picture of the whole page, whatever its length.
+    /// Checks that the page fits windows of these widths. With `QUEENS_GENERATE`, saves a picture of it in each, light and
+    /// dark.
     ///
     /// # Panics
-    /// Panics if it can't be saved, or the page is wider than the window.
+    /// Panics if the page is wider than a window, or a picture can't be saved.
     #[track_caller]
-    pub fn screenshot(&self, name: &str) {
-        let wide = self.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-        assert_eq!(wide, 0, "{name}: the page has to be scrolled sideways");
+    pub fn keep(&self, name: &str, widths: &[u32]) {
+        let saves = env::var_os("QUEENS_GENERATE").is_some();
+        let schemes = if saves { &[false, true][..] } else { &[false] };
+        for (&width, &dark) in widths.iter().flat_map(|width| schemes.iter().map(move |dark| (width, dark))) {
+            self.look(Viewport { width, dark });
+            self.wait_until("the page to be drawn", "document.readyState === 'complete'");
+            // Curves are redrawn when the width changes.
+            let wide = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => \
+                        done(document.documentElement.scrollWidth - document.documentElement.clientWidth))))";
+            assert_eq!(self.eval(wide), 0, "{name} at {width}: the page has to be scrolled sideways");
+            if saves {
+                self.screenshot(&format!("{name}-{width}-{}", if dark { "dark" } else { "light" }));
+            }
+        }
+    }
+
+    /// Returns what breaks axe-core's rules of these impacts, light or dark; `None` if the rules are not installed, and says
+    /// so.
+    ///
+    /// # Panics
+    /// Panics if the rules can't be run.
+    #[must_use]
+    pub fn violations(&self, impacts: &[&str]) -> Option<Vec<String>> {
+        let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tools/axe.min.js");
+        let Ok(rules) = fs::read_to_string(rules) else {
+            skipped("whether pages keep nobody out, as there is no axe-core");
+            return None;
+        };
+        self.run(&rules);
+        let found = format!(
+            "axe.run(document, {{ resultTypes: ['violations'] }}).then(({{ violations }}) => violations \
+             .filter(({{ impact }}) => {}.includes(impact)) \
+             .flatMap(({{ id, nodes }}) => nodes.map(({{ html, failureSummary }}) => `${{id}}: ${{html}}: ${{failureSummary}}`)))",
+            json!(impacts)
+        );
+        let found = [false, true].map(|dark| {
+            self.look(Viewport { width: 1280, dark });
+            serde_json::from_value::<Vec<String>>(self.eval(&found)).expect("texts")
+        });
+        Some(found.concat())
+    }
+
+    /// Saves a picture of the whole page, whatever its length.
+    fn screenshot(&self, name: &str) {
         let picture = self.tools("Page.captureScreenshot", json!({ "captureBeyondViewport": true }));
         let encoded = picture["data"].as_str().expect("a picture");
         let decoded = self.eval(&format!("Array.from(atob('{encoded}'), (c) => c.charCodeAt(0))"));
         let bytes: Vec<u8> = serde_json::from_value(decoded).expect("bytes");
-        fs::write(self.screenshots.join(format!("{name}.png")), bytes).expect("a file");
+        let dir = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/screenshots"));
+        fs::create_dir_all(dir).expect("a directory");
+        fs::write(dir.join(format!("{name}.png")), bytes).expect("a file");
     }
 
-    /// Returns the directory of the saved pictures.
-    #[must_use]
-    pub fn screenshots(&self) -> &Path {
-        &self.screenshots
-    }
-
-    /// Returns the browser's complaints since the last call: script errors and violations of the content policy.
+    /// Returns the browser's complaints since the last call: script errors and violations of the content policy, but not
+    /// broken connections, from which pages recover.
     ///
     /// # Panics
     /// Panics if the browser does not answer.
@@ -224,7 +274,9 @@ impl Browser {
     pub fn complaints(&self) -> Vec<String> {
         let entries = self.post("/se/log", &json!({ "type": "browser" })).expect("a log");
         let message = |entry: &Value| entry["message"].as_str().expect("entries have messages").to_owned();
-        entries.as_array().expect("a log is a list").iter().map(message).collect()
+        let all = entries.as_array().expect("a log is a list").iter().map(message);
+        let of_connections = ["net::ERR_", "the coordinator can't be reached"];
+        all.filter(|line| !of_connections.iter().any(|text| line.contains(text))).collect()
     }
 
     fn tools(&self, command: &str, arguments: Value) -> Value {
@@ -256,7 +308,7 @@ impl Drop for Browser {
 fn ask(address: &str, method: &str, path: &str, body: &Value) -> Result<Value, String> {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream.set_read_timeout(Some(Duration::from_secs(900))).expect("a timeout");
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n", body.len());
     write!(stream, "{head}Content-Type: application/json\r\n\r\n{body}")
         .map_err(|error| error.to_string())?;

@@ -4,12 +4,52 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use queens_solver::Kernel;
+use queens_solver::{BoardSize, Kernel, published};
 use serde_json::Value;
 
 use crate::process::{Ended, Running, clean, queens, run, wait_until};
 use crate::service::Service;
-use crate::{Port, binary};
+use crate::{Port, TempDir, binary};
+
+/// A running coordinator in a new directory. It ends before the directory goes.
+#[derive(Debug)]
+pub struct Scenario {
+    /// Its data directory.
+    pub data_dir: PathBuf,
+    /// The coordinator.
+    pub coordinator: Coordinator,
+    /// Holds the data directory, and what else a test puts there.
+    pub scratch: TempDir,
+}
+
+impl Scenario {
+    /// Starts a coordinator.
+    ///
+    /// # Panics
+    /// Panics if it does not log that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn start() -> Self {
+        Self::of(Coordinator::start)
+    }
+
+    /// Starts a coordinator that also serves HTTP.
+    ///
+    /// # Panics
+    /// Panics if it does not log that it listens.
+    #[track_caller]
+    #[must_use]
+    pub fn with_http() -> Self {
+        Self::of(Coordinator::start_with_http)
+    }
+
+    #[track_caller]
+    fn of(start: impl FnOnce(&Path) -> Coordinator) -> Self {
+        let scratch = TempDir::new().expect("a temporary directory");
+        let data_dir = scratch.path().join("data");
+        Self { coordinator: start(&data_dir), data_dir, scratch }
+    }
+}
 
 /// A running `queens-coordinator`.
 #[derive(Debug)]
@@ -233,6 +273,15 @@ impl Coordinator {
         self.queens(["status", job, "--output", "json"]).answer()
     }
 
+    /// Waits until a job is done, and returns its status.
+    ///
+    /// # Panics
+    /// Panics if that does not happen.
+    #[track_caller]
+    pub fn done(&self, job: &str) -> Value {
+        wait_until("the end of a job", || Some(self.status(job)).filter(|status| status["state"] == "done"))
+    }
+
     /// Waits until this many workers are connected.
     ///
     /// # Panics
@@ -246,8 +295,18 @@ impl Coordinator {
     }
 }
 
-/// Starts a worker with one thread and the slowest kernel, at a quarter of its speed, so that there is time for faults.
-/// Tests wait most of the time, and share the processors.
+/// Returns the published number of solutions, in digits.
+///
+/// # Panics
+/// Panics if none is published.
+#[must_use]
+pub fn solutions(n: u8) -> String {
+    let n = BoardSize::new(n).expect("a board size");
+    published(n).expect("published").solutions.to_string()
+}
+
+/// Starts a worker with one thread and the slowest kernel, which counts for 3 % of the time: so there is time for faults on
+/// a small board. Tests wait most of the time, and share the processors.
 #[track_caller]
 #[must_use]
 pub fn worker(url: &str, name: &str) -> Running {
@@ -256,8 +315,8 @@ pub fn worker(url: &str, name: &str) -> Running {
     start(&command)
 }
 
-/// Makes a worker count for a quarter of the time.
-pub const SLOWLY: [&str; 2] = ["--cpu", "25"];
+/// Makes a worker count for a small part of the time.
+pub const SLOWLY: [&str; 2] = ["--cpu", "3"];
 
 /// Starts a worker that counts at full speed on one thread, to finish a job.
 #[track_caller]

@@ -65,6 +65,15 @@ pub fn identity(dir: &Path, job: &str) -> rusqlite::Result<Vec<u8>> {
     Ok(u128::from_str_radix(&identity, 16).expect("hexadecimal").to_be_bytes().to_vec())
 }
 
+/// Returns the number of jobs in `dir`; 0 if there is no database yet.
+#[must_use]
+pub fn n_jobs(dir: &Path) -> i64 {
+    let database = Connection::open_with_flags(dir.join(DATABASE), OpenFlags::SQLITE_OPEN_READ_ONLY);
+    let count =
+        database.and_then(|database| database.query_row("SELECT count(*) FROM job", [], |row| row.get(0)));
+    count.unwrap_or_default()
+}
+
 /// Returns the recorded share of the estimated work in `dir`.
 ///
 /// # Errors

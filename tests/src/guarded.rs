@@ -220,7 +220,7 @@ impl Guarded {
         let mut command = clean(Command::new(binary("queens-worker")));
         command.args(["--coordinator", &self.url(), "--name", name, "--ca"]).arg(&self.authority);
         command.env("QUEENS_TOKEN", invited.token.secret());
-        command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable").env("QUEENS_CPU", "25");
+        command.env("QUEENS_THREADS", "1").env("QUEENS_KERNEL", "portable").env("QUEENS_CPU", "3");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }

@@ -1,7 +1,7 @@
 //! A TCP proxy that imitates network faults.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,22 +11,22 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 /// A proxy in front of one address. Dropping it cuts its connections.
-#[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
     weather: Arc<watch::Sender<Weather>>,
+    holds: Arc<Mutex<Condition>>,
     _runtime: Runtime,
 }
+
+/// Whether data from the server is held back.
+type Condition = Box<dyn Fn() -> bool + Send>;
 
 /// The faults of all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Weather {
     /// Connections of an earlier age are cut.
     age: u64,
-    /// Delay of data from the client.
     delay: Duration,
-    /// Delay of data from the server.
-    delay_of_answers: Duration,
     /// Drops all data in both directions, silently.
     swallows: bool,
     /// In how many more pieces of data it changes a byte.
@@ -48,8 +48,9 @@ impl Proxy {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let weather = Arc::new(watch::Sender::new(Weather::default()));
-        runtime.spawn(accept(listener, target, weather.clone()));
-        Self { address, weather, _runtime: runtime }
+        let holds: Arc<Mutex<Condition>> = Arc::new(Mutex::new(Box::new(|| false)));
+        runtime.spawn(accept(listener, target, weather.clone(), holds.clone()));
+        Self { address, weather, holds, _runtime: runtime }
     }
 
     /// Returns its URL.
@@ -65,13 +66,12 @@ impl Proxy {
 
     /// Delays all data by this long, in each direction.
     pub fn delay(&self, delay: Duration) {
-        self.weather.send_modify(|weather| (weather.delay, weather.delay_of_answers) = (delay, delay));
+        self.weather.send_modify(|weather| weather.delay = delay);
     }
 
-    /// Delays data from the server by this long, and none from the client.
-    pub fn delay_answers(&self, delay: Duration) {
-        self.weather
-            .send_modify(|weather| (weather.delay, weather.delay_of_answers) = (Duration::ZERO, delay));
+    /// Holds data from the server back while a condition is true.
+    pub fn hold_answers(&self, condition: impl Fn() -> bool + Send + 'static) {
+        *self.holds.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(condition);
     }
 
     /// Drops all data, or stops dropping it.
@@ -91,10 +91,15 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, target: SocketAddr, weather: Arc<watch::Sender<Weather>>) {
+async fn accept(
+    listener: TcpListener,
+    target: SocketAddr,
+    weather: Arc<watch::Sender<Weather>>,
+    holds: Arc<Mutex<Condition>>,
+) {
     loop {
         let Ok((client, _)) = listener.accept().await else { return };
-        let weather = weather.clone();
+        let (weather, holds) = (weather.clone(), holds.clone());
         tokio::spawn(async move {
             // If the target is unreachable, the client's connection ends.
             let Ok(server) = TcpStream::connect(target).await else { return };
@@ -102,9 +107,10 @@ async fn accept(listener: TcpListener, target: SocketAddr, weather: Arc<watch::S
                 (client.into_split(), server.into_split());
             let mut changes = weather.subscribe();
             let age = changes.borrow_and_update().age;
+            let are_held = || holds.lock().unwrap_or_else(PoisonError::into_inner)();
             tokio::select! {
-                () = carry(from_client, to_server, &weather, |weather| weather.delay) => {}
-                () = carry(from_server, to_client, &weather, |weather| weather.delay_of_answers) => {}
+                () = carry(from_client, to_server, &weather, || false) => {}
+                () = carry(from_server, to_client, &weather, are_held) => {}
                 _ = changes.wait_for(|weather| weather.age != age) => {}
             }
         });
@@ -115,7 +121,7 @@ async fn carry(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     weather: &watch::Sender<Weather>,
-    delay: impl Fn(&Weather) -> Duration,
+    is_held: impl Fn() -> bool,
 ) {
     let mut buffer = vec![0; 16 << 10];
     loop {
@@ -125,13 +131,16 @@ async fn carry(
         };
         let (delay, swallows) = {
             let weather = weather.borrow();
-            (delay(&weather), weather.swallows)
+            (weather.delay, weather.swallows)
         };
         if swallows {
             continue;
         }
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
+        }
+        while is_held() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
         weather.send_if_modified(|weather| {
             if weather.n_to_garble > 0 {

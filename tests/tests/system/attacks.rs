@@ -1,6 +1,6 @@
 //! Strangers and malicious users attack while an honest worker counts: the count continues, and is right.
 //!
-//! Each attack lasts a second. With the environment variable `QUEENS_ATTACKS` set to `full`, it lasts twenty, with ten
+//! Each attack lasts a moment. With the environment variable `QUEENS_ATTACKS` set to `full`, it lasts twenty, with ten
 //! thousand connections where their number is the attack. The worker must then keep four fifths of its speed: it has
 //! its own core, as attackers and coordinator share another.
 
@@ -8,14 +8,13 @@ mod frames;
 mod kinds;
 mod pages;
 
-use std::env;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_auth::Trust;
 use queens_tests::guarded::{Guarded, Invited};
-use queens_tests::process::{Running, processor_time, wait_at_most, wait_until};
+use queens_tests::process::{Running, is_full, processor_time, wait_until};
 use queens_tests::{TempDir, files, say};
 
 use self::kinds::{KINDS, Target};
@@ -35,7 +34,7 @@ fn news(guarded: &Guarded, operator: &Invited) -> (Instant, f64) {
         answer["work"].as_str()?.parse::<f64>().ok()
     };
     let before = wait_until("an answer", work);
-    wait_at_most(Duration::from_secs(60), "progress", || {
+    wait_until("progress", || {
         let now = work().filter(|now| *now > before)?;
         Some((Instant::now(), now))
     })
@@ -56,8 +55,8 @@ fn pin(process: &str, core: &str) {
 
 #[test]
 fn an_honest_worker_counts_whatever_others_do() {
-    let full = env::var("QUEENS_ATTACKS").is_ok_and(|attacks| attacks == "full");
-    let (n, time) = if full { ("20", Duration::from_secs(20)) } else { ("18", Duration::from_secs(1)) };
+    let full = is_full("QUEENS_ATTACKS");
+    let (n, time) = if full { ("20", Duration::from_secs(20)) } else { ("17", Duration::from_millis(150)) };
     let _files = files::take(200);
     let scratch = TempDir::new().expect("a temporary directory");
     let guarded = Guarded::start(&scratch.path().join("data"));
@@ -87,7 +86,12 @@ fn an_honest_worker_counts_whatever_others_do() {
         n_connections: if full { 10_000 } else { 50 },
     };
     for kind in KINDS.iter().chain(&pages::KINDS) {
-        let attack = || (kind.run)(&target, Instant::now() + time);
+        // On a busy machine, nothing may be sent in a short time.
+        let attack = || {
+            wait_until(kind.name, || {
+                Some((kind.run)(&target, Instant::now() + time)).filter(|outcome| outcome.n_sent > 0)
+            })
+        };
         let before = || (Instant::now(), processor_time(guarded.coordinator().id()));
         // Compared only if it lasts long enough to be significant.
         let (share, (began, processor), outcome) = if full {
@@ -111,7 +115,6 @@ fn an_honest_worker_counts_whatever_others_do() {
             100.0 * taken,
             outcome.endings,
         ));
-        assert!(outcome.n_sent > 0, "{} attacks nobody", kind.name);
         assert!(share.is_none_or(|share| share >= LEAST_SPEED), "{}: {share:?}", kind.name);
         assert!(peak < MOST_MIB, "{}: {peak} MiB", kind.name);
     }
@@ -128,8 +131,8 @@ fn an_honest_worker_counts_whatever_others_do() {
     let mut help = guarded.worker_command(&guarded.invite(["--role", "worker"]), "help");
     help.env("QUEENS_KERNEL", "auto").env("QUEENS_THREADS", "2").env("QUEENS_CPU", "100");
     let _helper = Running::start_redirected(&mut help);
-    let solutions = if full { "39029188884" } else { "666090624" };
-    wait_at_most(Duration::from_secs(600), "the end of the count", || {
+    let solutions = if full { "39029188884" } else { "95815104" };
+    wait_until("the end of the count", || {
         let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
         (status["state"] == "done").then(|| assert_eq!(status["solutions"], solutions))
     });

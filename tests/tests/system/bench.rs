@@ -60,10 +60,10 @@ fn whole_boards_are_compared_with_the_published_counts() {
 
 #[test]
 fn samples_are_the_same_each_time_with_every_kernel_and_are_recounted() {
-    for n in [16, 18, 22, 27, 32] {
+    for n in [16, 22, 32] {
         let answers: Vec<Value> = Kernel::ALL
             .into_iter()
-            .filter(|kernel| kernel.is_available())
+            .filter(|kernel| kernel.is_available() && (n < 32 || *kernel == Kernel::best()))
             .map(|kernel| (kernel, "1"))
             .chain([(Kernel::best(), "2")])
             .map(|(kernel, threads)| {
@@ -130,33 +130,30 @@ fn small_boards_are_estimated_by_counting_them() {
 /// The estimated solutions agree with the published numbers.
 #[test]
 fn large_boards_are_estimated_within_seconds() {
-    for n in [19, 22, 27] {
-        let answer = estimate(n, &["--cores", "10000", "--method", "search"]);
-        let published =
-            published(BoardSize::new(n).expect("a board size")).expect("published").solutions as f64;
-        let ratio = number(&answer, "solutions") / published;
-        // The sample's size depends on the machine's speed: three times the standard error, not two.
-        let [least, most] = range(&answer, "solutions_range");
-        let error = (most / least).powf(0.75);
-        assert!((1.0 / error..=error).contains(&ratio), "n = {n}: {answer}");
-    }
+    let answer = estimate(27, &["--cores", "10000", "--method", "search", "--threads", "1"]);
+    let published = published(BoardSize::new(27).expect("a board size")).expect("published").solutions as f64;
+    let ratio = number(&answer, "solutions") / published;
+    // The sample's size depends on the machine's speed: three times the standard error, not two.
+    let [least, most] = range(&answer, "solutions_range");
+    let error = (most / least).powf(0.75);
+    assert!((1.0 / error..=error).contains(&ratio), "{answer}");
 }
 
 /// A thread's lists are bounded in memory, and the estimate reports the bound.
 #[test]
 fn an_estimate_tells_the_memory_of_a_thread() {
-    let search = estimate(21, &["--method", "search"]);
+    let search = estimate(14, &["--method", "search"]);
     assert_eq!(search["bytes_per_thread"], 0, "{search}");
-    let halves = estimate(21, &["--method", "halves"]);
+    let halves = estimate(14, &["--method", "halves"]);
     assert_eq!(halves["bytes_per_thread"], 16 << 20, "{halves}");
-    let text = run(queens(["estimate", "21", "--method", "halves"])).stdout;
+    let text = run(queens(["estimate", "14", "--method", "halves"])).stdout;
     assert!(text.contains("\nmemory: at most 16 MiB for each thread\n"), "{text}");
 }
 
 #[test]
-fn the_largest_board_is_estimated_within_seconds_by_any_kernel() {
-    for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
-        let answer = estimate(32, &["--kernel", kernel.name(), "--method", "search"]);
+fn the_largest_board_is_estimated_within_seconds() {
+    for kernel in [Kernel::best(), Kernel::Portable] {
+        let answer = estimate(32, &["--kernel", kernel.name(), "--method", "search", "--threads", "1"]);
         assert_eq!(answer["kernel"], kernel.name());
         assert_eq!(answer["published"], Value::Null);
         assert!((1e23..1e24).contains(&number(&answer, "work")), "{answer}");
@@ -165,8 +162,18 @@ fn the_largest_board_is_estimated_within_seconds_by_any_kernel() {
 
 #[test]
 fn an_estimate_reads_well() {
-    let outcome =
-        run(queens(["estimate", "20", "--cores", "10000", "--kernel", "portable", "--method", "search"]));
+    let outcome = run(queens([
+        "estimate",
+        "20",
+        "--cores",
+        "10000",
+        "--kernel",
+        "portable",
+        "--method",
+        "search",
+        "--threads",
+        "1",
+    ]));
     assert_eq!((outcome.status.code(), outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     let [core_time, wall_time, work, sample] = lines[..] else { panic!("four lines: {outcome:?}") };

@@ -2,10 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use queens_tests::cluster::Coordinator;
+use queens_tests::binary;
+use queens_tests::cluster::Scenario;
 use queens_tests::http;
 use queens_tests::process::{Running, clean, wait_until};
-use queens_tests::{TempDir, binary};
 use serde_json::{Value, json};
 
 fn work(of: &Value) -> u128 {
@@ -14,9 +14,7 @@ fn work(of: &Value) -> u128 {
 
 #[test]
 fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start_with_http(&data_dir);
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let job = coordinator.submit(15);
     let none = coordinator.queens(["contributions", &job]);
     assert_eq!(none.stdout, format!("nothing is recorded of job {job}\n"));
@@ -60,8 +58,7 @@ fn who_has_counted_a_job_or_a_cross_is_told_also_after_a_restart() {
 
 #[test]
 fn a_count_through_a_cluster_names_those_that_counted_and_no_others() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     _ = coordinator.queens(["workers", "block", "idle"]);
     let mut command = clean(Command::new(binary("queens-worker")));
     command.args(["--coordinator", &coordinator.url(), "--name", "idle", "--threads", "3"]);

@@ -7,7 +7,7 @@ use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::tamper;
 use queens_tests::http;
 use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{queens_coordinator, wait_until};
+use queens_tests::process::queens_coordinator;
 
 /// The published values of n = 10 and 11.
 const SOLUTIONS_10: &str = "724";
@@ -23,7 +23,7 @@ const LOSE_SOME: [&str; 3] = [
 fn count(coordinator: &Coordinator, n: u8, solutions: &str) {
     let job = coordinator.submit(n);
     let _worker = coordinator.worker("only");
-    wait_until("the number", || (coordinator.status(&job)["state"] == "done").then_some(()));
+    _ = coordinator.done(&job);
     assert_eq!(coordinator.status(&job)["solutions"], solutions);
 }
 
@@ -117,7 +117,7 @@ fn a_damaged_job_of_a_database_is_saved_into_a_directory() {
 fn finish(saved: &Path) {
     let last = Coordinator::start(saved);
     let _worker = last.worker("only");
-    wait_until("the number", || (last.status("1")["state"] == "done").then_some(()));
+    _ = last.done("1");
     assert_eq!(last.status("1")["solutions"], SOLUTIONS_10);
     assert_eq!(last.status("2")["solutions"], SOLUTIONS_11);
     last.stop();

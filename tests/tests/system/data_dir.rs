@@ -4,7 +4,6 @@
 
 mod coordinators;
 
-use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -15,7 +14,7 @@ use queens_ledger::store::StoreError;
 use queens_store::sqlite::audit;
 use queens_tests::data_dir::{DATABASE, contents, records, tamper};
 use queens_tests::disk::SmallDisk;
-use queens_tests::process::{Running, clean, processor_time, queens, run, wait_until};
+use queens_tests::process::{Running, clean, is_full, processor_time, queens, run, wait_until};
 use queens_tests::service::Service;
 use queens_tests::{TempDir, binary, skipped, skipped_without_root};
 use rusqlite::Connection;
@@ -293,7 +292,7 @@ fn a_count_on_a_full_disk_can_be_interrupted() {
     // The worker continues, and repeats reports that nobody accepts.
     let before = processor_time(id).as_secs();
     wait_until("a few reports", || has_counted(before + 3).then_some(()));
-    let is_long = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let is_long = is_full("QUEENS_FAULTS");
     if is_long {
         // After a minute without an answer, the worker begins another session, which goes on when there is room.
         _ = full.logged("trying another connection");

@@ -1,8 +1,8 @@
 //! Runs the unchanged examples of docs/examples against a real coordinator.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::cluster::{Coordinator, worker_with};

@@ -4,7 +4,6 @@
 //! Each scenario has a fixed number of faults, at given shares of the job, none before it runs or after it is done.
 //! With the environment variable `QUEENS_FAULTS` set to `full`, boards are larger and faults more numerous.
 
-use std::env;
 use std::fs::{self, File};
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -12,13 +11,12 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, worker};
+use queens_tests::cluster::{Coordinator, coordinator_command, fast_worker, solutions, worker};
 use queens_tests::data_dir::{DATABASE, Record, counting_time, records, share};
 use queens_tests::disk::SmallDisk;
 use queens_tests::http;
-use queens_tests::process::{Running, processor_time, run, wait_at_most, wait_until};
+use queens_tests::process::{Running, is_full, processor_time, run, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::{Port, TempDir, say, skipped_without_root};
 use serde_json::Value;
@@ -27,17 +25,12 @@ use serde_json::Value;
 const LONG: Duration = Duration::from_secs(25);
 
 fn full() -> bool {
-    env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full")
+    is_full("QUEENS_FAULTS")
 }
 
 /// Returns a board that takes long enough for the faults.
 fn board() -> u8 {
-    if full() { 18 } else { 17 }
-}
-
-fn solutions(n: u8) -> String {
-    let n = BoardSize::new(n).expect("a board size");
-    published(n).expect("published").solutions.to_string()
+    if full() { 18 } else { 16 }
 }
 
 /// A coordinator with an unfinished job.
@@ -118,9 +111,7 @@ impl Scene {
     #[track_caller]
     fn finish(mut self, what: &str) {
         let _fast = fast_worker(&self.coordinator().url());
-        wait_at_most(Duration::from_secs(600), "the count", || {
-            (self.status()["state"] == "done").then_some(())
-        });
+        wait_until("the count", || (self.status()["state"] == "done").then_some(()));
         assert_eq!(self.status()["solutions"], solutions(self.n).as_str());
         self.coordinator.take().expect("it runs").stop();
         let jobs = audit(&self.data_dir()).expect("consistent records");
@@ -175,7 +166,7 @@ fn a_stopped_worker_holds_nobody_up_and_comes_back() {
     scene.wait_for(0.2);
     stopped.signal("STOP");
     scene.check_unfinished();
-    wait_at_most(Duration::from_secs(600), "the count", || (scene.status()["state"] == "done").then_some(()));
+    wait_until("the count", || (scene.status()["state"] == "done").then_some(()));
     // It learns that it was given up, and works again.
     stopped.signal("CONT");
     other.kill();
@@ -349,7 +340,7 @@ fn cut_and_slow_connections_cost_nothing() {
 #[test]
 fn garbled_bytes_cost_time_and_no_count() {
     // Time must pass for this many pieces of data.
-    let mut scene = Scene::new(18);
+    let mut scene = Scene::new(17);
     let proxy = Proxy::start(scene.coordinator().address());
     let _workers = behind(&proxy);
     let rounds = if full() { 12 } else { 4 };

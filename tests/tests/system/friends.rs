@@ -2,13 +2,10 @@
 //!
 //! With the environment variable `QUEENS_ATTACKS` set to `full`, the board is larger, and each attack runs ten times.
 
-use std::env;
-
 use queens_solver::Kernel;
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, worker_with};
+use queens_tests::cluster::{Scenario, worker_with};
 use queens_tests::liar::Liar;
-use queens_tests::process::wait_until;
+use queens_tests::process::{is_full, wait_until};
 
 struct Size {
     n: &'static str,
@@ -24,15 +21,14 @@ const SMALL: Size = Size { n: "15", parts: "0..400", solutions: "680972", per_mi
 const FULL: Size = Size { n: "18", parts: "0..2000", solutions: "382226140", per_million: 2_000, n_runs: 10 };
 
 fn size() -> Size {
-    if env::var("QUEENS_ATTACKS").is_ok_and(|attacks| attacks == "full") { FULL } else { SMALL }
+    if is_full("QUEENS_ATTACKS") { FULL } else { SMALL }
 }
 
 /// Lets the friends attack a job with these options. The number must be right, and only friends may be blocked.
 fn attack(options: &[&str]) {
     let Size { n, parts, solutions, per_million, n_runs } = size();
     for run in 1..=n_runs {
-        let scratch = TempDir::new().expect("a temporary directory");
-        let coordinator = Coordinator::start(&scratch.path().join("data"));
+        let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
         let url = coordinator.url();
         let liar = Liar::start_consistent(&url, per_million);
         let friend = liar.start_friend(&url);

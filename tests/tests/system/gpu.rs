@@ -1,13 +1,11 @@
 //! Cards in the programs: here the processor as a device of OpenCL, by PoCL.
 
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::{Coordinator, SLOWLY, fast_worker, worker};
-use queens_tests::process::{Running, clean, queens, run, wait_at_most};
-use queens_tests::{TempDir, binary, skipped};
-use serde_json::Value;
+use queens_solver::Kernel;
+use queens_tests::cluster::{SLOWLY, Scenario, fast_worker, solutions, worker};
+use queens_tests::process::{Running, clean, queens, run, wait_until};
+use queens_tests::{binary, skipped};
 
 /// Returns the name of a device of OpenCL; `None` if there is none here.
 fn card() -> Option<String> {
@@ -20,25 +18,26 @@ fn card() -> Option<String> {
     card
 }
 
-fn solutions(n: u8) -> Value {
-    published(BoardSize::new(n).expect("a board size")).expect("published").solutions.to_string().into()
-}
-
 #[test]
 fn a_board_is_counted_by_a_card() {
     let Some(card) = card() else { return };
     let answer = run(queens(["count", "14", "--gpu", &card, "--threads", "0", "--output", "json"])).answer();
-    assert_eq!((&answer["solutions"], &answer["kernel"]), (&solutions(14), &"opencl".into()));
+    assert_eq!((&answer["solutions"], &answer["kernel"]), (&solutions(14).into(), &"opencl".into()));
     assert_eq!((&answer["method"], &answer["agrees"]), (&"halves".into(), &true.into()));
 }
 
 #[test]
 fn a_board_is_counted_by_a_card_and_the_processor() {
     let Some(card) = card() else { return };
-    let answer = run(queens(["count", "14", "--gpu", &card, "--threads", "1", "--output", "json"])).answer();
-    let kernel = format!("{}+opencl", Kernel::best());
-    assert_eq!((&answer["solutions"], &answer["kernel"]), (&solutions(14), &kernel.into()));
-    assert_eq!((&answer["threads"], &answer["agrees"]), (&2.into(), &true.into()));
+    // One of them may count a small board before the other has begun.
+    let has_shared = |n: u8| {
+        let args = ["count", &n.to_string(), "--gpu", &card, "--threads", "1", "--output", "json"];
+        let answer = run(queens(args)).answer();
+        assert_eq!((&answer["solutions"], &answer["threads"]), (&solutions(n).into(), &2.into()));
+        assert_eq!(answer["agrees"], true);
+        answer["kernel"] == format!("{}+opencl", Kernel::best())
+    };
+    assert!((14..=17).any(has_shared), "only one of them has counted");
 }
 
 #[test]
@@ -69,8 +68,7 @@ fn what_a_card_can_not_count_is_refused() {
 #[test]
 fn cards_and_processors_share_a_job() {
     let Some(card) = card() else { return };
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let submitted = ["submit", "15", "--method", "halves", "--recount", "50", "--output", "json"];
     let job = coordinator.queens(submitted).answer()["job"].as_str().expect("a job's id").to_owned();
     let mut command = clean(Command::new(binary("queens-worker")));
@@ -86,14 +84,12 @@ fn cards_and_processors_share_a_job() {
     };
     let has_counted = |kernel: &str| kernels().iter().any(|other| other == kernel).then_some(());
     // The processor is faster than itself as a card, and would leave it nothing.
-    wait_at_most(Duration::from_secs(240), "counts of the card", || has_counted("opencl"));
+    wait_until("counts of the card", || has_counted("opencl"));
     let _without = worker(&coordinator.url(), "processor");
-    wait_at_most(Duration::from_secs(120), "counts of the processor", || has_counted("portable"));
+    wait_until("counts of the processor", || has_counted("portable"));
     drop(with_card.kill());
     let _fast = fast_worker(&coordinator.url());
-    let status = wait_at_most(Duration::from_secs(120), "the end of the job", || {
-        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
-    });
+    let status = coordinator.done(&job);
     assert_eq!(status["solutions"], solutions(15));
     assert!(kernels().iter().any(|kernel| kernel == "opencl"), "{status}");
     let workers = coordinator.queens(["contributions", &job, "--output", "json"]).answer();

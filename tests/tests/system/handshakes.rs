@@ -5,15 +5,15 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use queens_tests::guarded::Guarded;
-use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::process::{promised, wait_at_most, wait_until};
 use queens_tests::{TempDir, files};
 
 /// The limit of connections of an address, and the number of attempts.
 const MOST: usize = 200;
 const N_HALF_OPEN: usize = 400;
 
-/// How long honest connections may wait for their places after a flood.
-const AFTER_FLOOD: Duration = Duration::from_secs(30);
+/// The seconds that honest connections may wait for their places after a flood.
+const AFTER_FLOOD: u64 = 30;
 
 /// The beginning of a handshake: a record that announces a ClientHello of 512 bytes.
 const HALF: [u8; 11] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
@@ -33,7 +33,7 @@ fn half_open_handshakes_do_not_last_and_end_no_session() {
     let operator = guarded.invite(["--role", "operator"]);
     let worker = guarded.invite(["--role", "worker"]);
     let _running = guarded.worker(&worker, "honest");
-    assert!(guarded.queens(Some(&operator), ["submit", "19", "--yes"]).status.success());
+    assert!(guarded.queens(Some(&operator), ["submit", "18", "--yes"]).status.success());
     let work = || {
         let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]);
         let answer = status.status.success().then(|| status.answer())?;
@@ -49,11 +49,11 @@ fn half_open_handshakes_do_not_last_and_end_no_session() {
             stream
         })
         .collect();
-    wait_at_most(Duration::from_secs(60), "all to be closed", || {
+    wait_until("all to be closed", || {
         half_open.retain(|stream| !is_closed(stream));
         half_open.is_empty().then_some(())
     });
-    let after = wait_at_most(AFTER_FLOOD, "an answer", work);
+    let after = wait_at_most(promised(AFTER_FLOOD), "an answer", work);
     assert!(after > before, "the worker counts all the time: {after}");
     let log = guarded.coordinator().log();
     assert!(log.contains("TLS handshake") && !log.contains("connection to worker lost"), "{log}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, coordinator_command};
+use queens_tests::cluster::{Coordinator, Scenario, coordinator_command};
 use queens_tests::http::{self, Answer};
 use queens_tests::process::{run, wait_until};
 use serde_json::{Value, json};
@@ -21,8 +21,7 @@ struct Site {
 impl Site {
     #[track_caller]
     fn start() -> Self {
-        let scratch = TempDir::new().expect("a temporary directory");
-        let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+        let Scenario { scratch, coordinator, .. } = Scenario::with_http();
         Self { address: coordinator.http(), coordinator, scratch }
     }
 

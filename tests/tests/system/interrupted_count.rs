@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use queens_store::sqlite::audit;
 use queens_tests::TempDir;
 use queens_tests::data_dir::{DATABASE, Record, records, share};
-use queens_tests::process::{Ended, Running, queens, run, wait_until};
+use queens_tests::process::{Ended, Running, promised, queens, run, wait_until};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
 /// The longest time a person may have to wait.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: u64 = 2;
 
 const N: u8 = 17;
 
@@ -49,7 +49,7 @@ fn interrupt(mut running: Running, signal: &str) -> Ended {
     let sent = Instant::now();
     running.signal(signal);
     let outcome = running.wait();
-    assert!(sent.elapsed() < PATIENCE, "it takes {:?} to stop", sent.elapsed());
+    assert!(sent.elapsed() < promised(PATIENCE), "it takes {:?} to stop", sent.elapsed());
     outcome
 }
 
@@ -90,11 +90,11 @@ fn check_goes_on(dir: &Path) {
     assert_eq!(Value::from(audit.work.to_string()), answer["work"]);
 }
 
-#[track_caller]
-fn check_interrupted(signal: &str) {
+#[test]
+fn signals_are_said_and_gone_on_from() {
     let dir = TempDir::new().expect("a temporary directory");
     let dir = dir.path();
-    for _ in 0..4 {
+    for signal in ["INT", "TERM", "INT"] {
         let (running, seen) = start_counting(dir);
         let outcome = interrupt(running, signal);
         let percent = check_message(&outcome, "run the same command again to go on");
@@ -104,16 +104,6 @@ fn check_interrupted(signal: &str) {
         assert_eq!(seen.iter().find(|record| !kept.contains(record)), None, "the signal loses records");
     }
     check_goes_on(dir);
-}
-
-#[test]
-fn sigint_is_said_and_gone_on_from() {
-    check_interrupted("INT");
-}
-
-#[test]
-fn sigterm_is_said_and_gone_on_from() {
-    check_interrupted("TERM");
 }
 
 #[test]

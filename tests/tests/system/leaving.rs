@@ -1,13 +1,10 @@
 //! Workers leave, or lose the coordinator of their session: no count is lost, and both sides agree on the state.
 
-use std::time::Duration;
-
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, published};
-use queens_tests::TempDir;
-use queens_tests::cluster::{Coordinator, worker_command};
-use queens_tests::process::{Running, wait_at_most, wait_until};
+use queens_solver::{DECOMPOSITION_VERSION, Kernel};
+use queens_tests::cluster::{Coordinator, Scenario, solutions, worker_command};
+use queens_tests::process::{Running, wait_until};
 use queens_tests::proxy::Proxy;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -32,8 +29,7 @@ fn is_begun(coordinator: &Coordinator, job: &str) {
 
 #[test]
 fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let job = coordinator.submit(LONG);
     for round in 0..3 {
         let mut running: Vec<Running> =
@@ -55,8 +51,7 @@ fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
 
 #[test]
 fn whoever_gets_no_answer_to_its_goodbye_says_so() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let proxy = Proxy::start(coordinator.address());
     let mut worker = worker(&proxy.url(), "anna");
     coordinator.wait_for_workers(1);
@@ -93,8 +88,7 @@ async fn pretend(
 
 #[test]
 fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let proxy = Proxy::start(coordinator.address());
     let job = coordinator.submit(SHORT);
     let mut worker = worker(&proxy.url(), "anna");
@@ -103,9 +97,7 @@ fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
         workers(&coordinator).first().map(|worker| worker["worker"].as_str().expect("a number").to_owned())
     });
     proxy.swallow(true);
-    wait_at_most(Duration::from_secs(60), "its being given up", || {
-        workers(&coordinator).is_empty().then_some(())
-    });
+    wait_until("its being given up", || workers(&coordinator).is_empty().then_some(()));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let taken = u64::from_str_radix(&number, 16).expect("a number");
     let thief = runtime.block_on(pretend(coordinator.url(), taken));
@@ -116,11 +108,8 @@ fn a_worker_whose_number_is_taken_draws_another_and_loses_nothing() {
     wait_until("its return", || workers(&coordinator).iter().find(is_anna).map(drop));
     assert!(worker.is_running());
     drop(thief);
-    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
-        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
-    });
-    let solutions = published(BoardSize::new(SHORT).expect("a board size")).expect("published").solutions;
-    assert_eq!(status["solutions"], solutions.to_string());
+    let status = coordinator.done(&job);
+    assert_eq!(status["solutions"], solutions(SHORT));
     worker.signal("TERM");
     let ended = worker.wait();
     assert!(ended.status.success() && ended.stderr.contains("drawing another and going on"), "{ended:?}");

@@ -1,16 +1,15 @@
 //! The lists of the coordinator's pages, a worker's page, and missing pages, by HTTP and in a real browser.
 
 use queens_tests::browser::{Browser, Viewport};
-use queens_tests::cluster::Coordinator;
+use queens_tests::cluster::{Coordinator, Scenario};
 use queens_tests::http::{self, Answer};
 use queens_tests::process::wait_until;
-use queens_tests::{TempDir, skipped};
 use serde_json::{Value, json};
 
 /// A board that takes any machine here some hours.
 const LONG: u8 = 22;
 
-/// The widths of the pictures, each in both colour schemes.
+/// The widths of windows.
 const WIDTHS: [u32; 5] = [360, 480, 768, 1280, 1920];
 
 /// A browser's header when a person opens a page.
@@ -28,8 +27,7 @@ fn names(list: &Value) -> Vec<&str> {
 
 #[test]
 fn lists_are_searched_and_sorted_where_they_are_made() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let site = coordinator.http();
     let _workers = ["anna", "bert", "anna-2"].map(|name| coordinator.worker(name));
     coordinator.wait_for_workers(3);
@@ -74,9 +72,7 @@ fn lists_are_searched_and_sorted_where_they_are_made() {
 
 #[test]
 fn the_fleet_has_a_curve_that_goes_on_after_a_restart() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start_with_http(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::with_http();
     let site = coordinator.http();
     let _workers = ["anna", "bert"].map(|name| coordinator.worker(name));
     coordinator.wait_for_workers(2);
@@ -101,8 +97,7 @@ fn the_fleet_has_a_curve_that_goes_on_after_a_restart() {
 
 #[test]
 fn what_is_not_there_is_told_on_a_page_or_as_json() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let site = coordinator.http();
     for (path, title) in [
         ("/nowhere", "No such page"),
@@ -136,16 +131,13 @@ fn what_is_not_there_is_told_on_a_page_or_as_json() {
     wait_until("the page", || (page(&site, "/workers/a%20b%2Fc").status == 200).then_some(()));
 }
 
-/// Checks that a page does not overflow in any width and colour scheme, and saves pictures.
+/// Checks that no part of a page overflows in any width, and where its list is a table.
 fn keep(browser: &Browser, name: &str) {
     for width in WIDTHS {
-        for dark in [false, true] {
-            browser.look(Viewport { width, dark });
-            let wide = "[...document.querySelectorAll('section')].filter((one) => \
-                        one.scrollWidth > one.clientWidth + 1).length";
-            assert_eq!(browser.eval(wide), 0, "{name} at {width}: a part is wider than its place");
-            browser.screenshot(&format!("{name}-{width}-{}", if dark { "dark" } else { "light" }));
-        }
+        browser.keep(name, &[width]);
+        let wide = "[...document.querySelectorAll('section')].filter((one) => \
+                    one.scrollWidth > one.clientWidth + 1).length";
+        assert_eq!(browser.eval(wide), 0, "{name} at {width}: a part is wider than its place");
         let is_table =
             browser.eval("getComputedStyle(document.querySelector('#list td')).display === 'table-cell'");
         assert_eq!(is_table, width >= 480, "{name} at {width}");
@@ -161,18 +153,14 @@ fn rows(browser: &Browser, column: u32) -> Value {
 
 #[test]
 fn lists_are_searched_and_sorted_on_their_pages() {
-    if let Some(reason) = Browser::missing() {
-        return skipped(&format!("lists in a browser, as {reason}"));
-    }
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let site = coordinator.http();
     let mut workers = ["anna", "bert", "carl"].map(|name| Some(coordinator.worker(name)));
     coordinator.wait_for_workers(3);
     for n in [8, 9, LONG] {
         _ = coordinator.submit(n);
     }
-    let browser = Browser::open(&format!("http://{site}"));
+    let Some(browser) = Browser::open("lists", &format!("http://{site}")) else { return };
     browser.look(Viewport { width: 1920, dark: false });
 
     // Sorted by a heading, in both directions, and as at first. The address has the order, for a reload.
@@ -216,12 +204,7 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     browser.wait_for("#blocked", "its workers get no leases");
     browser.click("button[aria-label='Unblock anna']");
     browser.wait_until("no block", "document.querySelector('#blocked').hidden");
-    for width in WIDTHS {
-        for dark in [false, true] {
-            browser.look(Viewport { width, dark });
-            browser.screenshot(&format!("worker-{width}-{}", if dark { "dark" } else { "light" }));
-        }
-    }
+    browser.keep("worker", &WIDTHS);
     workers[0].take().expect("it is there").kill();
     browser.wait_until("it to go", "!document.querySelector('#gone').hidden");
 
@@ -247,7 +230,7 @@ fn lists_are_searched_and_sorted_on_their_pages() {
     keep(&browser, "list-of-jobs");
     browser.go("/nowhere");
     assert!(browser.text("main").contains("No such page"));
-    browser.screenshot("missing");
+    browser.keep("missing", &WIDTHS);
     let other = |line: &String| !line.contains("404") && !line.contains("400") && !line.contains("colour");
     let complaints: Vec<String> = browser.complaints().into_iter().filter(other).collect();
     assert_eq!(json!(complaints), json!([]));

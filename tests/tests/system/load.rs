@@ -1,12 +1,14 @@
 //! A coordinator under load: many workers with real connections and protocol, which only pretend to count. After a kill
 //! of the coordinator, every acknowledged report is on disk.
 //!
-//! It runs small clusters, unless the environment variable `QUEENS_LOAD` is `full`. Then ten thousand workers report a
+//! It runs a small cluster, unless the environment variable `QUEENS_LOAD` is `full`. Then ten thousand workers report a
 //! thousand times a second to a coordinator on one core while they share another, with limits on its use of resources.
-//! Then ten thousand times a second; then forty workers of 256 threads, and ten of 1024. The first load also runs with
-//! and without TLS, to limit the cost of encryption. A hundred thousand workers on shared connections report at their
-//! assigned interval (`many`), and ten thousand lose their coordinator and return (`storm`). `stores` compares the rate
-//! of reports that each store takes.
+//! Then ten thousand times a second; then forty workers of 256 threads, and ten of 1024.
+//!
+//! Tests that only measure are ignored without `.ci/long`: the first load with and without TLS, to limit the cost of
+//! encryption (`tls`), and with readers (`readers`); a hundred thousand workers on shared connections, which report at
+//! their assigned interval (`many`); ten thousand that lose their coordinator and return (`storm`); the rate of reports
+//! that each store takes (`stores`).
 
 mod many;
 mod readers;
@@ -16,7 +18,6 @@ mod tls;
 mod worker;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::pin::Pin;
@@ -29,7 +30,7 @@ use queens_solver::Span;
 use queens_store::sqlite::audit;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::data_dir::records;
-use queens_tests::process::{processor_time, wait_at_most};
+use queens_tests::process::{is_full, processor_time, wait_until};
 use queens_tests::{TempDir, files, say};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -58,26 +59,16 @@ struct Load {
     most_mib: u64,
 }
 
-const SHORT: [Load; 2] = [
-    Load {
-        n: 23,
-        n_workers: 200,
-        n_threads: 1,
-        period: Duration::from_secs(2),
-        measured: Duration::from_secs(6),
-        slowest: Duration::from_millis(250),
-        most_mib: 512,
-    },
-    Load {
-        n: 25,
-        n_workers: 3,
-        n_threads: 256,
-        period: Duration::from_secs(1),
-        measured: Duration::from_secs(3),
-        slowest: Duration::from_millis(250),
-        most_mib: 512,
-    },
-];
+/// A small load, whose times are not looked at.
+const SHORT: Load = Load {
+    n: 23,
+    n_workers: 40,
+    n_threads: 8,
+    period: Duration::from_secs(1),
+    measured: Duration::from_secs(1),
+    slowest: Duration::MAX,
+    most_mib: u64::MAX,
+};
 
 const FULL: [Load; 4] = [
     Load {
@@ -124,10 +115,10 @@ const SLOWEST_UPDATE: Duration = Duration::from_secs(1);
 
 #[test]
 fn what_is_acknowledged_under_load_is_on_disk() {
-    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
-    let _alone = alone(full);
-    let _files = files::take(300);
-    let loads = if full { &FULL[..] } else { &SHORT[..] };
+    let full = is_full("QUEENS_LOAD");
+    let _alone = full.then(alone);
+    let _files = files::take(100);
+    let loads = if full { &FULL[..] } else { &[SHORT] };
     loads.iter().for_each(|load| check(*load, full));
 }
 
@@ -142,9 +133,7 @@ fn check(load: Load, full: bool) {
     }
     let coordinator = Coordinator::start_command(command, &data_dir);
     let job = coordinator.submit(load.n);
-    wait_at_most(Duration::from_secs(300), "the plan", || {
-        (coordinator.status(&job)["state"] == "queued").then_some(())
-    });
+    wait_until("the plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
     let played = runtime.block_on(play(load, &coordinator, &job));
@@ -153,6 +142,10 @@ fn check(load: Load, full: bool) {
     drop(runtime);
     check_records(&data_dir, &played.acknowledged);
 
+    assert!(!played.updates.is_empty());
+    if !full {
+        return;
+    }
     let Played { mut times, n_reports, processor, publishing, updates, .. } = played;
     let longest_update = updates.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(load.measured);
     times.sort_unstable();
@@ -170,23 +163,19 @@ fn check(load: Load, full: bool) {
         100.0 * processor.as_secs_f64() / load.measured.as_secs_f64(),
         100.0 * publishing / load.measured.as_secs_f64(),
     ));
-    assert!(n_reports > 0);
-    assert!(!updates.is_empty());
-    if full {
-        // A worker that reports slightly late is not the coordinator's fault.
-        let expected = load.n_workers as f64 / load.period.as_secs_f64();
-        assert!(per_second >= 0.99 * expected, "{per_second} reports a second");
-        assert!(percentile(99) < load.slowest, "{:?}", percentile(99));
-        assert!(peak_mib < load.most_mib, "{peak_mib} MiB");
-        assert!(publishing < MOST_PUBLISHING * load.measured.as_secs_f64(), "{publishing} s");
-        assert!(longest_update < SLOWEST_UPDATE, "{longest_update:?}");
-    }
+    // A worker that reports slightly late is not the coordinator's fault.
+    let expected = load.n_workers as f64 / load.period.as_secs_f64();
+    assert!(per_second >= 0.99 * expected, "{per_second} reports a second");
+    assert!(percentile(99) < load.slowest, "{:?}", percentile(99));
+    assert!(peak_mib < load.most_mib, "{peak_mib} MiB");
+    assert!(publishing < MOST_PUBLISHING * load.measured.as_secs_f64(), "{publishing} s");
+    assert!(longest_update < SLOWEST_UPDATE, "{longest_update:?}");
 }
 
 /// Runs one test at a time under the full load, so that each has both cores to itself.
-fn alone(full: bool) -> Option<MutexGuard<'static, ()>> {
+fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
-    full.then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner))
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Pins the command to the first core, and this process to the second.
@@ -303,7 +292,7 @@ async fn follow(address: &str, job: &str, time: Duration) -> Vec<Instant> {
                     tokio::spawn(async move { drop(ask(&address, &path).await) });
                 }
             }
-            () = tokio::time::sleep_until(end) => return updates,
+            () = tokio::time::sleep_until(end), if !updates.is_empty() => return updates,
         }
     }
 }

@@ -38,7 +38,6 @@ mod idle_cluster;
 mod injection;
 mod installing;
 mod interrupted_count;
-mod interrupted_tests;
 mod joining;
 mod killed_count;
 mod leaders;

@@ -108,23 +108,6 @@ fn every_field_is_one_that_kubernetes_knows() {
     assert_eq!(made["Deployment worker"]["spec"].get("replicas"), None);
 }
 
-#[test]
-fn what_kubernetes_does_not_know_is_found() {
-    let Some(rendered) = helm("monitoring.enabled=true") else { return };
-    for (from, to, expected) in [
-        ("readinessProbe", "readynessProbe", "containers.0.readynessProbe"),
-        ("type: RollingUpdate", "kind: RollingUpdate", "kind"),
-        ("replicas: 2", "replicas: two", "invalid type"),
-        ("networking.k8s.io/v1", "networking.k8s.io/v2", "there is no NetworkPolicy"),
-        ("jobLabel", "joblabel", "joblabel"),
-    ] {
-        assert!(rendered.stdout.contains(from), "{from}: {rendered:?}");
-        let changed = documents(&rendered.stdout.replacen(from, to, 1));
-        let wrong: Vec<_> = changed.iter().filter_map(wrong).collect();
-        assert!(matches!(&wrong[..], [one] if one.contains(expected)), "{wrong:?}");
-    }
-}
-
 /// Every selector selects something, and every port name exists.
 #[test]
 fn what_belongs_together_fits() {

@@ -2,19 +2,17 @@
 //!
 //! With the environment variable `QUEENS_FAULTS` set to `full`, it counts 20 queens by half boards, for minutes.
 
-use std::env;
 use std::process::Command;
-use std::time::Duration;
 
 use queens_proto::pb;
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{BoardSize, DECOMPOSITION_VERSION, Kernel, Method, published};
 use queens_store::sqlite::audit;
-use queens_tests::cluster::{Coordinator, worker_with};
+use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, worker_command, worker_with};
 use queens_tests::data_dir::identity;
 use queens_tests::http;
-use queens_tests::process::{clean, queens, run, wait_at_most, wait_until};
+use queens_tests::process::{Running, clean, is_full, queens, run, wait_until};
 use queens_tests::{TempDir, binary, say};
 use serde_json::Value;
 
@@ -36,9 +34,7 @@ fn submit(coordinator: &Coordinator, n: u8, method: Method) -> String {
 
 #[test]
 fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let jobs = Method::ALL.map(|method| (method, submit(&coordinator, N, method)));
     let victim = coordinator.worker("victim");
     // The second, so that the first is done before.
@@ -47,9 +43,7 @@ fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
     victim.kill();
     let _worker = coordinator.worker("other");
     for (method, job) in &jobs {
-        let done = wait_at_most(Duration::from_secs(120), "the count", || {
-            Some(coordinator.status(job)).filter(|status| status["state"] == "done")
-        });
+        let done = coordinator.done(job);
         assert_eq!(done["method"], method.name());
         assert_eq!((&done["solutions"], &done["agrees"]), (&solutions(N).to_string().into(), &true.into()));
         let listed = coordinator.queens(["jobs"]).stdout;
@@ -65,30 +59,29 @@ fn both_methods_count_the_same_through_a_cluster_in_which_a_worker_is_killed() {
 /// A worker is killed when a third is recorded; another continues, and `check` proves the sum from the records.
 #[test]
 fn halves_are_counted_by_vectors_though_a_worker_is_killed_in_the_middle() {
-    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let full = is_full("QUEENS_FAULTS");
     let kernel = Kernel::best();
     let n = match kernel {
         _ if full => 20,
         Kernel::Portable => N,
-        _ => 17,
+        _ => 16,
     };
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let job = submit(&coordinator, n, Method::Halves);
     let fraction = |status: &Value| status["fraction"].as_f64().expect("a number");
-    let victim = worker_with(&coordinator.url(), "victim", kernel);
-    let limit = Duration::from_secs(if full { 1800 } else { 120 });
-    let status = wait_at_most(limit, "a third of the count", || {
+    let mut command = worker_command(&coordinator.url(), "victim", kernel);
+    if !full {
+        command.args(SLOWLY);
+    }
+    let victim = Running::start(&mut command);
+    let status = wait_until("a third of the count", || {
         Some(coordinator.status(&job)).filter(|status| fraction(status) > 0.33)
     });
     victim.kill();
     let killed_at = fraction(&coordinator.status(&job));
     assert!(status["state"] == "running" && killed_at < 0.9, "killed too late, at {killed_at}: {status}");
     let _other = worker_with(&coordinator.url(), "other", kernel);
-    let done = wait_at_most(limit, "the count", || {
-        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
-    });
+    let done = coordinator.done(&job);
     assert_eq!((&done["method"], &done["agrees"]), (&"halves".into(), &true.into()));
     assert_eq!(done["solutions"], solutions(n).to_string().as_str());
     let contributions = coordinator.queens(["contributions", &job]).stdout;
@@ -122,8 +115,7 @@ async fn old_worker(url: String) -> tonic::Streaming<pb::CoordinatorMessage> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, coordinator, .. } = Scenario::start();
     let halves = submit(&coordinator, 10, Method::Halves);
     let mut session = old_worker(coordinator.url()).await;
     coordinator.wait_for_workers(1);
@@ -152,7 +144,7 @@ async fn a_job_of_halves_waits_for_a_worker_that_can_count_it_and_says_so() {
     let identity = identity(&scratch.path().join("data"), &search).expect("it is there");
     assert_eq!((lease.job, lease.method), (identity, pb::Method::Search.into()));
     let _able = coordinator.worker("able");
-    wait_until("the count of the halves", || (coordinator.status(&halves)["state"] == "done").then_some(()));
+    _ = coordinator.done(&halves);
     assert_eq!(coordinator.status(&halves)["solutions"], solutions(10).to_string().as_str());
 }
 
@@ -207,11 +199,10 @@ fn the_work_of_halves_is_told_in_units() {
 /// Lists and metrics show the speed of workers and the fleet by each method.
 #[test]
 fn speeds_are_told_by_each_method() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let job = submit(&coordinator, LONG, Method::Halves);
     let _worker = coordinator.worker("able");
-    let told = wait_at_most(Duration::from_secs(120), "a speed", || {
+    let told = wait_until("a speed", || {
         let workers = coordinator.queens(["workers", "--output", "json"]).answer();
         Some(workers[0].clone()).filter(|worker| worker["speed_by"]["halves"].as_f64() > Some(0.0))
     });
@@ -235,11 +226,10 @@ fn speeds_are_told_by_each_method() {
 #[test]
 fn a_subproblem_of_halves_is_told_with_its_columns_and_queens() {
     const SIZE: u8 = 25;
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let job = coordinator.queens(["submit", "25", "--method", "halves", "--yes"]).stdout;
     let path = |what: &str| format!("/api/v1/jobs/{}/parts/3{what}", job.trim());
-    let told = wait_at_most(Duration::from_secs(60), "the plan", || {
+    let told = wait_until("the plan", || {
         let answer = http::get(&coordinator.http(), &path("?subproblem=29"));
         (answer.status == 200).then(|| answer.json())
     });

@@ -148,7 +148,7 @@ async fn end_of_session(url: &str, messages: Vec<pb::WorkerMessage>) -> Status {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), end).await.expect("the session is ended")
+    tokio::time::timeout(Duration::from_secs(600), end).await.expect("the session is ended")
 }
 
 #[track_caller]

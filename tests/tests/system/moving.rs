@@ -7,14 +7,16 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
-use queens_solver::{BoardSize, Kernel, published};
+use queens_solver::Kernel;
 use queens_tests::cleanup::Undo;
-use queens_tests::cluster::{Coordinator, SLOWLY, coordinator_command, worker_command};
+use queens_tests::cluster::{Coordinator, SLOWLY, coordinator_command, solutions, worker_command};
 use queens_tests::data_dir::records;
 use queens_tests::guarded::certs;
-use queens_tests::process::{clean, is_installed, queens, queens_coordinator, run, wait_at_most, wait_until};
+use queens_tests::process::{
+    clean, is_full, is_installed, promised, queens, queens_coordinator, run, wait_at_most, wait_until,
+};
 use queens_tests::service::Service;
 use queens_tests::{Port, TempDir, binary, say, skipped, skipped_without_root};
 use serde_json::Value;
@@ -22,18 +24,14 @@ use serde_json::Value;
 /// A board that takes one thread of a fast kernel some seconds.
 const BOARD: u8 = 16;
 
-fn is_full() -> bool {
-    env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full")
-}
-
 /// Longer than a coordinator keeps a silent worker (14 s); in full, longer than any timeout of a connection (60 s).
 fn sleep() -> Duration {
-    Duration::from_secs(if is_full() { 70 } else { 20 })
+    Duration::from_secs(if is_full("QUEENS_FAULTS") { 70 } else { 20 })
 }
 
-/// The longest time after which a machine that runs is connected again, on a busy machine: dead connections are found
-/// within 20 s, and no pause between attempts reaches 24 s.
-const SOON: Duration = Duration::from_secs(60);
+/// The longest time after which a machine that runs is connected again: dead connections are found within 20 s, and no
+/// pause between attempts reaches 24 s.
+const SOON: u64 = 60;
 
 /// The workers of one user.
 struct User {
@@ -63,9 +61,7 @@ impl User {
 
     #[track_caller]
     fn wait_for_connection(&self, name: &str) {
-        wait_at_most(Duration::from_secs(300), "a connection", || {
-            self.status(name).filter(|status| status["connected"] == true)
-        });
+        wait_until("a connection", || self.status(name).filter(|status| status["connected"] == true));
     }
 
     fn n_counted(&self, name: &str) -> u128 {
@@ -75,7 +71,7 @@ impl User {
     /// Tells how many subproblems of a finished job these workers counted twice, and checks the records.
     #[track_caller]
     fn check_end(&self, what: &str, status: &Value, names: &[&str], data_dir: &Path) {
-        assert_eq!(status["solutions"], solutions(), "{status}");
+        assert_eq!(status["solutions"], solutions(BOARD), "{status}");
         let n_recorded: i64 =
             records(data_dir).expect("readable").iter().map(|one| one.n_subproblems()).sum();
         let n_recorded = u128::try_from(n_recorded).expect("positive");
@@ -86,10 +82,6 @@ impl User {
         // What a worker counted since its last report, and after its sleep until it is told what others have.
         assert!(n_twice * 5 < n_recorded, "{n_twice} of {n_recorded} were counted twice");
     }
-}
-
-fn solutions() -> String {
-    published(BoardSize::new(BOARD).expect("a board size")).expect("published").solutions.to_string()
 }
 
 fn number(value: &Value) -> u128 {
@@ -124,7 +116,7 @@ fn sleep_and_go_on(others_count: bool) {
     let n_connected = laptop.log().matches(" connected ").count();
     laptop.signal("CONT");
     let woke = Instant::now();
-    wait_at_most(SOON, "a new connection", || {
+    wait_at_most(promised(SOON), "a new connection", || {
         (laptop.log().matches(" connected ").count() > n_connected).then_some(())
     });
     say(&format!("connected {:?} after a sleep of {:?}", woke.elapsed(), sleep()));
@@ -132,9 +124,7 @@ fn sleep_and_go_on(others_count: bool) {
     let mut names = vec!["laptop", "fast"];
     names.extend(other.as_ref().map(|_| "other"));
     let fast = user.start(worker_command(&coordinator.url(), "fast", Kernel::best()), "fast");
-    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
-        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
-    });
+    let status = coordinator.done(&job);
     let what = if others_count { "asleep, others count" } else { "asleep, alone" };
     user.check_end(what, &status, &names, &data_dir);
     [laptop, fast].into_iter().chain(other).for_each(Service::stop);
@@ -250,7 +240,7 @@ fn a_worker_goes_on_in_another_network() {
         if is_asleep {
             laptop.signal("CONT");
         }
-        wait_at_most(SOON, "a new connection", || {
+        wait_at_most(promised(SOON), "a new connection", || {
             (laptop.log().matches(" connected ").count() > n_connected).then_some(())
         });
         let (took, asleep) = (moved.elapsed(), if is_asleep { " during a sleep" } else { "" });
@@ -263,7 +253,7 @@ fn a_worker_goes_on_in_another_network() {
     }
     let fast = worker_command(&url, "fast", Kernel::best());
     let fast = user.start(networks.within(0, &fast), "fast");
-    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
+    let status = wait_until("the end of the job", || {
         Some(ask(&["status", "1"])).filter(|status| status["state"] == "done")
     });
     user.check_end("in another network", &status, &["laptop", "fast"], &data_dir);
@@ -329,11 +319,11 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
     site.manage(&["campaign", "close", "--all"]);
 
     coordinator.stop();
-    if is_full() {
+    if is_full("QUEENS_FAULTS") {
         // Somebody else's coordinator answers where the link leads. It does not have the key.
         let stranger = site.coordinator(&old, "other");
         let untrusted = "the campaign's site does not answer";
-        wait_at_most(Duration::from_secs(150), "a question", || anna.log().contains(untrusted).then_some(()));
+        wait_until("a question", || anna.log().contains(untrusted).then_some(()));
         assert!(anna.log().contains("it is not known to be the coordinator"), "{}", anna.log());
         assert!(!anna.log().contains("has moved"), "{}", anna.log());
         stranger.stop();
@@ -346,9 +336,8 @@ fn a_coordinator_that_moved_is_found_by_the_link() {
     let expected = before.replace(&old.address(), &new.address());
     assert_ne!(expected, before);
     assert_eq!(fs::read_to_string(&toml).expect("readable"), expected);
-    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
-        Some(status(&new)).filter(|status| status["state"] == "done")
-    });
+    let status =
+        wait_until("the end of the job", || Some(status(&new)).filter(|status| status["state"] == "done"));
     site.user.check_end("a coordinator that moved", &status, &["anna"], &site.user.path("data"));
     let told = site.user.status("anna").expect("it runs");
     assert_eq!(told["coordinators"][0], format!("https://{}/", new.address()));

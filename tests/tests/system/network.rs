@@ -5,7 +5,6 @@
 //! history has a fixed number of faults while the job is unfinished, and must end with the right total.
 
 use std::cell::RefCell;
-use std::env;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -29,6 +28,7 @@ use queens_proto::client::{Routes, endpoint};
 use queens_solver::{BoardSize, Kernel, Method, Span, published};
 use queens_store::Archive;
 use queens_tests::chance::Chance;
+use queens_tests::process::is_full;
 use queens_tests::say;
 use queens_worker::own_numbers::OwnNumbers;
 use queens_worker::remote;
@@ -324,7 +324,7 @@ fn play(seed: u64) -> Vec<Fault> {
 
 #[test]
 fn partitions_half_open_connections_and_delays_cost_no_count() {
-    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let full = is_full("QUEENS_FAULTS");
     let n_histories = if full { 100 } else { 4 };
     let mut inflicted: Vec<Fault> = (1..=n_histories).flat_map(play).collect();
     let n_faults = inflicted.len();

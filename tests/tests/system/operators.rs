@@ -3,18 +3,18 @@
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, coordinator_message};
-use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
+use queens_solver::DECOMPOSITION_VERSION;
 use queens_store::sqlite::{audit, audit_file};
-use queens_tests::cluster::{Coordinator, SLOWLY, fast_worker};
+use queens_tests::cluster::{Coordinator, SLOWLY, Scenario, fast_worker, solutions};
 use queens_tests::data_dir::tamper;
 use queens_tests::guarded::Behind;
 use queens_tests::http;
-use queens_tests::process::{Ended, Running, clean, run, wait_at_most, wait_until};
+use queens_tests::process::{Ended, Running, clean, run, wait_until};
 use queens_tests::{TempDir, binary};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -22,11 +22,6 @@ use tokio_stream::wrappers::ReceiverStream;
 
 fn scratch() -> TempDir {
     TempDir::new().expect("a temporary directory")
-}
-
-fn solutions(n: u8) -> String {
-    let n = BoardSize::new(n).expect("a board size");
-    published(n).expect("published").solutions.to_string()
 }
 
 fn number(value: &Value) -> u128 {
@@ -45,9 +40,7 @@ fn wait_for_records(coordinator: &Coordinator, job: &str, n_recorded: u128) {
 
 #[track_caller]
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
-    wait_at_most(Duration::from_secs(300), state, || {
-        (coordinator.status(job)["state"] == state).then_some(())
-    });
+    wait_until(state, || (coordinator.status(job)["state"] == state).then_some(()));
 }
 
 /// Starts a fast worker to count the rest of a job, and waits for its end.
@@ -59,8 +52,7 @@ fn finish(coordinator: &Coordinator, job: &str, n: u8) {
 
 #[track_caller]
 fn check_done(coordinator: &Coordinator, job: &str, n: u8) {
-    wait_for_state(coordinator, job, "done");
-    let status = coordinator.status(job);
+    let status = coordinator.done(job);
     assert_eq!(status["solutions"], solutions(n).as_str());
     assert_eq!((&status["agrees"], &status["disputed"]), (&Value::from(true), &Value::from(0)), "{status}");
 }
@@ -85,11 +77,9 @@ fn check_says(outcome: &Ended, expected: &str) {
 
 #[test]
 fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
-    let scratch = scratch();
-    let data_dir = scratch.path().join("data");
-    let mut coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, mut coordinator } = Scenario::start();
     let _workers = [coordinator.worker("first"), coordinator.worker("second")];
-    let job = coordinator.submit(17);
+    let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 20);
     check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
     check_says(&coordinator.queens(["pause", &job]), "job 1 is paused");
@@ -106,7 +96,7 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
         assert_eq!(after[what], before[what], "{after}");
     }
     check_says(&coordinator.queens(["resume", &job]), "job 1 is");
-    check_done(&coordinator, &job, 17);
+    check_done(&coordinator, &job, 16);
     assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
     for change in [&["pause", &job][..], &["resume", &job], &["priority", &job, "3"]] {
         let outcome = coordinator.queens(change);
@@ -122,12 +112,11 @@ fn a_paused_job_stands_still_through_a_restart_and_loses_nothing() {
 /// current job would keep them for minutes.
 #[test]
 fn workers_go_over_to_an_urgent_job_and_come_back() {
-    let scratch = scratch();
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _workers = [coordinator.worker("first"), coordinator.worker("second")];
-    let slow = coordinator.submit(18);
+    let slow = coordinator.submit(17);
     wait_for_records(&coordinator, &slow, 20);
-    let answer = coordinator.queens(["submit", "17", "--priority", "5", "--output", "json"]).answer();
+    let answer = coordinator.queens(["submit", "16", "--priority", "5", "--output", "json"]).answer();
     let urgent = answer["job"].as_str().expect("a job").to_owned();
     wait_until("the workers to change", || {
         let [slow, urgent] = [coordinator.status(&slow), coordinator.status(&urgent)];
@@ -142,7 +131,7 @@ fn workers_go_over_to_an_urgent_job_and_come_back() {
     let [first, second] = [coordinator.status(&slow), coordinator.status(&urgent)];
     assert_eq!((&first["priority"], &second["priority"]), (&Value::from(6), &Value::from(5)));
     assert_eq!(coordinator.queens(["cancel", &slow]).status.code(), Some(0));
-    check_done(&coordinator, &urgent, 17);
+    check_done(&coordinator, &urgent, 16);
     assert_eq!(coordinator.status(&urgent)["verified"], 0, "nothing is counted twice");
     for (args, code, expected) in [
         (&["priority", "1", "1001"][..], 2, "from -1000 to 1000"),
@@ -165,12 +154,10 @@ fn logging_worker(coordinator: &Coordinator, name: &str, log: &Path) -> Running 
 
 #[test]
 fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
-    let scratch = scratch();
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch, coordinator, .. } = Scenario::start();
     let log = scratch.path().join("worker.log");
     let drained = logging_worker(&coordinator, "drained", &log);
-    let job = coordinator.submit(17);
+    let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "drain", "drained"]), "1 worker named 'drained': draining");
     let outcome = drained.wait();
@@ -185,7 +172,7 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
     // The next of the name is another worker.
     let _next = coordinator.worker("drained");
     wait_until("the next to count", || counts(&coordinator, "drained").then_some(()));
-    check_done(&coordinator, &job, 17);
+    check_done(&coordinator, &job, 16);
     assert_eq!(coordinator.status(&job)["verified"], 0, "nothing is counted twice");
     let outcome = coordinator.queens(["workers", "drain", "nobody"]);
     assert!(outcome.complaint(1).contains("there is no worker named 'nobody'"), "{outcome:?}");
@@ -193,11 +180,10 @@ fn a_drained_worker_gives_back_what_it_has_not_begun_and_ends_well() {
 
 #[test]
 fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
-    let scratch = scratch();
-    let mut coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch, mut coordinator, .. } = Scenario::start();
     let log = scratch.path().join("worker.log");
     let blocked = logging_worker(&coordinator, "bad", &log);
-    let job = coordinator.submit(17);
+    let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 10);
     check_says(&coordinator.queens(["workers", "block", "bad"]), "1 worker named 'bad': blocked");
     wait_until("its chunk", || (coordinator.status(&job)["workers"] == 0).then_some(()));
@@ -226,7 +212,7 @@ fn a_blocked_worker_gets_nothing_says_why_and_goes_on_when_it_is_unblocked() {
     });
     check_says(&coordinator.queens(["workers", "unblock", "bad"]), "1 worker named 'bad': not blocked");
     wait_until("it to count", || counts(&coordinator, "bad").then_some(()));
-    finish(&coordinator, &job, 17);
+    finish(&coordinator, &job, 16);
     for (what, done) in [("block", "blocked"), ("unblock", "not blocked")] {
         let outcome = coordinator.queens(["workers", what, "nobody"]);
         check_says(&outcome, &format!("workers named 'nobody': {done}; there is none at present"));
@@ -279,8 +265,7 @@ async fn failing_worker(url: String, id: u64) {
 
 #[test]
 fn a_job_whose_spans_fail_on_all_that_are_there_says_so_and_is_counted_by_another() {
-    let scratch = scratch();
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let job = coordinator.submit(14);
     let broken: Vec<_> = (1..=3).map(|id| runtime.spawn(failing_worker(coordinator.url(), id))).collect();
@@ -325,11 +310,9 @@ fn maintain(args: &[&str], data_dir: &Path) -> Ended {
 
 #[test]
 fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
-    let scratch = scratch();
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch, data_dir, coordinator } = Scenario::start();
     let worker = coordinator.worker("only");
-    let job = coordinator.submit(17);
+    let job = coordinator.submit(16);
     wait_for_records(&coordinator, &job, 20);
     let file = scratch.path().join("backup.db");
     let path = file.to_str().expect("UTF-8");
@@ -337,7 +320,7 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     let at_backup = recorded(&coordinator, &job);
     assert!(maintain(&["backup", path], &data_dir).complaint(1).contains("is there already"));
     assert!(maintain(&["check"], &data_dir).complaint(1).contains("in use by another process"));
-    check_says(&maintain(&["check", path], &data_dir), "job 1  n = 17  active");
+    check_says(&maintain(&["check", path], &data_dir), "job 1  n = 16  active");
     let in_backup = audit_file(&file).expect("consistent records")[0].n_recorded;
     assert!((20..=at_backup).contains(&in_backup), "{in_backup} of {at_backup}");
     wait_for_records(&coordinator, &job, at_backup + 1);
@@ -350,12 +333,12 @@ fn a_backup_of_a_running_coordinator_can_be_gone_on_with() {
     let coordinator = Coordinator::start(&restored);
     assert_eq!(recorded(&coordinator, &job), in_backup);
     let _worker = coordinator.worker("only");
-    finish(&coordinator, &job, 17);
+    finish(&coordinator, &job, 16);
     coordinator.stop();
-    check_says(&maintain(&["check"], &restored), &format!("{} solutions", solutions(17)));
+    check_says(&maintain(&["check"], &restored), &format!("{} solutions", solutions(16)));
     // A directory may be given in place of a backup.
     let given = restored.to_str().expect("UTF-8");
-    check_says(&maintain(&["check", given], Path::new("nowhere")), &format!("{} solutions", solutions(17)));
+    check_says(&maintain(&["check", given], Path::new("nowhere")), &format!("{} solutions", solutions(16)));
     tamper(&restored, "UPDATE record SET solutions = solutions + 1 WHERE part = 7");
     assert!(maintain(&["check"], &restored).complaint(1).contains("part 7"));
 }
@@ -366,18 +349,18 @@ fn a_worker_that_outlives_its_coordinators_directory_spoils_no_other_job() {
     let scratch = scratch();
     let first = Coordinator::start(&scratch.path().join("first"));
     let _worker = first.worker("only");
-    let job = first.submit(18);
+    let job = first.submit(17);
     wait_for_records(&first, &job, 5);
     let second = {
         // Its job 1 is of a smaller board, and planned before the worker connects.
         let data_dir = scratch.path().join("second");
         let second = Coordinator::start(&data_dir);
-        assert_eq!(second.submit(16), job);
+        assert_eq!(second.submit(15), job);
         wait_for_state(&second, &job, "queued");
         second.stop();
         first.kill_and_restart_on(&data_dir)
     };
-    finish(&second, &job, 16);
+    finish(&second, &job, 15);
     let status = second.status(&job);
     // On a busy machine, both workers may have counted a span.
     assert_eq!(status["disputed"], 0, "{status}");
@@ -392,9 +375,7 @@ fn a_coordinator_listens_on_names_and_says_what_it_expects() {
     assert!(listen("localhost").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("localhost:http").complaint(2).contains("such as 127.0.0.1:8000"));
     assert!(listen("host.invalid:1").complaint(1).contains("failed to listen on host.invalid:1"));
-    let began = Instant::now();
     Coordinator::start_listening("localhost:0", &scratch.path().join("data")).stop();
-    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
@@ -417,8 +398,7 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
         assert!(complaint(args, &url).contains("no coordinator"));
     }
     // The likeliest mistake: the other port.
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start_with_http(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::with_http();
     let pages = format!("http://{}", coordinator.http());
     for args in [&["jobs"][..], &["watch", "1"], &["pause", "1"]] {
         assert!(complaint(args, &pages).contains("the address of its --http"));
@@ -428,8 +408,7 @@ fn a_server_that_is_no_coordinator_is_named_as_such() {
 
 #[test]
 fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
-    let scratch = scratch();
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     // A client's own errors for malformed answers, as names of workers.
     for name in ["grpc-status header missing", "received message with invalid compression flag", "timed out"]
     {
@@ -441,8 +420,7 @@ fn what_a_coordinator_says_is_not_taken_for_the_answer_of_another_server() {
 
 #[test]
 fn a_job_that_waits_for_its_plan_says_for_how_many_others() {
-    let scratch = scratch();
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let [first, second] = [coordinator.submit(32), coordinator.submit(31)];
     assert_eq!(coordinator.status(&first)["plans_before"], Value::Null);
     assert_eq!(coordinator.status(&second)["plans_before"], 1);
@@ -484,11 +462,10 @@ fn boards_of_a_range_are_submitted_one_by_one_until_one_is_refused() {
 
 #[test]
 fn jobs_are_listed_by_their_states() {
-    let scratch = scratch();
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let jobs = |state: &str| coordinator.queens(["jobs", "--state", state, "--output", "json"]).answer();
     check_says(&coordinator.queens(["jobs", "--state", "running"]), "no jobs; 'queens submit N' makes one");
-    let ids = [coordinator.submit(18), coordinator.submit(17), coordinator.submit(16)];
+    let ids = [coordinator.submit(14), coordinator.submit(14), coordinator.submit(14)];
     assert_eq!(coordinator.queens(["cancel", &ids[0]]).status.code(), Some(0));
     assert_eq!(coordinator.queens(["pause", &ids[1]]).status.code(), Some(0));
     wait_for_state(&coordinator, &ids[2], "queued");

@@ -1,19 +1,13 @@
 //! Parts of boards, counted by real processes.
 
-use std::time::Duration;
-
 use queens_solver::{BoardSize, Method, parts_in_counting_order, published};
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::wait_at_most;
+use queens_tests::cluster::Scenario;
 
 /// Two jobs share a board; together they have all of its solutions, and neither counts as the whole.
 #[test]
 fn two_parts_of_a_board_add_up_to_it() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let n = BoardSize::new(12).expect("a board size");
     let n_parts = parts_in_counting_order(n, Method::Search).len();
     let (first, second) = (format!("0..{}", n_parts / 3), format!("{}..{n_parts}", n_parts / 3));
@@ -26,11 +20,7 @@ fn two_parts_of_a_board_add_up_to_it() {
     assert!(refused.stderr.contains("there are no 7..100000"), "{refused:?}");
     let coordinator = coordinator.kill_and_restart();
     let _worker = coordinator.worker("anna");
-    let done = jobs.map(|job| {
-        wait_at_most(Duration::from_secs(60), "the count", || {
-            Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
-        })
-    });
+    let done = jobs.map(|job| coordinator.done(&job));
     let solutions =
         done.iter().map(|job| job["solutions"].as_str().expect("text").parse::<u128>().expect("a number"));
     assert_eq!(solutions.sum::<u128>(), published(n).expect("published").solutions);

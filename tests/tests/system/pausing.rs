@@ -8,9 +8,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use queens_solver::{BoardSize, Kernel, published};
-use queens_tests::cluster::{Coordinator, SLOWLY, worker_command};
-use queens_tests::process::{Ended, clean, is_installed, run, wait_at_most, wait_until};
+use queens_solver::Kernel;
+use queens_tests::cluster::{Coordinator, SLOWLY, solutions, worker_command};
+use queens_tests::process::{Ended, clean, is_installed, run, wait_until};
 use queens_tests::proxy::Proxy;
 use queens_tests::service::Service;
 use queens_tests::{TempDir, binary, skipped};
@@ -142,11 +142,8 @@ fn pauses_in_quick_turn_lose_no_count() {
         guest.told(&["pause"]);
         guest.told(&["resume"]);
     }
-    let status = wait_at_most(Duration::from_secs(300), "the end of the job", || {
-        Some(coordinator.status(&job)).filter(|status| status["state"] == "done")
-    });
-    let solutions = published(BoardSize::new(SHORT).expect("a board size")).expect("published").solutions;
-    assert_eq!(status["solutions"], solutions.to_string());
+    let status = coordinator.done(&job);
+    assert_eq!(status["solutions"], solutions(SHORT));
     let log = worker.log();
     assert!(!log.contains("reasons=") && !log.contains("drawing another"), "{log}");
     worker.stop();
@@ -175,7 +172,7 @@ fn what_was_counted_before_a_pause_is_offered_until_it_is_recorded() {
     let n_counted = subproblems();
     // The status may be a moment old.
     let all = format!("the {n_counted} subproblems, all and none twice");
-    wait_at_most(Duration::from_secs(10), &all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
+    wait_until(&all, || (recorded(&coordinator, &job) == n_counted).then_some(()));
     worker.stop();
 }
 

@@ -3,17 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use queens_tests::guarded::Behind;
 use queens_tests::http::{self, Answer};
 use queens_tests::postgres::Postgres;
-use queens_tests::process::{Running, clean, run, wait_at_most};
+use queens_tests::process::{Running, clean, run, wait_until};
 use queens_tests::{TempDir, binary};
 use serde_json::{Value, json};
-
-/// Sums and rankings are some seconds old each.
-const SOON: Duration = Duration::from_secs(60);
 
 const NAMES: [&str; 6] = [
     "<script>alert('x')</script>",
@@ -104,7 +100,7 @@ impl Site {
     /// Waits until everybody together has found so many solutions; returns the summary.
     fn wait_for_solutions(&self, solutions: u64) -> Value {
         let expected = solutions.to_string();
-        wait_at_most(SOON, "the sums", || {
+        wait_until("the sums", || {
             Some(self.api("/public")).filter(|summary| summary["all"]["solutions"] == expected.as_str())
         })
     }
@@ -180,7 +176,7 @@ fn check_sums(store: &[&str]) {
         assert_eq!(sum, number(&all[what]), "{what}: {people} {two}");
     }
     // Her own worker knows the same.
-    let own = wait_at_most(SOON, "own numbers", || {
+    let own = wait_until("own numbers", || {
         let mut asked = command(&home);
         asked.args(["status", "--name", SECRETS[0], "--output", "json"]);
         Some(run(asked).answer()["own"].clone())
@@ -200,7 +196,7 @@ fn check_sums(store: &[&str]) {
     for name in NAMES {
         site.join(name);
     }
-    wait_at_most(SOON, "all of them", || (site.api("/people")["n_people"] == 2 + NAMES.len()).then_some(()));
+    wait_until("all of them", || (site.api("/people")["n_people"] == 2 + NAMES.len()).then_some(()));
     check_names(&site);
     // A revoked name is gone, and its counts are those of others.
     let number_of = |who: &str| {
@@ -210,7 +206,7 @@ fn check_sums(store: &[&str]) {
         line.split_whitespace().next().expect("a number").to_owned()
     };
     _ = site.manage(&["revoke", &number_of("anna")]);
-    wait_at_most(SOON, "the end of the name", || (site.get("/people/anna").status == 404).then_some(()));
+    wait_until("the end of the name", || (site.get("/people/anna").status == 404).then_some(()));
     let three = site.api("/public");
     assert_eq!(three["all"], two["all"]);
     assert_eq!(

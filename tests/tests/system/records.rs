@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use queens_model::date;
 use queens_solver::{BoardSize, published};
-use queens_tests::process::{clean, is_installed, queens, run};
+use queens_tests::process::{clean, is_full, is_installed, queens, run};
 use queens_tests::skipped;
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ fn row(file: &Path, answer: &Value) -> String {
 /// To make the table again from the files: `QUEENS_GENERATE=1 cargo test -p queens-tests --test system records::`.
 #[test]
 fn every_certificate_holds_and_the_table_is_made_of_them() {
-    let is_full = env::var("QUEENS_RECORDS").is_ok_and(|value| value == "full");
+    let is_full = is_full("QUEENS_RECORDS");
     let files = files();
     let mut rows = String::new();
     for (expected, file) in (1..).zip(&files) {

@@ -5,21 +5,18 @@
 //! `--nocapture` prints the transcript, which `.ci/long` keeps in `target`.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use std::{env, fs};
 
 use queens_solver::{BoardSize, Kernel, published};
 use queens_tests::cluster::{Coordinator, fast_worker, worker, worker_with};
 use queens_tests::liar::Liar;
-use queens_tests::process::{Running, clean, queens, run, wait_at_most};
+use queens_tests::process::{Running, clean, queens, run, wait_until};
 use queens_tests::{TempDir, binary, say};
 use serde_json::Value;
 
 /// Of a hundred spans, the liar falsifies about this many.
 const LIES: u64 = 1;
-
-/// The limit of a wait, far longer than any takes.
-const LIMIT: Duration = Duration::from_secs(600);
 
 /// The printed lines of a long table.
 const MOST_LINES: usize = 24;
@@ -36,7 +33,7 @@ impl Rehearsal {
     /// Waits until a job's status satisfies a condition.
     #[track_caller]
     fn wait(&self, job: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        wait_at_most(LIMIT, what, || Some(self.coordinator.status(job)).filter(|status| is_so(status)))
+        wait_until(what, || Some(self.coordinator.status(job)).filter(|status| is_so(status)))
     }
 
     /// Waits until this share of a job is recorded, and returns the time as a text.
@@ -92,7 +89,7 @@ fn show(shown: &str, command: Command) -> String {
 fn scale() -> (u8, Kernel) {
     match env::var("QUEENS_REHEARSAL") {
         Ok(n) => (n.parse().expect("QUEENS_REHEARSAL is a number of queens"), Kernel::best()),
-        Err(_) => (17, Kernel::Portable),
+        Err(_) => (16, Kernel::Portable),
     }
 }
 

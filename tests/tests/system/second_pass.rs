@@ -1,12 +1,8 @@
 //! Boards that real processes count a second time.
 
-use std::time::Duration;
-
 use queens_solver::{BoardSize, Method, published};
 use queens_store::sqlite::audit;
-use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::wait_at_most;
+use queens_tests::cluster::{Coordinator, Scenario};
 use serde_json::Value;
 
 const N: &str = "13";
@@ -15,9 +11,7 @@ const N: &str = "13";
 /// their passes agree, although the coordinator is killed on the way.
 #[test]
 fn boards_are_counted_twice_before_they_are_done() {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let data_dir = scratch.path().join("data");
-    let coordinator = Coordinator::start(&data_dir);
+    let Scenario { scratch: _scratch, data_dir, coordinator } = Scenario::start();
     let submit = |args: &[&str]| {
         let args = [&["submit", N, "--method", "search", "--output", "json"], args].concat();
         coordinator.queens(args).answer()["job"].as_str().expect("a job's id").to_owned()
@@ -28,11 +22,7 @@ fn boards_are_counted_twice_before_they_are_done() {
     let refused = coordinator.queens(["submit", N, "--method", "halves", "--second-pass"]);
     assert!(refused.stderr.contains("halves have no other images"), "{refused:?}");
     let workers = ["anna", "bert"].map(|name| coordinator.worker(name));
-    let done = |coordinator: &Coordinator, job: &str| -> Value {
-        wait_at_most(Duration::from_secs(120), "the count", || {
-            Some(coordinator.status(job)).filter(|status| status["state"] == "done")
-        })
-    };
+    let done = |coordinator: &Coordinator, job: &str| -> Value { coordinator.done(job) };
     done(&coordinator, &once);
     let more = coordinator.queens(["verify-more", &once, "--second-pass=halves"]);
     assert!(more.stdout.contains("job 3 is "), "{more:?}");

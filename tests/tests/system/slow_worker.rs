@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_proto::pb::{self, worker_message::Message};
-use queens_solver::{BoardSize, DECOMPOSITION_VERSION, published};
-use queens_tests::TempDir;
-use queens_tests::cluster::Coordinator;
-use queens_tests::process::wait_at_most;
+use queens_solver::DECOMPOSITION_VERSION;
+use queens_tests::cluster::{Scenario, solutions};
+use queens_tests::process::wait_until;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -47,8 +46,7 @@ async fn idle(url: String, n_threads: u32) {
 
 #[track_caller]
 fn check(n_threads: u32) {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.spawn(idle(coordinator.url(), n_threads));
     coordinator.wait_for_workers(1);
@@ -57,7 +55,7 @@ fn check(n_threads: u32) {
     let _honest = coordinator.worker("honest");
     // For some seconds; or never, if its lease expires when no other work is left.
     let (mut named, mut found) = (false, false);
-    let status = wait_at_most(Duration::from_secs(180), "the end of the job", || {
+    let status = wait_until("the end of the job", || {
         let status = coordinator.status(&job);
         named |= status["waits_for"].as_str().is_some_and(|whom| whom.starts_with("'slow', which holds "));
         if named && !found {
@@ -66,8 +64,7 @@ fn check(n_threads: u32) {
         }
         (status["state"] == "done").then_some(status)
     });
-    let solutions = published(BoardSize::new(N).expect("a board size")).expect("published").solutions;
-    assert_eq!(status["solutions"], solutions.to_string());
+    assert_eq!(status["solutions"], solutions(N));
     let log = coordinator.log();
     assert!(log.contains("worker exceeded the deadline of its leases"), "{log}");
     queens_tests::say(&format!("{n_threads} threads: named by status: {named}, by doctor: {found}"));

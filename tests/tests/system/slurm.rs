@@ -7,14 +7,14 @@
 mod engine;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 use queens_solver::{BoardSize, published};
 use queens_store::sqlite::audit;
 use queens_tests::cluster::Coordinator;
-use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::process::{is_full, wait_at_most, wait_until};
 use queens_tests::{TempDir, say, skipped, skipped_without_root};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ use self::engine::Slurm;
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/slurm/workers.sbatch");
 
 /// Longer than Slurm takes to notice anything.
-const LONG: Duration = Duration::from_secs(150);
+const LONG: Duration = Duration::from_secs(900);
 
 /// Workers on Slurm with an unfinished job.
 struct Scene {
@@ -106,7 +106,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     if !Slurm::can_be_started() {
         return skipped_without_root("workers on Slurm, without the right to make namespaces");
     }
-    let full = env::var("QUEENS_FAULTS").is_ok_and(|faults| faults == "full");
+    let full = is_full("QUEENS_FAULTS");
     let n = if full { 19 } else { 18 };
     let mut scene = Scene::new(n);
 
@@ -152,9 +152,7 @@ fn what_slurm_kills_preempts_and_requeues_counts_on() {
     let n_left = scene.n_left();
     scene.slurm.ask("scancel", &[&scene.tasks[0]]);
     wait_until("the cancelled worker to leave", || (scene.n_left() > n_left).then_some(()));
-    wait_at_most(Duration::from_secs(900), "the count", || {
-        (scene.coordinator.status(&scene.job)["state"] == "done").then_some(())
-    });
+    _ = scene.coordinator.done(&scene.job);
     for lost in ["is lost", "not acknowledged", "at once by a second signal"] {
         assert!(!scene.logs().contains(lost), "{}", scene.logs());
     }

@@ -11,7 +11,7 @@ fn a_coordinator_says_when_it_is_ready_and_outlives_a_hangup() {
     let scratch = TempDir::new().expect("a temporary directory");
     let path = scratch.path().join("supervisor");
     let supervisor = UnixDatagram::bind(&path).expect("bound");
-    supervisor.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
+    supervisor.set_read_timeout(Some(Duration::from_secs(600))).expect("a time limit");
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.env("NOTIFY_SOCKET", &path);

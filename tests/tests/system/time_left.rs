@@ -3,14 +3,13 @@
 //! It plays one count, unless the environment variable `QUEENS_TIME_LEFT` is `full`: then ten, with a check of the
 //! promised accuracy. That needs an idle machine, as other load is unpredictable.
 
-use std::env;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use queens_solver::Kernel;
-use queens_tests::cluster::{Coordinator, worker, worker_with};
-use queens_tests::process::Running;
-use queens_tests::{TempDir, say};
+use queens_tests::cluster::{Scenario, worker, worker_with};
+use queens_tests::process::{Running, is_full};
+use queens_tests::say;
 
 /// The interval between two queries.
 const STEP: Duration = Duration::from_millis(200);
@@ -43,8 +42,7 @@ struct Run {
 
 /// Counts `n` queens by two workers with one thread each, and compares the estimates meanwhile.
 fn count(n: u8, worker: impl Fn(&str, &str) -> Running) -> Run {
-    let scratch = TempDir::new().expect("a temporary directory");
-    let coordinator = Coordinator::start(&scratch.path().join("data"));
+    let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let _workers = ["first", "second"].map(|name| worker(&coordinator.url(), name));
     coordinator.wait_for_workers(2);
     let began = Instant::now();
@@ -79,8 +77,8 @@ fn count(n: u8, worker: impl Fn(&str, &str) -> Running) -> Run {
 
 #[test]
 fn time_left_is_what_it_takes() {
-    let full = env::var("QUEENS_TIME_LEFT").is_ok_and(|play| play == "full");
-    let (n, n_runs) = if full { (18, 10) } else { (17, 1) };
+    let full = is_full("QUEENS_TIME_LEFT");
+    let (n, n_runs) = if full { (18, 10) } else { (16, 1) };
     let fast = |url: &str, name: &str| worker_with(url, name, Kernel::Portable);
     let runs: Vec<Run> = (0..n_runs).map(|_| if full { count(n, fast) } else { count(n, worker) }).collect();
     for Run { seconds, n_said, worst, n_missed } in &runs {

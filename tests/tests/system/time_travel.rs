@@ -5,19 +5,18 @@ mod point_in_time;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use queens_tests::TempDir;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::{Postgres, proved};
-use queens_tests::process::{wait_at_most, wait_until};
+use queens_tests::process::wait_until;
 use serde_json::Value;
 
-/// The published solutions of n = 16.
-const SOLUTIONS_16: &str = "14772512";
+/// The published solutions of n = 15.
+const SOLUTIONS_15: &str = "2279184";
 
 fn wait_for_state(coordinator: &Coordinator, job: &str, state: &str) {
-    wait_at_most(Duration::from_secs(300), state, || {
+    wait_until(state, || {
         // A coordinator that reloads its database does not lead meanwhile.
         let status = coordinator.queens(["status", job, "--output", "json"]);
         (status.status.success() && status.answer()["state"] == state).then_some(())
@@ -42,12 +41,12 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
     wait_for_state(&first, &before, "done");
     let copy = scratch.path().join("copy");
     copy_of(&data_dir, &copy);
-    let lost = first.submit(18);
+    let lost = first.submit(17);
     wait_for_state(&first, &lost, "running");
     let second = {
         // Its second job is of a smaller board, and planned before the worker connects.
         let second = Coordinator::start(&copy);
-        assert_eq!(second.submit(16), lost);
+        assert_eq!(second.submit(15), lost);
         wait_for_state(&second, &lost, "queued");
         second.stop();
         first.kill_and_restart_on(&copy)
@@ -56,7 +55,7 @@ fn a_copy_of_a_running_directory_takes_nothing_of_jobs_that_it_never_had() {
     let status = second.status(&lost);
     assert_eq!(
         (&status["solutions"], &status["agrees"]),
-        (&SOLUTIONS_16.into(), &Value::from(true)),
+        (&SOLUTIONS_15.into(), &Value::from(true)),
         "{status}"
     );
 }
@@ -69,10 +68,10 @@ fn of_database(listen: &str, data_dir: &Path, address: &str) -> Coordinator {
 }
 
 #[track_caller]
-fn check_16(coordinator: &Coordinator, job: &str) {
+fn check_15(coordinator: &Coordinator, job: &str) {
     wait_for_state(coordinator, job, "done");
     let status = coordinator.status(job);
-    assert_eq!(status["solutions"], SOLUTIONS_16, "{status}");
+    assert_eq!(status["solutions"], SOLUTIONS_15, "{status}");
 }
 
 /// The same with a database and its dump.
@@ -87,7 +86,7 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     let before = first.submit(8);
     wait_for_state(&first, &before, "done");
     let dump = postgres.dump("dumped");
-    let lost = first.submit(18);
+    let lost = first.submit(17);
     wait_for_state(&first, &lost, "running");
     let listen = first.address().to_owned();
     first.kill();
@@ -95,14 +94,14 @@ fn a_restored_dump_takes_nothing_of_jobs_that_it_never_had() {
     {
         // Its second job is of a smaller board, and planned before the worker connects.
         let second = of_database("127.0.0.1:0", &data_dir, &address);
-        assert_eq!(second.submit(16), lost);
+        assert_eq!(second.submit(15), lost);
         wait_for_state(&second, &lost, "queued");
         second.stop();
     }
     let second = of_database(&listen, &data_dir, &address);
-    check_16(&second, &lost);
+    check_15(&second, &lost);
     second.stop();
-    assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
+    assert!(proved(&address).contains(&format!("{SOLUTIONS_15} solutions")));
 }
 
 /// A leader notices at its next transaction that its database was restored, and continues from that state.
@@ -114,7 +113,7 @@ fn a_leader_whose_database_goes_back_reads_it_anew() {
     let data_dir = scratch.path().join("data");
     let coordinator = of_database("127.0.0.1:0", &data_dir, &address);
     let _worker = coordinator.worker("only");
-    let job = coordinator.submit(16);
+    let job = coordinator.submit(15);
     wait_for_state(&coordinator, &job, "running");
     let records = || postgres.sql("back", "SELECT count(*) FROM queens.record").ok()?.parse::<u64>().ok();
     wait_until("records", || records().filter(|n| *n > 0));
@@ -123,7 +122,7 @@ fn a_leader_whose_database_goes_back_reads_it_anew() {
     wait_until("more records", || records().filter(|n| *n > before));
     postgres.put_back("back", &dump);
     wait_until("word of it", || coordinator.log().contains("an earlier state was put back").then_some(()));
-    check_16(&coordinator, &job);
+    check_15(&coordinator, &job);
     coordinator.stop();
-    assert!(proved(&address).contains(&format!("{SOLUTIONS_16} solutions")));
+    assert!(proved(&address).contains(&format!("{SOLUTIONS_15} solutions")));
 }

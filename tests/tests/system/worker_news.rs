@@ -93,7 +93,7 @@ async fn notices(url: &str, hello: pb::WorkerMessage, n_notices: usize) -> Resul
     let mut session = client.session(stays).await.map_err(|status| status.message().to_owned())?.into_inner();
     let mut found = Vec::new();
     while found.len() < n_notices {
-        let next = timeout(Duration::from_secs(60), session.message()).await.expect("in time");
+        let next = timeout(Duration::from_secs(600), session.message()).await.expect("in time");
         let next = next.map_err(|status| status.message().to_owned())?.expect("a message");
         if let Some(Message::Notice(notice)) = next.message {
             found.push(notice);

@@ -48,25 +48,14 @@ impl Crate {
     pub(crate) fn read(root: &Path) -> Self {
         let mut read = Self::default();
         let dir = root.parent().expect("a root lies in a directory");
-        read.file(root, dir, vec![], &|file| fs::read_to_string(file).ok());
-        read
-    }
-
-    /// Reads a crate from memory: files by their paths, the root first.
-    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        let mut read = Self::default();
-        let text = |file: &Path| {
-            let found = files.iter().find(|(name, _)| Path::new(name) == file);
-            found.map(|(_, text)| (*text).to_owned())
-        };
-        read.file(Path::new(files[0].0), Path::new(""), vec![], &text);
+        read.file(root, dir, vec![]);
         read
     }
 
     /// Reads a file. `below` is the directory of its modules.
-    fn file(&mut self, file: &Path, below: &Path, module: Names, text: &dyn Fn(&Path) -> Option<String>) {
-        let text_of_it = text(file).unwrap_or_else(|| panic!("can't read {}", file.display()));
-        let all = without_tests(tokens(file, &text_of_it));
+    fn file(&mut self, file: &Path, below: &Path, module: Names) {
+        let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let all = without_tests(tokens(file, &text));
         self.modules.insert(module.clone(), file.to_owned());
         let mut declared = vec![];
         self.walk(file, &all, &module, None, &mut declared);
@@ -74,7 +63,7 @@ impl Crate {
             if let Some(path) = path {
                 let path = file.with_file_name(path);
                 let dir = path.parent().expect("a file lies in a directory");
-                self.file(&path, dir, child, text);
+                self.file(&path, dir, child);
                 continue;
             }
             let name = child.last().expect("a module has a name");
@@ -83,8 +72,8 @@ impl Crate {
                 .iter()
                 .fold(below.to_owned(), |dir, name| dir.join(name));
             let flat = dir.join(format!("{name}.rs"));
-            let path = if text(&flat).is_some() { flat } else { dir.join(name).join("mod.rs") };
-            self.file(&path, &dir.join(name), child, text);
+            let path = if flat.exists() { flat } else { dir.join(name).join("mod.rs") };
+            self.file(&path, &dir.join(name), child);
         }
     }
 

@@ -38,7 +38,7 @@ fn check_refused(dir: &Path) {
 #[track_caller]
 fn check_total(data_dir: &Path, coordinator: Coordinator, job: &str) {
     let _fast = fast_worker(&coordinator.url());
-    wait_until("the count", || (coordinator.status(job)["state"] == "done").then_some(()));
+    _ = coordinator.done(job);
     assert_eq!(coordinator.status(job)["solutions"], "14772512");
     coordinator.stop();
     let audits = audit(data_dir).expect("consistent records");

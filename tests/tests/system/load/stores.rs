@@ -2,28 +2,18 @@
 //! acknowledgement, so that one transaction takes a report of each. Also the rate of leases, when every report
 //! completes all work of its worker.
 
-use std::env;
 use std::time::Duration;
 
 use queens_model::ToWorker;
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::postgres::Postgres;
-use queens_tests::process::wait_at_most;
-use queens_tests::{TempDir, files, say};
+use queens_tests::process::wait_until;
+use queens_tests::{TempDir, say};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::worker::Worker;
 use super::{alone, move_to, on_cores_apart};
-
-/// The parameters of a flood of reports.
-#[derive(Clone, Copy, Debug)]
-struct Flood {
-    n: u8,
-    settled: Duration,
-    measured: Duration,
-    full: bool,
-}
 
 /// Rates per second.
 #[derive(Clone, Copy, Debug)]
@@ -32,34 +22,28 @@ struct Rates {
     leases: f64,
 }
 
+/// The times before and of a measurement.
+const SETTLED: Duration = Duration::from_secs(3);
+const MEASURED: Duration = Duration::from_secs(10);
+
 /// The work in a report: a second's, or all that the worker holds.
 const SECOND: Duration = Duration::from_secs(1);
 const ALL: Duration = Duration::from_secs(24 * 3600);
 
 /// Alternates between both stores on the same machine.
 #[test]
+#[ignore = "measures: .ci/long runs it"]
 fn reports_are_durable_in_either_store() {
-    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
-    let _alone = alone(full);
-    let _files = files::take(300);
-    if full {
-        // The server's processes may run on all cores.
-        move_to("0,1");
-    }
+    let _alone = alone();
+    // The server's processes may run on all cores.
+    move_to("0,1");
     let Some(postgres) = Postgres::start("") else { return };
-    let seconds = Duration::from_secs;
-    let (floods, n_rounds, flood) = if full {
-        let floods = &[(1, SECOND), (10, SECOND), (100, SECOND), (1000, SECOND), (1000, ALL)][..];
-        (floods, 3, Flood { n: 27, settled: seconds(3), measured: seconds(10), full })
-    } else {
-        (&[(20, SECOND), (20, ALL)][..], 1, Flood { n: 25, settled: seconds(1), measured: seconds(2), full })
-    };
-    for (n_workers, counted) in floods {
+    for (n_workers, counted) in &[(1, SECOND), (10, SECOND), (100, SECOND), (1000, SECOND), (1000, ALL)] {
         let mut rates = [Vec::new(), Vec::new()];
-        for round in 0..n_rounds {
+        for round in 0..3 {
             let store = postgres.database(&format!("flood_{n_workers}_{}_{round}", counted.as_secs()));
-            rates[0].push(measure(flood, *n_workers, *counted, None));
-            rates[1].push(measure(flood, *n_workers, *counted, Some(&store)));
+            rates[0].push(measure(*n_workers, *counted, None));
+            rates[1].push(measure(*n_workers, *counted, Some(&store)));
         }
         let [sqlite, server] = rates.map(|mut rates| {
             rates.sort_by(|left, right| left.reports.total_cmp(&right.reports));
@@ -81,17 +65,14 @@ fn reports_are_durable_in_either_store() {
 }
 
 /// Measures the rates of reports and leases.
-fn measure(flood: Flood, n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
+fn measure(n_workers: u64, counted: Duration, store: Option<&str>) -> Rates {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
     let mut command = coordinator_command("127.0.0.1:0", &data_dir);
     command.args(store.map_or_else(Vec::new, |store| vec!["--store", store]));
-    let command = if flood.full { on_cores_apart(&command) } else { command };
-    let coordinator = Coordinator::start_command(command, &data_dir);
-    let job = coordinator.submit(flood.n);
-    wait_at_most(Duration::from_secs(300), "the plan", || {
-        (coordinator.status(&job)["state"] == "queued").then_some(())
-    });
+    let coordinator = Coordinator::start_command(on_cores_apart(&command), &data_dir);
+    let job = coordinator.submit(27);
+    wait_until("the plan", || (coordinator.status(&job)["state"] == "queued").then_some(()));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.expect("a runtime");
     let url = coordinator.url();
@@ -100,12 +81,12 @@ fn measure(flood: Flood, n_workers: u64, counted: Duration, store: Option<&str>)
         for number in 0..n_workers {
             workers.push(Worker::connect_plainly(number, 1, url.clone()).await);
         }
-        let from = Instant::now() + flood.settled;
-        let floods = workers.into_iter().map(|worker| worker.flood(counted, from, from + flood.measured));
+        let from = Instant::now() + SETTLED;
+        let floods = workers.into_iter().map(|worker| worker.flood(counted, from, from + MEASURED));
         floods.collect::<JoinSet<_>>().join_all().await
     });
     coordinator.kill();
-    let per_second = |n: usize| n as f64 / flood.measured.as_secs_f64();
+    let per_second = |n: usize| n as f64 / MEASURED.as_secs_f64();
     Rates {
         reports: per_second(all.iter().map(|(n_reports, _)| n_reports).sum()),
         leases: per_second(all.iter().map(|(_, n_leases)| n_leases).sum()),

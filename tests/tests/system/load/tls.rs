@@ -1,6 +1,5 @@
 //! The cost of encryption for a coordinator under load.
 
-use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +7,11 @@ use queens_auth::{Credentials, Trust};
 use queens_proto::client::{Route, endpoint};
 use queens_tests::cluster::{Coordinator, coordinator_command};
 use queens_tests::guarded::Guarded;
-use queens_tests::process::{processor_time, wait_at_most};
-use queens_tests::{TempDir, files, say};
+use queens_tests::process::{processor_time, wait_until};
+use queens_tests::{TempDir, say};
 
 use super::worker::Worker;
-use super::{Connecting, FULL, Load, SHORT, alone, begin, on_cores_apart, peak_memory_kib};
+use super::{Connecting, FULL, Load, alone, begin, on_cores_apart, peak_memory_kib};
 
 /// The largest ratio of processor time with and without encryption.
 const MOST_PROCESSOR: f64 = 1.4;
@@ -27,14 +26,12 @@ struct Taken {
 }
 
 #[test]
+#[ignore = "measures: .ci/long runs it"]
 fn encryption_adds_little_to_the_load() {
-    let full = env::var("QUEENS_LOAD").is_ok_and(|load| load == "full");
-    let _alone = alone(full);
-    let _files = files::take(300);
-    let load = if full { FULL[0] } else { SHORT[0] };
-    let rounds = if full { 2 } else { 1 };
-    for _ in 0..rounds {
-        let (plain, encrypted) = (plain(load, full), encrypted(load, full));
+    let _alone = alone();
+    let load = FULL[0];
+    for _ in 0..2 {
+        let (plain, encrypted) = (plain(load), encrypted(load));
         let processor = encrypted.processor.as_secs_f64() / plain.processor.as_secs_f64().max(1e-9);
         let memory = encrypted.peak_kib as f64 / plain.peak_kib as f64;
         say(&format!(
@@ -49,40 +46,32 @@ fn encryption_adds_little_to_the_load() {
             encrypted.n_reports,
         ));
         assert!(plain.n_reports > 0 && encrypted.n_reports > 0);
-        if full {
-            assert!(processor <= MOST_PROCESSOR, "{processor}");
-            assert!(memory <= MOST_MEMORY, "{memory}");
-        }
+        assert!(processor <= MOST_PROCESSOR, "{processor}");
+        assert!(memory <= MOST_MEMORY, "{memory}");
     }
 }
 
-fn plain(load: Load, full: bool) -> Taken {
+fn plain(load: Load) -> Taken {
     let scratch = TempDir::new().expect("a temporary directory");
     let data_dir = scratch.path().join("data");
-    let mut command = coordinator_command("127.0.0.1:0", &data_dir);
-    if full {
-        command = on_cores_apart(&command);
-    }
+    let command = on_cores_apart(&coordinator_command("127.0.0.1:0", &data_dir));
     let coordinator = Coordinator::start_command(command, &data_dir);
     _ = coordinator.submit(load.n);
-    wait_at_most(Duration::from_secs(300), "the plan", || {
-        (coordinator.status("1")["state"] == "queued").then_some(())
-    });
+    wait_until("the plan", || (coordinator.status("1")["state"] == "queued").then_some(()));
     let url = coordinator.url();
     measure(load, &coordinator, move |number| {
         Box::pin(Worker::connect_plainly(number, load.n_threads, url.clone()))
     })
 }
 
-fn encrypted(load: Load, full: bool) -> Taken {
+fn encrypted(load: Load) -> Taken {
     let scratch = TempDir::new().expect("a temporary directory");
-    let place = |command| if full { on_cores_apart(&command) } else { command };
-    let guarded = Guarded::start_as(&scratch.path().join("data"), &[], place);
+    let guarded = Guarded::start_as(&scratch.path().join("data"), &[], |command| on_cores_apart(&command));
     let operator = guarded.invite(["--role", "operator"]);
     let submitted =
         guarded.queens(Some(&operator), ["submit", &load.n.to_string(), "--method", "search", "--yes"]);
     assert!(submitted.status.success(), "{submitted:?}");
-    wait_at_most(Duration::from_secs(300), "the plan", || {
+    wait_until("the plan", || {
         let status = guarded.queens(Some(&operator), ["status", "1", "--output", "json"]).answer();
         (status["state"] == "queued").then_some(())
     });

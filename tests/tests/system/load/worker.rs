@@ -137,7 +137,7 @@ impl Worker {
                     let message = message.expect("the session goes on");
                     self.hear(message, measured, end).expect("with work for all, no other message");
                 }
-                () = tokio::time::sleep_until(end) => return self,
+                () = tokio::time::sleep_until(end), if !self.acknowledged.is_empty() => return self,
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Errors of the PostgreSQL store: cancelled statements, warnings, impossible writes, and a leader with a wrong clock.
 
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use queens_ledger::store::{Store, StoreError, Write};
 use queens_model::JobId;
@@ -45,16 +45,17 @@ fn nothing_is_sent_before_a_transaction_has_begun() {
     let through = proxy.url().replace("http://", "postgres://queens@") + "/begun";
     let mut store = with_job(&through, 3000);
     store.commit(&records(1)).expect("leads, with prepared statements");
+    let postgres = Arc::new(postgres);
+    let begun = "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%hold%'";
     thread::scope(|scope| {
-        proxy.delay_answers(Duration::from_secs(2));
+        let asked = postgres.clone();
+        proxy.hold_answers(move || asked.sql("begun", begun).is_ok_and(|found| !found.is_empty()));
         let committing = scope.spawn(|| store.commit(&records(3000)));
-        let begun =
-            "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%hold%'";
         wait_until("a transaction that has begun, and nothing else", || {
             postgres.sql("begun", begun).ok().filter(|found| !found.is_empty())
         });
         assert_eq!(n_records(&postgres, "begun"), "1");
-        proxy.delay_answers(Duration::ZERO);
+        proxy.hold_answers(|| false);
         committing.join().expect("no panic").expect("commits");
     });
     assert_eq!(n_records(&postgres, "begun"), "3000");

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::with_store;
 
-/// The published solutions of n = 16 and n = 17.
-const SOLUTIONS: [&str; 2] = ["14772512", "95815104"];
+/// The published solutions of n = 15 and n = 17.
+const SOLUTIONS: [&str; 2] = ["2279184", "95815104"];
 
 /// A coordinator with a running job, and the directory of both.
 struct Scene {
@@ -28,7 +28,7 @@ impl Scene {
         command.args(["--http", "127.0.0.1:0"]);
         let coordinator = Coordinator::start_command(command, &data_dir);
         let worker = coordinator.worker("anna");
-        let job = coordinator.submit(16);
+        let job = coordinator.submit(15);
         wait_until("records", || (recorded(postgres, &job) > 0).then_some(()));
         Self { coordinator, address, job, _worker: worker }
     }

@@ -182,7 +182,7 @@ fn what_is_smuggled_to_the_coordinator_takes_nobodys_place() {
             continue;
         }
         let mut stream = TcpStream::connect(scene.coordinator.http()).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+        stream.set_read_timeout(Some(Duration::from_secs(600))).expect("a timeout");
         // The rest can't be sent on a closed connection.
         _ = stream.write_all(smuggled.as_bytes());
         _ = stream.write_all(scene.honest("close").as_bytes());
@@ -201,7 +201,7 @@ fn what_is_smuggled_to_the_coordinator_takes_nobodys_place() {
 /// Opens a TLS connection.
 fn connect(address: &str, config: &Arc<ClientConfig>) -> StreamOwned<ClientConnection, TcpStream> {
     let tcp = TcpStream::connect(address).expect("it listens");
-    tcp.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    tcp.set_read_timeout(Some(Duration::from_secs(600))).expect("a timeout");
     let name = ServerName::try_from("localhost").expect("a name");
     StreamOwned::new(ClientConnection::new(config.clone(), name).expect("a connection"), tcp)
 }
