@@ -61,7 +61,9 @@ fn finish(board: &Board, dir: &Path) {
 #[test]
 fn all_of_a_sound_directory_is_kept() {
     let bases = Method::ALL.map(|method| Base::new(12, method));
-    for (base, (share, sound)) in bases.iter().flat_map(|base| base.stages.iter().map(move |it| (base, it))) {
+    for (base, (share, sound)) in
+        bases.iter().flat_map(|base| base.stages.iter().rev().step_by(3).map(move |it| (base, it)))
+    {
         let original = directory(sound);
         let before = load(original.path());
         let (recovered, new) = recovered(sound);

@@ -4,10 +4,10 @@
 mod simulation;
 
 /// This many take some ten seconds without optimisation.
-const HISTORIES: u64 = 600;
+const HISTORIES: u64 = 300;
 
 /// The same for two coordinators.
-const HISTORIES_OF_TWO: u64 = 400;
+const HISTORIES_OF_TWO: u64 = 300;
 
 #[test]
 fn any_history_ends_with_the_right_count() {

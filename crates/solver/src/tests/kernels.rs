@@ -147,7 +147,7 @@ const LARGEST: u8 = if cfg!(miri) { 10 } else { BoardSize::MAX };
 
 /// Returns the number of random spans; an environment variable can raise it.
 fn n_spans() -> u32 {
-    env::var("QUEENS_SPANS").map_or(400, |number| number.parse().expect("QUEENS_SPANS is a number"))
+    env::var("QUEENS_SPANS").map_or(150, |number| number.parse().expect("QUEENS_SPANS is a number"))
 }
 
 proptest! {
