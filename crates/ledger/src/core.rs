@@ -13,8 +13,8 @@ use queens_solver::{Count, Plan};
 
 use crate::clock::Clock;
 use crate::effects::{Comparison, Effects, Judgement};
-use crate::event::LedgerEvent;
-use crate::handlers::operators::{JobChange, JobRefusal, UnknownWorker, WorkerChange};
+use crate::event::{JobChange, LedgerEvent, WorkerChange};
+use crate::handlers::operators::{JobRefusal, UnknownWorker};
 use crate::handlers::reports::SpanOutcome;
 use crate::handlers::submissions::SubmissionRefusal;
 use crate::handlers::worker_refusal::WorkerRefusal;

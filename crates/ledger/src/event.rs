@@ -1,15 +1,51 @@
-//! User-visible events. Other crates turn them into text.
+//! Operators' changes, and user-visible events. Other crates turn these into text.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Failure, JobId, Name, Submission, WorkerId};
+use queens_model::{Arbiter, Failure, JobId, Name, Priority, Share, Submission, WorkerId};
 use queens_solver::Method;
 
-use crate::handlers::operators::{JobChange, WorkerChange};
 use crate::store::draw::Recorded;
 use crate::store::{SecondCount, Source, Verdict};
+
+/// An operator's change to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobChange {
+    /// Pauses the job.
+    Pause,
+    /// Resumes the job and retries its failed spans.
+    Resume,
+    /// Sets the job's priority.
+    Priority(Priority),
+    /// Has more of the job verified.
+    Verify(Verification),
+    /// Cancels the job.
+    Cancel,
+}
+
+/// Additional verification of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// The share of its work to recount. A share below the agreed one changes nothing.
+    pub recount: Option<Share>,
+    /// The party that recounts from now on; `None` leaves it unchanged.
+    pub recount_by: Option<Arbiter>,
+    /// The method of its second pass.
+    pub second_pass: Option<Method>,
+}
+
+/// An operator's change to all workers of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerChange {
+    /// Sends the connected workers home.
+    Drain,
+    /// Gives them no leases, now and later.
+    Block,
+    /// Gives them leases again.
+    Unblock,
+}
 
 /// A user-visible event.
 #[derive(Clone, Debug, PartialEq, Eq)]

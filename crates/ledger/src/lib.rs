@@ -29,8 +29,8 @@ mod workers;
 
 pub use core::{Batch, Core, Durable, Sealed};
 pub use effects::{Comparison, Effects, Judgement, WantedPlan};
-pub use event::LedgerEvent;
-pub use handlers::operators::{JobChange, JobRefusal, UnknownWorker, Verification, WorkerChange};
+pub use event::{JobChange, LedgerEvent, Verification, WorkerChange};
+pub use handlers::operators::{JobRefusal, UnknownWorker};
 pub use handlers::reports::SpanOutcome;
 pub use handlers::submissions::{MOST_OPEN_JOBS, NoSecondPass, SubmissionRefusal, TooManyJobs};
 pub use handlers::worker_refusal::{MOST_THREADS_IN_ALL, WorkerRefusal};

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use queens_model::{Arbiter, JobId, Name, Priority, Share, ToWorker, WorkerId};
-use queens_solver::Method;
+use queens_model::{JobId, Name, Priority, ToWorker, WorkerId};
 use thiserror::Error;
 
 use crate::handlers::jobs::{close, finish_if_complete};
@@ -18,43 +17,6 @@ use crate::state::State;
 use crate::store::{Block, Phase};
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Suspicion;
-
-/// An operator's change to a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobChange {
-    /// Pauses the job.
-    Pause,
-    /// Resumes the job and retries its failed spans.
-    Resume,
-    /// Sets the job's priority.
-    Priority(Priority),
-    /// Has more of the job verified.
-    Verify(Verification),
-    /// Cancels the job.
-    Cancel,
-}
-
-/// Additional verification of a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verification {
-    /// The share of its work to recount. A share below the agreed one changes nothing.
-    pub recount: Option<Share>,
-    /// The party that recounts from now on; `None` leaves it unchanged.
-    pub recount_by: Option<Arbiter>,
-    /// The method of its second pass.
-    pub second_pass: Option<Method>,
-}
-
-/// An operator's change to all workers of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkerChange {
-    /// Sends the connected workers home.
-    Drain,
-    /// Gives them no leases, now and later.
-    Block,
-    /// Gives them leases again.
-    Unblock,
-}
 
 /// Why a job was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

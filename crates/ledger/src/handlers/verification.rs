@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use queens_model::JobId;
 
+use crate::event::Verification;
 use crate::handlers::jobs::finish_if_complete;
-use crate::handlers::operators::{JobRefusal, Verification};
+use crate::handlers::operators::JobRefusal;
 use crate::handlers::recounts;
 use crate::handlers::submissions::{MOST_OPEN_JOBS, TooManyJobs, add_second, check_second};
 use crate::jobs::job::Job;

@@ -230,8 +230,6 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
         (Some(from), Some(to)) => Some(PartRange::new(from, to).map_err(|error| wrong(error.to_string()))?),
         _ => return Err(wrong("it has half a range of parts".to_owned())),
     };
-    let second_of: Option<i64> = cell(row, "second_of", &place)?;
-    let second_of = second_of.map(u64::try_from).transpose();
     let seed: String = cell(row, "seed", &place)?;
     let is_seed = seed.len() == 32 && seed.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let number = u128::from_str_radix(&seed, 16).ok().filter(|_| is_seed);
@@ -239,7 +237,7 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
         part_range,
         recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
         recount_by: arbiter(row, place)?,
-        second_of: second_of.map_err(|_| wrong("second_of is out of range".to_owned()))?.map(JobId),
+        second_of: time(row, "second_of", place)?.map(JobId),
         seed: number.ok_or_else(|| wrong(format!("'{}' is no seed", seed.escape_debug())))?,
         exported_ms: time(row, "exported_ms", place)?,
     })
@@ -253,7 +251,7 @@ fn arbiter(row: &Row<'_>, place: &str) -> Result<Option<Arbiter>, Fault> {
     Ok(party.map(|party| Arbiter { party, invitation }))
 }
 
-/// Reads a time that may be unknown.
+/// Reads a time or a number that may be unknown.
 fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> {
     let time: Option<i64> = cell(row, column, &place)?;
     let in_range = |time: i64| {
