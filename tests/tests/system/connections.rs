@@ -17,7 +17,7 @@ use queens_proto::pb::worker_message::Message;
 use queens_proto::pb::workers_client::WorkersClient;
 use queens_solver::{DECOMPOSITION_VERSION, Span};
 use queens_tests::cluster::{Coordinator, Scenario, coordinator_command};
-use queens_tests::process::{promised, wait_at_most, wait_until};
+use queens_tests::process::{is_full, promised, wait_at_most, wait_until};
 use queens_tests::{TempDir, files, http};
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
@@ -357,13 +357,15 @@ fn held_leases_come_in_pieces_and_count_when_all_are_there() {
 
 #[test]
 fn thousands_of_workers_with_long_names_are_listed() {
-    const N_WORKERS: u64 = 2800;
+    // In full, they need a second page.
+    let is_full = is_full("QUEENS_FAULTS");
+    let n_workers = if is_full { 2800 } else { 300 };
     let (_scratch, coordinator) = start();
     let runtime = Runtime::new().expect("a runtime");
     // The longest names: a hundred characters of four bytes.
     let (filler, mut sessions, mut on_channel) = ("\u{20000}".repeat(95), Vec::new(), None);
     runtime.block_on(async {
-        for worker in 0..N_WORKERS {
+        for worker in 0..n_workers {
             if worker % 100 == 0 {
                 on_channel = Some(channel(&coordinator).await);
             }
@@ -373,18 +375,18 @@ fn thousands_of_workers_with_long_names_are_listed() {
     });
     wait_until("all workers", || {
         let workers = http::get(&coordinator.http(), "/api/v1/workers?limit=1").json();
-        (workers["total"] == N_WORKERS).then_some(())
+        (workers["total"] == n_workers).then_some(())
     });
     let workers = coordinator.queens(["workers", "--output", "json"]).answer();
     let mut names: Vec<&str> =
         workers.as_array().expect("an array").iter().filter_map(|worker| worker["name"].as_str()).collect();
     names.dedup();
-    assert_eq!(names.len() as u64, N_WORKERS);
+    assert_eq!(names.len() as u64, n_workers);
     runtime.block_on(async {
         let mut jobs = JobsClient::new(channel(&coordinator).await);
         // A client that does not use paging gets a page that it can take.
         let answer = jobs.list_workers(pb::ListWorkersRequest::default()).await.expect("a page").into_inner();
-        assert!(!answer.workers.is_empty() && !answer.next_page.is_empty());
+        assert!(!answer.workers.is_empty() && answer.next_page.is_empty() != is_full);
         let unknown = jobs.list_workers(pb::ListWorkersRequest { page: "nowhere".to_owned() }).await;
         assert_eq!(unknown.expect_err("there is none").code(), Code::InvalidArgument);
     });

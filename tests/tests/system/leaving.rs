@@ -31,7 +31,7 @@ fn is_begun(coordinator: &Coordinator, job: &str) {
 fn whoever_says_goodbye_knows_that_it_was_heard_and_is_never_given_up() {
     let Scenario { scratch: _scratch, coordinator, .. } = Scenario::start();
     let job = coordinator.submit(LONG);
-    for round in 0..3 {
+    for round in 0..2 {
         let mut running: Vec<Running> =
             (0..7).map(|number| worker(&coordinator.url(), &format!("worker {round}.{number}"))).collect();
         coordinator.wait_for_workers(7);

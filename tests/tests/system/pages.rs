@@ -170,7 +170,7 @@ fn check_narrow_lists(site: &Site) {
         site.go(page);
         for (width, is_told, has_buttons) in [(768, true, false), (1920, false, true), (360, false, true)] {
             site.browser.look(Viewport { width, dark: false });
-            let seen = [".fewer", "#list td .actions button"].map(|css| is_seen(css));
+            let seen = [".fewer", "#list td .actions button"].map(is_seen);
             let expected = format!("{} === {is_told} && {} === {has_buttons}", seen[0], seen[1]);
             site.browser.wait_until(&format!("{} at {width}", page.0), &expected);
         }

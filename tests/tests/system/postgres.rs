@@ -32,7 +32,7 @@ fn try_open(address: &str, holder: &str) -> Result<PostgresStore, StoreError> {
 fn behaves_like_the_store_in_memory() {
     let Some(postgres) = Postgres::start("fsync = off") else { return };
     let address = postgres.database("steps");
-    let config = ProptestConfig { failure_persistence: None, cases: 16, ..ProptestConfig::default() };
+    let config = ProptestConfig { failure_persistence: None, cases: 8, ..ProptestConfig::default() };
     let played = TestRunner::new(config).run(&any_steps(), |steps| {
         postgres.sql("steps", "DROP SCHEMA IF EXISTS queens CASCADE").expect("drops");
         let (store, mut model) = play(steps, || try_open(&address, "here").expect("opens"));
