@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn lists_are_as_small_as_is_said() {
-        let largest = if is_long() { &[22, 24, 25, 26, 27, 28][..] } else { &[24] };
+        let largest = if is_long() { &[22, 24, 26, 27, 28][..] } else { &[24] };
         [20].iter().chain(largest).for_each(|&n| check(n));
     }
 
