@@ -179,13 +179,13 @@ impl Sums {
 }
 
 /// Returns the computed probability that a lie of `n_lies` records passes unnoticed. The liar's friends are drawn for at most
-/// this share of the checks.
-fn passes(check: Check, of_friends: f64, n_lies: i32) -> f64 {
+/// this share of the checks; and again after a restart, for what nobody has counted before it.
+fn passes(check: Check, of_friends: f64, n_restarts: i32, n_lies: i32) -> f64 {
     let share = match check {
         Check::Recounts(share) => f64::from(share) / 1e6,
         Check::SecondPass => 1.0,
     };
-    (1.0 - share * (1.0 - of_friends)).powi(n_lies)
+    (1.0 - share * (1.0 - of_friends).powi(1 + n_restarts)).powi(n_lies)
 }
 
 /// Returns the share of the checks of a liar's records that his `k - 1` friends are drawn for at most. Their weight is the
@@ -223,7 +223,8 @@ fn sums_of(play: &NamedPlay, k: usize, m: usize, check: Check) -> Sums {
             assert_eq!(outcome.n_false, 0, "{at}: the total is wrong though the lie is noticed");
         }
         if outcome.n_lies > 0 {
-            let computed = passes(check, share_of_friends(k, &honest), outcome.n_lies);
+            let n_restarts = i32::from(play.scheme.restart.is_some());
+            let computed = passes(check, share_of_friends(k, &honest), n_restarts, outcome.n_lies);
             let one_if = |it| f64::from(u8::from(it));
             sums.add(&Sums {
                 n: 1,
