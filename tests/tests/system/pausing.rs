@@ -134,9 +134,9 @@ fn a_user_pauses_a_worker_and_lets_it_count_again() {
 fn pauses_in_quick_turn_lose_no_count() {
     let guest = Guest::new();
     let coordinator = Coordinator::start(&guest.path("data"));
-    let job = coordinator.submit(SHORT);
     let worker = guest.worker(&coordinator.url(), "anna", &[]);
-    guest.wait_for("anna", "counting");
+    guest.wait_for("anna", "no_job");
+    let job = coordinator.submit(SHORT);
     let began = Instant::now();
     while coordinator.status(&job)["state"] != "done" && began.elapsed() < Duration::from_secs(5) {
         guest.told(&["pause"]);
