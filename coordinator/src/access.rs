@@ -1,9 +1,9 @@
 //! Authentication, permissions, quotas and the audit log.
 //!
 //! Three words name who uses a coordinator. A *caller* ([`Caller`]) sends a request: from an address, with or without an
-//! invitation. An *invitation* says what somebody may do and how they prove that they were invited. A *party* is its
-//! lasting identity: records and names belong to the party, since a restored store may give the invitation's number to
-//! somebody else.
+//! invitation. An *invitation* has a role, and the hash of a token or key that proves it. A *party* is the lasting
+//! identity of an invitation: records and names belong to the party, since a restored store may give the invitation's
+//! number to somebody else.
 //!
 //! The [`InvitationStore`] keeps invitations, the worker names bound to them, and the audit log. It is a file of its
 //! own, or tables on a database server (`backend`).

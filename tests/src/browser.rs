@@ -35,7 +35,7 @@ pub struct Viewport {
 }
 
 impl Browser {
-    /// Opens a window for the pages at this address; `None` if there is no browser, and says what is not tested.
+    /// Opens a window for the pages at this address. Without a browser, prints what is not tested, and returns `None`.
     ///
     /// # Panics
     /// Panics if that fails.

@@ -340,7 +340,7 @@ fn each_forgery_is_refused_for_the_right_reason_also_by_the_independent_reader()
         reader::run(file, &known_keys()).into_iter().for_each(|accepts| assert_eq!(accepts, holds));
     }
     let Some(accepts) = reader::accepts(&files, &known_keys()) else { return };
-    assert_eq!(accepts[..3], [true; 3], "what is not forged holds");
+    assert_eq!(accepts[..3], [true; 3], "the honest certificates hold");
     let wrong = FORGERIES.iter().zip(&accepts[3..]);
     let wrong = wrong.filter(|(forgery, accepts)| **accepts != accepted.contains(&forgery.name));
     assert_eq!(wrong.map(|(forgery, _)| forgery.name).collect::<Vec<_>>(), [""; 0]);

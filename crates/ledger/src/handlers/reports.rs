@@ -179,7 +179,7 @@ fn record(
     }
 }
 
-/// Notes who is there when the last of a job is recorded.
+/// Once all of a job is recorded, notes that the connected parties have taken part in it.
 fn note_parties_at_end(state: &mut State, id: JobId) {
     let Some(job) = state.jobs().get(id).filter(|job| job.is_verifying()) else { return };
     let method = job.method();

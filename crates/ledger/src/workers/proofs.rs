@@ -1,4 +1,4 @@
-//! Who has taken part in counting, and the lottery that decides by it who confirms a record.
+//! Parties that have taken part in counting, and the lottery that draws one of them to confirm a record.
 //!
 //! Nobody may choose what he confirms. So the party that recounts a record is drawn at random before it is known who is
 //! idle, with a weight that grows with its measured speed, up to the median. Claims of speed or threads play no part, nor
@@ -23,7 +23,7 @@ const MOST_WEIGHT: u64 = 1 << 32;
 /// How often a drawn party that may not count a record is replaced by another draw, before the exact sum is made.
 const MOST_REDRAWS: u32 = 16;
 
-/// Who has taken part, and lapses, by party.
+/// For each party: whether it has taken part in counting, and its lapses.
 #[derive(Debug, Default)]
 pub(crate) struct Proofs(BTreeMap<Party, Proof>);
 
@@ -67,7 +67,7 @@ impl Proofs {
         }
     }
 
-    /// Drops what a party has proved, because it was contradicted.
+    /// Forgets that a party has taken part, because it was contradicted.
     pub(crate) fn forget(&mut self, party: Party) {
         self.0.remove(&party);
     }
@@ -261,7 +261,7 @@ mod tests {
         // The slower of three honest ones is drawn less often.
         check(&[(1, 0), (4, 0), (4, 0)], &[1], &[0.2, 0.0, 0.8]);
         check(&[(1, 0), (400, 0), (400, 0)], &[1], &[0.2, 0.0, 0.8]);
-        // Who has not taken part is not drawn, unless that is most of them.
+        // A party that has not taken part is not drawn, unless most have not.
         check(&[(1, 0), (0, 0), (1 << 90, 0)], &[2], &[1.0, 0.0, 0.0]);
         check(&[(0, 0), (0, 0), (9, 0)], &[2], &[0.5, 0.5, 0.0]);
         // Friends have counted everything before others could begin; and only friends were measured since a restart.

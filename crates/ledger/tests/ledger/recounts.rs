@@ -260,7 +260,7 @@ fn who_contradicts_two_who_agree_loses_even_when_the_job_is_done() {
     assert_eq!(world.worker_state(mallory), WorkerState::Blocked);
 }
 
-/// Otherwise friends who take all the work would decide who has anything to show, and so who confirms.
+/// Otherwise, friends that take all the work would keep honest parties from being drawn.
 #[test]
 fn who_waited_in_vain_for_work_confirms_records_and_who_comes_later_does_not() {
     let mut world = World::new();

@@ -179,7 +179,7 @@ impl Sums {
 }
 
 /// Returns the computed probability that a lie of `n_lies` records passes unnoticed. The liar's friends are drawn for at most
-/// this share of the checks; and again after a restart, for what nobody has counted before it.
+/// this share of the checks. After a restart, records that nobody has recounted are drawn for again.
 fn passes(check: Check, of_friends: f64, n_restarts: i32, n_lies: i32) -> f64 {
     let share = match check {
         Check::Recounts(share) => f64::from(share) / 1e6,
