@@ -8,147 +8,238 @@
 //! - An acknowledged report is durable: its acknowledgement is in the same [`Effects`] as its writes, and the caller
 //!   makes the writes durable first.
 //! - Leases are hints about who works on which spans. Losing all of them repeats work, but never changes a count.
+//!
+//! Each table keeps its own invariants. This module keeps those between them:
+//! - A worker holds exactly the live leases with its number.
+//! - Each subproblem of a job with a plan is recorded, free, failed or held under a live lease. A recorded one may be
+//!   held too, for a recount or because a late report on a lost lease came first.
 
-use std::sync::Arc;
+mod leases;
 
-use queens_model::{JobId, JobIdentity, JobStatus, LeaseId, Name, WorkerId, WorkerStatus};
-use queens_solver::{BoardSize, Method, Pass, Plan};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use queens_model::{JobId, ToWorker, WorkerId};
 
 use crate::effects::Effects;
+use crate::event::LedgerEvent;
+use crate::jobs::counting::Counting;
+use crate::jobs::failed::Tried;
 use crate::jobs::job::Job;
+use crate::jobs::job_table::Jobs;
+use crate::leases::lease_table::Leases;
 use crate::pace::Paces;
 use crate::report_interval_rule::Reporting;
-use crate::schedule::confirmers::awaits_parties;
-use crate::state::State;
-use crate::status::{self, PartStatus};
-use crate::store::Source;
+use crate::run::{Run, Tokens};
+use crate::store::Phase;
+use crate::workers::proofs::Proofs;
 use crate::workers::worker::Worker;
+use crate::workers::worker_table::Workers;
 
-/// The state of all jobs, workers and leases of one coordinator. Each module of `handlers` has the methods that change
-/// one kind of thing.
+/// The state of all jobs, workers and leases of one coordinator, and the effects of its changes. Each module of
+/// `handlers` has the methods that change one kind of thing; `queries` has those that read.
 #[derive(Debug)]
 pub struct Ledger {
-    pub(crate) state: State,
+    pub(crate) now: Duration,
+    /// The wall-clock time in milliseconds since 1970, once set.
+    pub(crate) date_ms: Option<u64>,
+    pub(crate) jobs: Jobs,
+    pub(crate) workers: Workers,
+    pub(crate) leases: Leases,
+    /// What the parties have proved.
+    pub(crate) proofs: Proofs,
     pub(crate) paces: Paces,
+    /// The secret of the lotteries that draw parties.
+    pub(crate) draw_secret: u128,
+    /// The time when the run began.
+    began: Option<Duration>,
+    /// Whether the coordinator is counting a disputed span.
+    pub(crate) is_judging: bool,
+    pub(crate) effects: Effects,
 }
 
-/// Jobs.
+/// Time and settings.
 impl Ledger {
+    /// Creates an empty state.
+    pub(crate) fn new(run: Run) -> Self {
+        Self {
+            now: Duration::ZERO,
+            date_ms: None,
+            jobs: Jobs::default(),
+            workers: Workers::default(),
+            leases: Leases::new(Tokens::of(run)),
+            draw_secret: run.draw_secret(),
+            began: None,
+            proofs: Proofs::default(),
+            paces: Paces::default(),
+            is_judging: false,
+            effects: Effects::default(),
+        }
+    }
+
+    /// Returns the wall-clock time in milliseconds since 1970; 0 if it was never set.
+    pub(crate) fn date_ms(&self) -> u64 {
+        self.date_ms.unwrap_or(0)
+    }
+
+    /// Whether this worker is there and can count this job.
+    pub(crate) fn can_count(&self, worker: WorkerId, job: JobId) -> bool {
+        let method = self.method(job);
+        self.workers.get(worker).zip(method).is_some_and(|(worker, method)| worker.can_count(method))
+    }
+
+    /// Returns the counting state of a job that has a plan.
+    pub(crate) fn counting(&self, job: JobId) -> Option<&Counting> {
+        self.jobs.get(job)?.counting()
+    }
+
     /// Sets the rule for how often workers report.
     pub fn set_reporting(&mut self, reporting: Reporting) {
-        self.state.workers.set_reporting(reporting);
+        self.workers.set_reporting(reporting);
     }
 
     /// Sets the wall-clock time, in milliseconds since 1970. It decides nothing, and is only kept with jobs and counts.
     pub fn tell_date(&mut self, date_ms: u64) {
-        self.state.date_ms = Some(date_ms);
+        self.date_ms = Some(date_ms);
     }
 
-    /// Returns all jobs, in the order of submission.
-    #[must_use]
-    pub fn jobs(&self) -> Vec<JobStatus> {
-        self.state.jobs().iter().map(|job| status::job_status(&self.state, &self.paces, job)).collect()
+    /// Takes the effects since the last call.
+    pub fn take_effects(&mut self) -> Effects {
+        self.effects.take(self.now, &mut self.jobs)
     }
 
-    /// Returns the identity of a job, which its leases carry.
-    #[must_use]
-    pub fn identity(&self, job: JobId) -> Option<JobIdentity> {
-        self.state.jobs().get(job).map(Job::identity)
+    /// Advances the time, never back.
+    pub(crate) fn advance(&mut self, now: Duration) {
+        self.now = self.now.max(now);
+        self.began.get_or_insert(self.now);
     }
 
-    /// Returns the number of jobs, and of active ones.
-    #[must_use]
-    pub fn census(&self) -> (usize, usize) {
-        (self.state.jobs().len(), self.state.jobs().n_active())
+    /// Returns how long the run has lasted.
+    pub(crate) fn age(&self) -> Duration {
+        self.now.saturating_sub(self.began.unwrap_or(self.now))
+    }
+}
+
+/// Jobs.
+impl Ledger {
+    /// Adds a job. If it is a second pass and not cancelled, its first pass learns of it.
+    pub(crate) fn add_job(&mut self, job: Job) {
+        let (id, first) = (job.id(), job.entry().terms.second_of);
+        let counts = job.phase() != Phase::Cancelled;
+        self.jobs.insert(job);
+        if let Some(first) = first.filter(|_| counts) {
+            self.jobs.change(first, |first| first.set_second(Some(id)));
+        }
     }
 
-    /// Returns the number of jobs that are being planned or counted, or wait for that.
-    #[must_use]
-    pub fn n_open(&self) -> usize {
-        self.state.jobs().n_open()
+    /// Changes a job, but not who holds its leases.
+    pub(crate) fn change_job<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
+        self.jobs.change(id, change)
     }
 
-    /// Whether a job may still progress by itself.
-    #[must_use]
-    pub fn is_open(&self, job: JobId) -> bool {
-        self.state.jobs().get(job).is_some_and(Job::is_open)
+    /// Starts the active time of a job, unless it is paused.
+    pub(crate) fn start_counting(&mut self, id: JobId) {
+        let (now, date_ms) = (self.now, self.date_ms);
+        if self.jobs.change(id, |job| job.start_counting(now, date_ms)) == Some(true) {
+            self.effects.change_entry(id);
+        }
     }
 
-    /// Returns the job with this identity, if it is there.
-    #[must_use]
-    pub fn job_of(&self, identity: JobIdentity) -> Option<JobId> {
-        self.state.jobs().identified(identity).map(Job::id)
+    /// Stops the active time of a job.
+    pub(crate) fn stop_counting(&mut self, id: JobId) {
+        let now = self.now;
+        self.jobs.change(id, |job| job.stop_counting(now));
     }
 
-    /// Returns the counting method of a job.
-    #[must_use]
-    pub fn method(&self, job: JobId) -> Option<Method> {
-        self.state.method(job)
+    /// Ends a job and all its leases.
+    pub(crate) fn end_job(&mut self, id: JobId, phase: Phase) {
+        let date_ms = self.date_ms;
+        self.jobs.change(id, |job| job.end(phase, date_ms));
+        self.effects.change_entry(id);
+        self.cancel_leases_of_job(id);
     }
 
-    /// Returns the values that determine a job's plan: board size, method and pass.
-    #[must_use]
-    pub fn board(&self, job: JobId) -> Option<(BoardSize, Method, Pass)> {
-        let job = self.state.jobs().get(job)?;
-        Some((job.entry().n, job.method(), self.state.jobs().pass(job)))
+    /// Ends all leases of a job.
+    pub(crate) fn cancel_leases_of_job(&mut self, id: JobId) {
+        for lease in self.leases_of_job(id) {
+            let worker = self.leases.get(lease).map(|lease| lease.worker);
+            self.end_lease(lease);
+            if let Some(worker) = worker {
+                self.effects.send(worker, ToWorker::Cancel(lease));
+            }
+        }
     }
 
-    /// Returns the plan of a job and the coverage of each part, once the plan is made.
-    #[must_use]
-    pub fn parts(&self, job: JobId) -> Option<(Arc<Plan>, Vec<PartStatus>)> {
-        status::parts(&self.state, job)
+    /// Drops the failures of a worker that has left or is blocked, as if it had not tried.
+    pub(crate) fn forget_failures_of(&mut self, worker: WorkerId) {
+        let jobs: Vec<JobId> = self.jobs.with_failed().collect();
+        for job in jobs {
+            self.jobs.change(job, |job| {
+                job.counting_mut().into_iter().for_each(|counting| counting.forget_failures_of(worker));
+            });
+        }
     }
 }
 
 /// Workers.
 impl Ledger {
-    /// Returns the names of workers that get no leases, by operators' blocks or by lost disputes of their parties.
-    pub fn blocked(&self) -> impl Iterator<Item = &Name> {
-        self.state.workers().blocked().into_iter()
+    /// Adds a worker that holds nothing yet.
+    pub(crate) fn add_worker(&mut self, id: WorkerId, worker: Worker) {
+        self.proofs.note_presence(worker.party(), None);
+        self.workers.add(self.now, id, worker);
     }
 
-    /// Returns all workers that are connected or may come back.
-    #[must_use]
-    pub fn workers(&self) -> Vec<WorkerStatus> {
-        let status = |(id, worker)| status::worker_status(&self.state, id, worker);
-        self.state.workers().iter().map(status).collect()
+    /// Removes a worker that says hello again, with all its leases. Its queued messages, above all leases, must not
+    /// arrive in its new session.
+    pub(crate) fn take_out(&mut self, id: WorkerId) -> Option<Worker> {
+        self.effects.messages.retain(|(to, _)| *to != id);
+        self.end_leases_of(id);
+        self.workers.remove(id)
     }
 
-    /// Returns who a worker is that is connected or may come back.
-    pub(crate) fn source(&self, worker: WorkerId) -> Option<&Arc<Source>> {
-        self.state.workers().get(worker).map(Worker::source)
+    /// Removes a worker: its leases become free, and its failures no longer count.
+    pub(crate) fn give_up(&mut self, id: WorkerId) {
+        self.end_leases_of(id);
+        if let Some(worker) = self.workers.remove(id) {
+            self.forget_failures_of(id);
+            if self.workers.of_party(worker.party()).is_none() {
+                self.proofs.note_presence(worker.party(), Some(self.now));
+            }
+        }
     }
 
-    /// Whether there are workers. Without any, nothing happens by itself, so that no ticks are needed.
-    #[must_use]
-    pub fn has_workers(&self) -> bool {
-        self.state.workers().len() > 0
+    fn end_leases_of(&mut self, id: WorkerId) {
+        for lease in self.leases_of(id) {
+            self.end_lease(lease);
+        }
     }
 
-    /// Whether a search for records to recount goes on, or draws wait for parties to come back.
-    #[must_use]
-    pub fn is_drawing(&self) -> bool {
-        let mut to_draw_for = self.state.jobs().to_draw_for();
-        self.state.jobs().first_to_draw().is_some() || to_draw_for.any(|job| awaits_parties(&self.state, job))
+    /// Notes that a worker was heard.
+    pub(crate) fn note_contact(&mut self, id: WorkerId) -> Option<&Worker> {
+        self.workers.note_contact(self.now, id)
     }
 
-    /// Whether anything is being counted.
-    #[must_use]
-    pub fn has_leases(&self) -> bool {
-        !self.state.leases().is_empty()
+    /// Changes a worker, but not its leases.
+    pub(crate) fn change_worker<T>(
+        &mut self,
+        id: WorkerId,
+        change: impl FnOnce(&mut Worker) -> T,
+    ) -> Option<T> {
+        self.workers.change(self.now, id, change)
     }
 
-    /// Whether a worker holds this lease.
-    #[must_use]
-    pub fn is_held(&self, lease: LeaseId) -> bool {
-        self.state.leases().get(lease).is_some()
+    /// Reports that a worker, connected or not, is about to lose its leases, and counts a lapse against its party.
+    pub(crate) fn note_loss(&mut self, id: WorkerId, is_there: bool) {
+        let Some(worker) = self.workers.get(id) else { return };
+        let n_leases = worker.held.shares().map(|(job, share)| (job, share.n_leases())).collect();
+        let (source, holds) = (worker.source().clone(), worker.held.n_leases() > 0);
+        self.effects.events.push(LedgerEvent::Lost { source, is_there, n_leases });
+        holds.then(|| self.workers.note_lapse(self.now, id));
     }
-}
 
-/// Effects.
-impl Ledger {
-    /// Takes the effects since the last call.
-    pub fn take_effects(&mut self) -> Effects {
-        self.state.effects.take(self.state.now, &mut self.state.jobs)
+    /// Returns those of the workers that are there and not blocked, with their parties: only their failures count.
+    pub(crate) fn still_there(&self, tried: &BTreeSet<WorkerId>) -> Tried {
+        let there = |id: &WorkerId| self.workers.get(*id).filter(|worker| !worker.blocked);
+        tried.iter().filter_map(|id| Some((*id, there(id)?.party()))).collect()
     }
 }

@@ -15,13 +15,14 @@ mod lease_load;
 mod leases;
 mod ledger;
 mod pace;
+mod queries;
 mod ranges;
 mod report_interval_rule;
 mod run;
 mod schedule;
 mod sessions;
 mod spans;
-mod state;
+
 mod status;
 pub mod store;
 mod work;

@@ -16,7 +16,8 @@ use queens_model::{JobId, TimeLeft};
 
 use crate::jobs::counting::Counting;
 use crate::jobs::job::Job;
-use crate::state::State;
+use crate::jobs::job_table::Jobs;
+use crate::workers::worker_table::Workers;
 
 /// The minimum interval between two measurements, and the addition for each worker of the cluster.
 const LOOK_SECONDS: f64 = 0.2;
@@ -94,22 +95,21 @@ impl Team {
 
 impl Paces {
     /// Measures the progress since the last measurement, if that is long enough ago.
-    pub(crate) fn measure(&mut self, state: &State) {
-        let seconds = state.now().saturating_sub(self.measured).as_secs_f64();
-        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * state.workers().len() as f64 {
+    pub(crate) fn measure(&mut self, now: Duration, jobs: &Jobs, workers: &Workers) {
+        let seconds = now.saturating_sub(self.measured).as_secs_f64();
+        if seconds < LOOK_SECONDS + LOOK_SECONDS_PER_WORKER * workers.len() as f64 {
             return;
         }
-        self.measured = state.now();
-        self.of_jobs.retain(|&id, _| state.jobs().get(id).is_some_and(Job::is_active));
-        let teams = teams(state);
+        self.measured = now;
+        self.of_jobs.retain(|&id, _| jobs.get(id).is_some_and(Job::is_active));
+        let teams = teams(now, jobs, workers);
         for (&id, pace) in &mut self.of_jobs {
             if !teams.contains_key(&id) {
                 pace.pause();
             }
         }
         for (id, team) in teams {
-            let Some(counting) = state.jobs().get(id).filter(|job| job.is_active()).and_then(Job::counting)
-            else {
+            let Some(counting) = jobs.get(id).filter(|job| job.is_active()).and_then(Job::counting) else {
                 continue;
             };
             self.of_jobs.entry(id).or_default().measure(seconds, team, counting);
@@ -122,17 +122,17 @@ impl Paces {
     }
 }
 
-fn teams(state: &State) -> BTreeMap<JobId, Team> {
+fn teams(now: Duration, jobs: &Jobs, workers: &Workers) -> BTreeMap<JobId, Team> {
     let mut teams: BTreeMap<JobId, Team> = BTreeMap::new();
-    for (_, worker) in state.workers().iter().filter(|(_, worker)| worker.is_connected()) {
+    for (_, worker) in workers.iter().filter(|(_, worker)| worker.is_connected()) {
         for (job, share) in worker.held.shares().filter(|(_, share)| share.n_running > 0) {
-            let counted = state.method(job).and_then(|method| worker.counted(method));
+            let counted = jobs.get(job).and_then(|job| worker.counted(job.method()));
             let Some(counted) = counted else { continue };
             let speed = counted.measured().unwrap_or(counted.work_per_second);
             let team = teams.entry(job).or_default();
             let n_threads = f64::from(share.n_running);
             let longest = LONGEST_SILENCE_SECONDS + worker.extra_interval().as_secs_f64();
-            let silent = share.silent_seconds(state.now()).min(longest * n_threads);
+            let silent = share.silent_seconds(now).min(longest * n_threads);
             team.speed += speed * n_threads;
             team.guessed += if counted.is_guess() { speed * n_threads } else { 0.0 };
             team.in_hand += (speed * silent).min(share.running_work as f64);

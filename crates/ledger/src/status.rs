@@ -14,8 +14,7 @@ use crate::jobs::counting::Counting;
 use crate::jobs::failed::FailedSpans;
 use crate::jobs::job::Job;
 use crate::jobs::recount::Recount;
-use crate::pace::Paces;
-use crate::state::State;
+use crate::ledger::Ledger;
 use crate::store::{Coverage, Phase};
 use crate::workers::worker::Worker;
 
@@ -31,8 +30,8 @@ pub struct PartStatus {
 }
 
 /// Returns the status of a worker.
-pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> WorkerStatus {
-    let blocked_for = notices::reason_of_block(state.workers(), worker);
+pub(crate) fn worker_status(ledger: &Ledger, id: WorkerId, worker: &Worker) -> WorkerStatus {
+    let blocked_for = notices::reason_of_block(&ledger.workers, worker);
     WorkerStatus {
         id,
         name: worker.name().clone(),
@@ -41,20 +40,20 @@ pub(crate) fn worker_status(state: &State, id: WorkerId, worker: &Worker) -> Wor
         methods: Method::ALL.into_iter().filter(|method| worker.can_count(*method)).collect(),
         n_threads: worker.n_threads(),
         connected: worker.is_connected(),
-        silent: state.now().saturating_sub(worker.heard),
+        silent: ledger.now.saturating_sub(worker.heard),
         speed: worker.told_speed(),
         n_leases: u32::try_from(worker.held.n_leases()).unwrap_or(u32::MAX),
         n_recorded: worker.n_recorded,
         state: worker_state(worker),
         failure: worker.failures.reason().map(ToOwned::to_owned).or(blocked_for),
-        counting: counted_by(state, worker),
+        counting: counted_by(ledger, worker),
         sensors: worker.sensors,
     }
 }
 
 /// Returns the span that the first of a worker's threads counts.
-fn counted_by(state: &State, worker: &Worker) -> Option<InHand> {
-    let lease = state.leases().get(worker.held.running().next()?)?;
+fn counted_by(ledger: &Ledger, worker: &Worker) -> Option<InHand> {
+    let lease = ledger.leases.get(worker.held.running().next()?)?;
     Some(InHand { job: lease.job, method: lease.method, span: lease.spans.first()? })
 }
 
@@ -73,8 +72,8 @@ fn worker_state(worker: &Worker) -> WorkerState {
 }
 
 /// Returns the plan of a job and the coverage of each part, once the plan is made.
-pub(crate) fn parts(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<PartStatus>)> {
-    let counting = state.counting(job)?;
+pub(crate) fn parts(ledger: &Ledger, job: JobId) -> Option<(Arc<Plan>, Vec<PartStatus>)> {
+    let counting = ledger.counting(job)?;
     let status = |coverage: &Coverage| PartStatus {
         n_recorded: coverage.recorded.len(),
         solutions: coverage.solutions,
@@ -84,17 +83,17 @@ pub(crate) fn parts(state: &State, job: JobId) -> Option<(Arc<Plan>, Vec<PartSta
 }
 
 /// Returns the status of a job.
-pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
+pub(crate) fn job_status(ledger: &Ledger, job: &Job) -> JobStatus {
     let (id, entry) = (job.id(), job.entry());
-    let n_workers = state.workers().holding(id).map_or(0, |holding| holding.holders.len());
+    let n_workers = ledger.workers.holding(id).map_or(0, |holding| holding.holders.len());
     let job_state = match job.phase() {
         Phase::Planning | Phase::Active if job.is_paused() => JobState::Paused,
         Phase::Planning => JobState::Planning,
-        Phase::Active if job.is_complete() && (is_disputed(state, job) || is_doubted(state, job)) => {
+        Phase::Active if job.is_complete() && (is_disputed(ledger, job) || is_doubted(ledger, job)) => {
             JobState::Disputed
         }
         Phase::Active if job.is_complete() => JobState::Verifying,
-        Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(state, c)) => {
+        Phase::Active if n_workers == 0 && job.counting().is_some_and(|c| has_failed(ledger, c)) => {
             JobState::Failed
         }
         Phase::Active if n_workers == 0 => JobState::Queued,
@@ -104,35 +103,35 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
         Phase::Damaged => JobState::Damaged,
     };
     let waits_for = match job_state {
-        JobState::Queued => Some(waits_for(state, job.method())),
+        JobState::Queued => Some(waits_for(ledger, job.method())),
         JobState::Verifying | JobState::Disputed => {
-            waits_for_whom(state, job, n_workers == 0).or_else(|| who_holds_back(state, job))
+            waits_for_whom(ledger, job, n_workers == 0).or_else(|| who_holds_back(ledger, job))
         }
-        JobState::Running => who_holds_back(state, job),
+        JobState::Running => who_holds_back(ledger, job),
         _ => None,
     };
     let failed = job.counting().map(|counting| &counting.failed);
     let time_left = match job_state {
         JobState::Done => Some(TimeLeft::default()),
-        JobState::Running => paces.time_left(id),
+        JobState::Running => ledger.paces.time_left(id),
         _ => None,
     };
     JobStatus {
         identity: Some(job.identity()),
         waits_for,
         progress: job.progress(),
-        active: job.active(state.now()),
+        active: job.active(ledger.now),
         time_left,
         n_workers: u32::try_from(n_workers).unwrap_or(u32::MAX),
         n_verified: entry.n_verified,
         n_disputed: entry.n_disputed,
-        recounting: recounting(state, job),
+        recounting: recounting(ledger, job),
         created_ms: entry.created_ms,
         started_ms: entry.started_ms,
         finished_ms: entry.finished_ms,
         priority: entry.priority,
         n_failed: failed.map_or(0, |failed| failed.len() as u64),
-        n_given_up: failed.map_or(0, |failed| n_given_up(state, job.method(), failed)),
+        n_given_up: failed.map_or(0, |failed| n_given_up(ledger, job.method(), failed)),
         failure: failed.and_then(|failed| failed.reason()).or(job.damage()).map(ToOwned::to_owned),
         terms: entry.terms,
         second: job.second(),
@@ -143,8 +142,8 @@ pub(crate) fn job_status(state: &State, paces: &Paces, job: &Job) -> JobStatus {
 }
 
 /// Says what an active job that nobody counts waits for.
-fn waits_for(state: &State, method: Method) -> String {
-    let of = |method| state.workers().readiness(method);
+fn waits_for(ledger: &Ledger, method: Method) -> String {
+    let of = |method| ledger.workers.readiness(method);
     if Method::ALL.into_iter().all(|method| of(method).power.is_none()) {
         "a worker: none is connected".to_owned()
     } else if of(method).power.is_none() {
@@ -166,17 +165,17 @@ const HOLDS_BACK_SECONDS: f64 = 5.0;
 
 /// Names the worker that others wait for, if all of a job is held and that worker is silent. The time is rounded to
 /// tens of seconds, because each change of the status is sent to all subscribers.
-fn who_holds_back(state: &State, job: &Job) -> Option<String> {
+fn who_holds_back(ledger: &Ledger, job: &Job) -> Option<String> {
     let is_all_held = job.counting().is_some_and(|counting| !counting.has_free());
-    let holders = state.workers().holding(job.id()).map(|holding| &holding.holders)?;
-    let readiness = state.workers().readiness(job.method());
+    let holders = ledger.workers.holding(job.id()).map(|holding| &holding.holders)?;
+    let readiness = ledger.workers.readiness(job.method());
     if !is_all_held || holders.len() > MOST_HOLDERS || readiness.first_idle().is_none() {
         return None;
     }
     let silent = |id: &WorkerId| {
-        let worker = state.workers().get(*id)?;
+        let worker = ledger.workers.get(*id)?;
         let share = worker.held.share(job.id()).filter(|share| share.n_running > 0)?;
-        let seconds = share.silent_seconds(state.now()) / f64::from(share.n_running);
+        let seconds = share.silent_seconds(ledger.now) / f64::from(share.n_running);
         let usual = HOLDS_BACK_SECONDS + worker.extra_interval().as_secs_f64();
         (seconds >= usual).then(|| (seconds, worker.name(), share.n_leases()))
     };
@@ -192,7 +191,7 @@ fn who_holds_back(state: &State, job: &Job) -> Option<String> {
 }
 
 /// Returns the progress of a job's recounts.
-fn recounting(state: &State, job: &Job) -> Recounting {
+fn recounting(ledger: &Ledger, job: &Job) -> Recounting {
     let recounts = job.recounts();
     // Recounts that are not drawn yet are about the agreed share of all work.
     let share = u128::from(job.entry().terms.recount.ppm());
@@ -203,7 +202,7 @@ fn recounting(state: &State, job: &Job) -> Recounting {
         work_left: if is_known { recounts.work() } else { recounts.work().max(expected) },
         n_cases: recounts.n_cases() as u64,
         n_records: recounts.n_seen(),
-        n_parties: state.workers().readiness(job.method()).useful_parties().len() as u64,
+        n_parties: ledger.workers.readiness(job.method()).useful_parties().len() as u64,
     }
 }
 
@@ -211,14 +210,14 @@ fn recounting(state: &State, job: &Job) -> Recounting {
 const MOST_LOOKS: usize = 64;
 
 /// Whether counts of a span differ, the coordinator agrees with none of them, and no connected worker could recount it.
-fn is_disputed(state: &State, job: &Job) -> bool {
-    job.recounts().cases().take(MOST_LOOKS).any(|case| case.is_judged() && can_nobody(state, job, case))
+fn is_disputed(ledger: &Ledger, job: &Job) -> bool {
+    job.recounts().cases().take(MOST_LOOKS).any(|case| case.is_judged() && can_nobody(ledger, job, case))
 }
 
 /// Whether no connected party may count a record again.
-fn can_nobody(state: &State, job: &Job, recount: &Recount) -> bool {
+fn can_nobody(ledger: &Ledger, job: &Job, recount: &Recount) -> bool {
     let counted = recount.counted_by();
-    let useful = state.workers().readiness(job.method()).useful_parties();
+    let useful = ledger.workers.readiness(job.method()).useful_parties();
     match job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
         Some(arbiter) => !useful.contains_key(&arbiter),
         None => useful.keys().all(|party| counted.contains(party)),
@@ -226,34 +225,34 @@ fn can_nobody(state: &State, job: &Job, recount: &Recount) -> bool {
 }
 
 /// Returns the other pass of a job, if it has something left to count or recount.
-fn unchecked_pass<'a>(state: &'a State, job: &Job) -> Option<&'a Job> {
-    let other = state.jobs().passes(job.id()).into_iter().find(|pass| *pass != job.id());
-    let other = other.and_then(|pass| state.jobs().get(pass));
+fn unchecked_pass<'a>(ledger: &'a Ledger, job: &Job) -> Option<&'a Job> {
+    let other = ledger.jobs.passes(job.id()).into_iter().find(|pass| *pass != job.id());
+    let other = other.and_then(|pass| ledger.jobs.get(pass));
     other.filter(|pass| !(pass.is_complete() && pass.recounts().are_done()))
 }
 
 /// Whether the passes of a job differ, although two parties agree on each record.
-fn is_doubted(state: &State, job: &Job) -> bool {
-    let are_done = || job.recounts().are_done() && unchecked_pass(state, job).is_none();
+fn is_doubted(ledger: &Ledger, job: &Job) -> bool {
+    let are_done = || job.recounts().are_done() && unchecked_pass(ledger, job).is_none();
     !job.mismatch.is_nothing() && (job.recounts().asks_further_parties() || are_done())
 }
 
 /// Says what a job that is being verified waits for, if it is idle or some of its recounts can't proceed.
-fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
-    if is_doubted(state, job) {
+fn waits_for_whom(ledger: &Ledger, job: &Job, is_idle: bool) -> Option<String> {
+    if is_doubted(ledger, job) {
         return Some(
             "somebody who finds out why the passes differ, though two parties agree on each record of what they \
              differ in: friends can do that, and so can a fault of a program; further parties count these parts"
                 .to_owned(),
         );
     }
-    if let Some(other) = unchecked_pass(state, job).filter(|_| is_idle && job.recounts().are_done()) {
+    if let Some(other) = unchecked_pass(ledger, job).filter(|_| is_idle && job.recounts().are_done()) {
         let which = if job.second() == Some(other.id()) { "second" } else { "first" };
         let is_damaged = if other.damage().is_some() { ", which is damaged" } else { "" };
         return Some(format!("its {which} pass, job {}{is_damaged}", other.id()));
     }
     let mut cases = job.recounts().cases().take(MOST_LOOKS);
-    if let Some(case) = cases.find(|case| case.is_judged() && can_nobody(state, job, case)) {
+    if let Some(case) = cases.find(|case| case.is_judged() && can_nobody(ledger, job, case)) {
         let (another, _) = another_than(&case.names(), &case.counted_by());
         return Some(format!(
             "{another} than {}: the coordinator has counted {} itself, and agrees with none of them; look whether the \
@@ -268,7 +267,7 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         ));
     }
     if let Some(arbiter) = job.entry().terms.recount_by
-        && let Some(suspicion) = state.workers().suspicion(arbiter.party)
+        && let Some(suspicion) = ledger.workers.suspicion(arbiter.party)
         && job.recounts().queues().has_undrawn()
     {
         return Some(format!(
@@ -279,7 +278,7 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
         ));
     }
     let mut undrawn = job.recounts().undrawn().take(MOST_LOOKS);
-    if let Some(recount) = undrawn.find(|recount| can_nobody(state, job, recount)) {
+    if let Some(recount) = undrawn.find(|recount| can_nobody(ledger, job, recount)) {
         let counted = recount.counted_by();
         if let Some(arbiter) = job.entry().terms.recount_by.filter(|it| !counted.contains(&it.party)) {
             return Some(format!(
@@ -288,7 +287,7 @@ fn waits_for_whom(state: &State, job: &Job, is_idle: bool) -> Option<String> {
             ));
         }
         let (another, who) = another_than(&recount.names(), &counted);
-        let are_suspect = counted.iter().any(|party| state.workers().suspects().contains(party));
+        let are_suspect = counted.iter().any(|party| ledger.workers.suspects().contains(party));
         let why = match counted.len() {
             1 if who == INVITATIONS && !are_suspect => {
                 "no party confirms its own counts, also not under another name: a second invitation is needed"
@@ -336,8 +335,8 @@ fn any_of(names: &BTreeSet<&Name>) -> String {
 }
 
 /// Whether all that is left of an idle job has failed on all workers that could count it.
-fn has_failed(state: &State, counting: &Counting) -> bool {
-    let (failed, readiness) = (&counting.failed, state.workers().readiness(counting.plan().method()));
+fn has_failed(ledger: &Ledger, counting: &Counting) -> bool {
+    let (failed, readiness) = (&counting.failed, ledger.workers.readiness(counting.plan().method()));
     if failed.is_empty() {
         return false;
     }
@@ -349,15 +348,15 @@ fn has_failed(state: &State, counting: &Counting) -> bool {
         // At most two workers of a party have failed on a span that the party may still try.
         let mut few = members.iter().take(3);
         few.any(|&id| {
-            state.workers().get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
+            ledger.workers.get(id).is_some_and(|worker| failed.to_try(id, worker.party()).is_some())
         })
     });
     !can && !readiness.able.is_empty()
 }
 
 /// Returns the number of failed spans that no connected party may try.
-fn n_given_up(state: &State, method: Method, failed: &FailedSpans) -> u64 {
-    let useful = state.workers().readiness(method).useful_parties();
+fn n_given_up(ledger: &Ledger, method: Method, failed: &FailedSpans) -> u64 {
+    let useful = ledger.workers.readiness(method).useful_parties();
     let parties: BTreeSet<Party> = useful.keys().take(MOST_LOOKS).copied().collect();
     failed.n_given_up(|closed| parties.is_subset(closed)) as u64
 }

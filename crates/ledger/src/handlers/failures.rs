@@ -23,27 +23,26 @@ impl Ledger {
         worker: WorkerId,
         failure: &Failure,
     ) -> Result<Option<JobId>, WorkerRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        let now = state.now();
-        let source = Arc::clone(state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
+        self.advance(now);
+        let now = self.now;
+        let source = Arc::clone(self.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?.source());
         let &Failure { job, lease: id, span, ref reason } = failure;
-        check_span(state, job, span)?;
-        let Some(job) = state.jobs().identified(job).map(Job::id) else { return Ok(None) };
-        let Some(lease) = state.leases().get(id).filter(|lease| lease.is_of(worker, job)) else {
+        check_span(self, job, span)?;
+        let Some(job) = self.jobs.identified(job).map(Job::id) else { return Ok(None) };
+        let Some(lease) = self.leases.get(id).filter(|lease| lease.is_of(worker, job)) else {
             return Ok(None);
         };
         let tried = lease.tried.iter().copied().chain([worker]).collect();
-        let tried = state.still_there(&tried);
-        let Some(plan) = state.counting(job).map(|counting| counting.plan().clone()) else {
+        let tried = self.still_there(&tried);
+        let Some(plan) = self.counting(job).map(|counting| counting.plan().clone()) else {
             return Ok(Some(job));
         };
-        let failed = state.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
+        let failed = self.change_lease(id, |lease| lease.fail(now, &plan, span)).unwrap_or_default();
         if failed.is_empty() {
             return Ok(None);
         }
-        let again = state.change_lease(id, |lease| lease.give_up_again(span)).flatten();
-        let too_many_spans = state.change_job(job, |job| {
+        let again = self.change_lease(id, |lease| lease.give_up_again(span)).flatten();
+        let too_many_spans = self.change_job(job, |job| {
             let reason = format!("{} failed on {span}: {reason}", source.name);
             let (recounts, counting) = job.recounting_mut()?;
             let has_lapsed = again.is_some_and(|record| recounts.lapse(counting.plan(), record));
@@ -51,13 +50,13 @@ impl Ledger {
         });
         let (too_many_spans, has_lapsed) = too_many_spans.flatten().unwrap_or_default();
         if has_lapsed {
-            state.proofs_mut().note_lapse(source.party);
+            self.proofs.note_lapse(source.party);
         }
-        let is_useless = state.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
+        let is_useless = self.change_worker(worker, |worker| worker.fail(reason.clone(), too_many_spans));
         if is_useless == Some(true) {
-            state.take_back(worker, state.leases_of(worker));
+            self.take_back(worker, self.leases_of(worker));
         }
-        assign(state);
+        assign(self);
         Ok(Some(job))
     }
 }

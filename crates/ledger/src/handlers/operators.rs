@@ -13,7 +13,6 @@ use crate::jobs::job::Job;
 use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
 use crate::schedule::recall::{preempt, recall_what_is_in_the_way};
-use crate::state::State;
 use crate::store::{Block, Phase};
 use crate::workers::worker::Worker;
 use crate::workers::worker_table::Suspicion;
@@ -82,11 +81,10 @@ impl Ledger {
     /// # Errors
     /// If there is no such job, or it has ended.
     pub fn pause(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        for pass in change_open_job(state, id, Job::pause)? {
-            state.stop_counting(pass);
-            state.recall_all(&state.leases_of_job(pass));
+        self.advance(now);
+        for pass in change_open_job(self, id, Job::pause)? {
+            self.stop_counting(pass);
+            self.recall_all(&self.leases_of_job(pass));
         }
         Ok(())
     }
@@ -96,19 +94,18 @@ impl Ledger {
     /// # Errors
     /// If there is no such job, or it has ended.
     pub fn resume(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        for pass in change_open_job(state, id, Job::resume)? {
-            if state.workers().holding(pass).is_some() {
-                state.start_counting(pass);
+        self.advance(now);
+        for pass in change_open_job(self, id, Job::resume)? {
+            if self.workers.holding(pass).is_some() {
+                self.start_counting(pass);
             }
         }
-        let workers: Vec<WorkerId> = state.workers().iter().map(|(worker, _)| worker).collect();
+        let workers: Vec<WorkerId> = self.workers.iter().map(|(worker, _)| worker).collect();
         for worker in workers {
-            state.change_worker(worker, Worker::forgive);
+            self.change_worker(worker, Worker::forgive);
         }
-        assign(state);
-        preempt(state);
+        assign(self);
+        preempt(self);
         Ok(())
     }
 
@@ -117,14 +114,13 @@ impl Ledger {
     /// # Errors
     /// If there is no such job, or it has ended.
     pub fn set_priority(&mut self, now: Duration, id: JobId, priority: Priority) -> Result<(), JobRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        for pass in change_open_job(state, id, |job| job.set_priority(priority))? {
-            let holders = state.workers().holding(pass).map(|holding| holding.holders.clone());
-            holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(state, worker));
+        self.advance(now);
+        for pass in change_open_job(self, id, |job| job.set_priority(priority))? {
+            let holders = self.workers.holding(pass).map(|holding| holding.holders.clone());
+            holders.into_iter().flatten().for_each(|worker| recall_what_is_in_the_way(self, worker));
         }
-        assign(state);
-        preempt(state);
+        assign(self);
+        preempt(self);
         Ok(())
     }
 
@@ -133,22 +129,21 @@ impl Ledger {
     /// # Errors
     /// If there is no such job, or it is done.
     pub fn cancel(&mut self, now: Duration, id: JobId) -> Result<(), JobRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+        self.advance(now);
+        let job = self.jobs.get(id).ok_or(JobRefusal::Unknown(id))?;
         if matches!(job.phase(), Phase::Done | Phase::Damaged) {
             return Err(JobRefusal::over(job));
         }
         let first = job.first_pass();
         if job.is_open() {
             // The second pass is useless without the first; the first stands without the second.
-            let passes = if first == id { state.jobs().passes(id) } else { vec![id] };
+            let passes = if first == id { self.jobs.passes(id) } else { vec![id] };
             for pass in passes {
-                close(state, pass, Phase::Cancelled);
+                close(self, pass, Phase::Cancelled);
             }
             if first != id {
-                state.change_job(first, |job| job.set_second(None));
-                finish_if_complete(state, first);
+                self.change_job(first, |job| job.set_second(None));
+                finish_if_complete(self, first);
             }
         }
         Ok(())
@@ -157,19 +152,19 @@ impl Ledger {
 
 /// Changes a job and its other pass, if there is one. Returns the changed jobs.
 fn change_open_job(
-    state: &mut State,
+    ledger: &mut Ledger,
     id: JobId,
     change: impl Fn(&mut Job),
 ) -> Result<Vec<JobId>, JobRefusal> {
-    let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+    let job = ledger.jobs.get(id).ok_or(JobRefusal::Unknown(id))?;
     if !job.is_open() {
         return Err(JobRefusal::over(job));
     }
-    let mut passes = state.jobs().passes(id);
-    passes.retain(|pass| state.jobs().get(*pass).is_some_and(Job::is_open));
+    let mut passes = ledger.jobs.passes(id);
+    passes.retain(|pass| ledger.jobs.get(*pass).is_some_and(Job::is_open));
     for &pass in &passes {
-        state.change_job(pass, &change);
-        state.effects.change_entry(pass);
+        ledger.change_job(pass, &change);
+        ledger.effects.change_entry(pass);
     }
     Ok(passes)
 }
@@ -180,30 +175,28 @@ impl Ledger {
     /// # Errors
     /// If there is none.
     pub fn drain(&mut self, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
-        let state = &mut self.state;
-        state.advance(now);
-        let named = state.workers().named(name);
+        self.advance(now);
+        let named = self.workers.named(name);
         for &worker in &named {
-            state.change_worker(worker, Worker::drain);
-            state.recall_all(&state.leases_of(worker));
-            state.effects.send(worker, ToWorker::Drain);
+            self.change_worker(worker, Worker::drain);
+            self.recall_all(&self.leases_of(worker));
+            self.effects.send(worker, ToWorker::Drain);
         }
         if named.is_empty() { Err(UnknownWorker(name.clone())) } else { Ok(named.len()) }
     }
 
     /// Gives no leases to workers of a name, now and later. Returns how many there are now.
     pub fn block(&mut self, now: Duration, name: &Name) -> usize {
-        let state = &mut self.state;
-        state.advance(now);
-        let named = state.workers().named(name);
-        if state.workers.block(state.now(), name) {
-            state.effects.block(Block { name: name.clone(), party: None }, Some(String::new()));
+        self.advance(now);
+        let named = self.workers.named(name);
+        if self.workers.block(self.now, name) {
+            self.effects.block(Block { name: name.clone(), party: None }, Some(String::new()));
             for &worker in &named {
-                state.forget_failures_of(worker);
-                state.recall_all(&state.leases_of(worker));
-                state.effects.send(worker, notices::blocked(name));
+                self.forget_failures_of(worker);
+                self.recall_all(&self.leases_of(worker));
+                self.effects.send(worker, notices::blocked(name));
             }
-            assign(state);
+            assign(self);
         }
         named.len()
     }
@@ -214,31 +207,30 @@ impl Ledger {
     /// # Errors
     /// If there is none, and the name is not blocked.
     pub fn unblock(&mut self, now: Duration, name: &Name) -> Result<usize, UnknownWorker> {
-        let state = &mut self.state;
-        state.advance(now);
-        let mut workers: BTreeSet<WorkerId> = state.workers().named(name).into_iter().collect();
-        let was_blocked = state.workers.unblock(state.now(), name);
+        self.advance(now);
+        let mut workers: BTreeSet<WorkerId> = self.workers.named(name).into_iter().collect();
+        let was_blocked = self.workers.unblock(self.now, name);
         if was_blocked {
-            state.effects.block(Block { name: name.clone(), party: None }, None);
+            self.effects.block(Block { name: name.clone(), party: None }, None);
         }
-        let suspects = state.workers().suspects_of(name);
+        let suspects = self.workers.suspects_of(name);
         for &party in &suspects {
-            workers.extend(state.workers().of_party(party).into_iter().flatten());
-            if let Some(Suspicion { name, .. }) = state.workers.clear(state.now(), party) {
-                state.effects.block(Block { name, party: Some(party) }, None);
+            workers.extend(self.workers.of_party(party).into_iter().flatten());
+            if let Some(Suspicion { name, .. }) = self.workers.clear(self.now, party) {
+                self.effects.block(Block { name, party: Some(party) }, None);
             }
         }
         if !suspects.is_empty() {
-            recounts::clear(state);
+            recounts::clear(self);
         }
         if was_blocked || !suspects.is_empty() {
             for &worker in &workers {
-                let of_worker = state.workers().get(worker).filter(|worker| !worker.blocked);
+                let of_worker = self.workers.get(worker).filter(|worker| !worker.blocked);
                 if let Some(notice) = of_worker.map(|worker| notices::unblocked(worker.name())) {
-                    state.effects.send(worker, notice);
+                    self.effects.send(worker, notice);
                 }
             }
-            assign(state);
+            assign(self);
         } else if workers.is_empty() {
             return Err(UnknownWorker(name.clone()));
         }

@@ -21,111 +21,111 @@ use crate::jobs::record_counts::{agreeing_names, is_confirmed, is_disputed, sett
 use crate::jobs::recount::Key;
 use crate::jobs::recounts::Recounts;
 use crate::leases::recount_sums::WholeCount;
-use crate::state::State;
+use crate::ledger::Ledger;
 use crate::store::draw::{Draw, Drawn, Recorded};
 use crate::store::{Block, Phase, Record, SecondCount, Source, Verdict};
 use crate::workers::worker_table::Suspicion;
 
 /// Asks the store for the next records to recount, if any are wanted. One job at a time keeps each event short.
-pub(crate) fn draw(state: &mut State) {
-    let Some(job) = state.jobs().first_to_draw() else { return };
+pub(crate) fn draw(ledger: &mut Ledger) {
+    let Some(job) = ledger.jobs.first_to_draw() else { return };
     let Some(after) = job.recounts().wanted() else { return };
     let terms = job.entry().terms;
-    let is_second = state.jobs().pass(job) == Pass::Second;
-    let is_complete = |id| is_second && state.jobs().get(id).is_some_and(Job::is_complete);
+    let is_second = ledger.jobs.pass(job) == Pass::Second;
+    let is_complete = |id| is_second && ledger.jobs.get(id).is_some_and(Job::is_complete);
     let draw = Draw {
         job: job.id(),
         after,
         seed: terms.seed,
         share: terms.recount,
-        suspects: Arc::clone(state.workers().suspects()),
+        suspects: Arc::clone(ledger.workers.suspects()),
         doubted: job.recounts().doubted(),
         first_pass: terms.second_of.filter(|first| is_complete(*first)),
     };
-    state.effects.draws.push(draw);
+    ledger.effects.draws.push(draw);
 }
 
 /// Handles the answer to a draw.
-pub(crate) fn drawn(state: &mut State, draw: &Draw, drawn: Drawn) {
+pub(crate) fn drawn(ledger: &mut Ledger, draw: &Draw, drawn: Drawn) {
     let id = draw.job;
-    if !state.jobs().get(id).is_some_and(Job::is_verifying) {
+    if !ledger.jobs.get(id).is_some_and(Job::is_verifying) {
         return;
     }
     let mut drawn = drawn;
     for recorded in std::mem::take(&mut drawn.records) {
         let key = (recorded.record.span.part(), recorded.record.span.from());
-        if !is_closed(state, id, &recorded) {
-            insert(state, id, recorded);
-            settle(state, id, key);
+        if !is_closed(ledger, id, &recorded) {
+            insert(ledger, id, recorded);
+            settle(ledger, id, key);
         }
     }
-    change(state, id, |recounts, _| recounts.searched(draw.after, &drawn));
+    change(ledger, id, |recounts, _| recounts.searched(draw.after, &drawn));
 }
 
 /// Begins to search a completely recorded job for records to recount, unless that has begun.
-pub(crate) fn begin(state: &mut State, id: JobId) {
-    let Some(job) = state.jobs().get(id).filter(|job| job.is_verifying() && !job.recounts().has_begun())
+pub(crate) fn begin(ledger: &mut Ledger, id: JobId) {
+    let Some(job) = ledger.jobs.get(id).filter(|job| job.is_verifying() && !job.recounts().has_begun())
     else {
         return;
     };
     let share = job.entry().terms.recount.ppm();
     let is_needed = share > 0 || job.recounts().has_second_counts() || !job.recounts().doubted().is_empty();
-    let is_needed = is_needed || !state.workers().suspects().is_empty();
-    change(state, id, |recounts, _| if is_needed { recounts.search() } else { recounts.end_search() });
+    let is_needed = is_needed || !ledger.workers.suspects().is_empty();
+    change(ledger, id, |recounts, _| if is_needed { recounts.search() } else { recounts.end_search() });
 }
 
 /// Handles the whole count of a record under a recount lease, even if that has ended.
-pub(crate) fn count(state: &mut State, job: JobId, whole: WholeCount, source: &Arc<Source>) {
+pub(crate) fn count(ledger: &mut Ledger, job: JobId, whole: WholeCount, source: &Arc<Source>) {
     let WholeCount { span, count, duration } = whole;
     let key = (span.part(), span.from());
-    let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: state.date_ms() };
-    state.proofs_mut().note_answer(source.party);
-    if state.jobs().get(job).is_some_and(|job| job.recounts().get(key).is_some()) {
-        add(state, job, key, second);
+    let second = SecondCount { span, count, duration, source: Arc::clone(source), at_ms: ledger.date_ms() };
+    ledger.proofs.note_answer(source.party);
+    if ledger.jobs.get(job).is_some_and(|job| job.recounts().get(key).is_some()) {
+        add(ledger, job, key, second);
     } else {
         // Other counts have settled the record meanwhile.
-        state.effects.compare(Comparison { job, second });
+        ledger.effects.compare(Comparison { job, second });
     }
 }
 
 /// Asks for a count by the coordinator of the first disputed span, unless one is being made. One at a time: each shows
 /// that a party is wrong, which is suspect then, so there are few.
-pub(crate) fn judge(state: &mut State) {
-    if state.is_judging {
+pub(crate) fn judge(ledger: &mut Ledger) {
+    if ledger.is_judging {
         return;
     }
-    let first = state.jobs().to_judge().find_map(|job| {
+    let first = ledger.jobs.to_judge().find_map(|job| {
         let (span, counting) = (job.recounts().first_to_judge()?, job.counting()?);
         Some(Judgement { job: job.id(), plan: Arc::clone(counting.plan()), span })
     });
     if let Some(judgement) = first {
-        state.is_judging = true;
-        state.effects.judgement = Some(judgement);
+        ledger.is_judging = true;
+        ledger.effects.judgement = Some(judgement);
     }
 }
 
 /// Handles the coordinator's own count of a disputed span. After `None`, the next tick asks for it again.
 pub(crate) fn judged(
-    state: &mut State,
+    ledger: &mut Ledger,
     judgement: &Judgement,
     counted: Option<(Count, Duration, Arc<Source>)>,
 ) {
-    state.is_judging = false;
+    ledger.is_judging = false;
     let &Judgement { job, span, .. } = judgement;
     let key = (span.part(), span.from());
-    let recount = state.jobs().get(job).and_then(|job| job.recounts().get(key));
+    let recount = ledger.jobs.get(job).and_then(|job| job.recounts().get(key));
     let is_there = recount.is_some_and(|recount| recount.span() == span);
     let Some((count, duration, source)) = counted.filter(|_| is_there) else { return };
-    add(state, job, key, SecondCount { span, count, duration, source, at_ms: state.date_ms() });
-    judge(state);
+    add(ledger, job, key, SecondCount { span, count, duration, source, at_ms: ledger.date_ms() });
+    judge(ledger);
 }
 
 /// Handles the answer to a comparison with the record of exactly the same span, which was repeated by accident. A count
 /// that agrees confirms nothing, as nobody drew its party: two friends could arrange such accidents.
-pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Option<Recorded>) {
+pub(crate) fn compared(ledger: &mut Ledger, comparison: &Comparison, recorded: Option<Recorded>) {
     let Comparison { job: id, second } = comparison;
     let Some(mut recorded) = recorded else { return };
-    let Some(job) = state.jobs().get(*id) else { return };
+    let Some(job) = ledger.jobs.get(*id) else { return };
     let is_complete = job.is_complete();
     let agrees = recorded.count() == second.count;
     let party = second.source.party;
@@ -135,60 +135,60 @@ pub(crate) fn compared(state: &mut State, comparison: &Comparison, recorded: Opt
     }
     let key = (second.span.part(), second.span.from());
     if job.recounts().get(key).is_some() {
-        return add(state, *id, key, second.clone());
+        return add(ledger, *id, key, second.clone());
     }
     let (was_disputed, was_confirmed) = (is_disputed(&recorded), is_confirmed(&recorded));
-    dispute(state, *id, second, &recorded);
+    dispute(ledger, *id, second, &recorded);
     recorded.again.push(second.clone());
     let is_confirmed = is_confirmed(&recorded);
-    state.change_job(*id, |job| {
+    ledger.change_job(*id, |job| {
         job.note_verified(was_confirmed, is_confirmed);
         if !was_disputed {
             job.note_disputed();
         }
     });
-    change(state, *id, |recounts, _| recounts.note_second_count());
-    state.effects.count_again(*id, second.clone());
-    state.effects.change_entry(*id);
+    change(ledger, *id, |recounts, _| recounts.note_second_count());
+    ledger.effects.count_again(*id, second.clone());
+    ledger.effects.change_entry(*id);
     // The record may still grow, so its span is looked at later.
-    if is_closed(state, *id, &recorded) || !is_complete {
+    if is_closed(ledger, *id, &recorded) || !is_complete {
         return;
     }
-    if agreed(state, *id, &recorded).is_none() {
-        reopen(state, *id);
+    if agreed(ledger, *id, &recorded).is_none() {
+        reopen(ledger, *id);
     }
-    insert(state, *id, recorded);
-    settle(state, *id, key);
+    insert(ledger, *id, recorded);
+    settle(ledger, *id, key);
 }
 
 /// Whether enough parties agree on a record, and every contradicting count has its verdict.
-fn is_closed(state: &State, id: JobId, recorded: &Recorded) -> bool {
-    let agreed = agreed(state, id, recorded).filter(|agreed| *agreed == recorded.count());
+fn is_closed(ledger: &Ledger, id: JobId, recorded: &Recorded) -> bool {
+    let agreed = agreed(ledger, id, recorded).filter(|agreed| *agreed == recorded.count());
     agreed.is_some_and(|agreed| verdicts(recorded, agreed, 0).is_empty())
 }
 
 /// Returns the count of a record on which enough parties agree.
-fn agreed(state: &State, id: JobId, recorded: &Recorded) -> Option<Count> {
-    let job = state.jobs().get(id)?;
+fn agreed(ledger: &Ledger, id: JobId, recorded: &Recorded) -> Option<Count> {
+    let job = ledger.jobs.get(id)?;
     let n_parties = job.recounts().n_parties(recorded.record.span.part());
-    settled(recorded, state.workers().suspects(), job.arbiter(), n_parties)
+    settled(recorded, ledger.workers.suspects(), job.arbiter(), n_parties)
 }
 
 /// The number of disputed records of a job that people are told about one by one.
 const MOST_TOLD: usize = 10;
 
 /// Tells people that a count contradicts a record.
-fn dispute(state: &mut State, job: JobId, second: &SecondCount, recorded: &Recorded) {
-    if state.jobs().get(job).is_some_and(|job| job.recounts().n_cases() >= MOST_TOLD) {
+fn dispute(ledger: &mut Ledger, job: JobId, second: &SecondCount, recorded: &Recorded) {
+    if ledger.jobs.get(job).is_some_and(|job| job.recounts().n_cases() >= MOST_TOLD) {
         return;
     }
     let (second, recorded) = (second.clone(), Box::new(recorded.clone()));
-    state.effects.events.push(LedgerEvent::Disputed { job, second, recorded });
+    ledger.effects.events.push(LedgerEvent::Disputed { job, second, recorded });
 }
 
 /// Adds a count of a record that is being recounted.
-fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
-    let is_known = state.jobs().get(id).and_then(|job| job.recounts().get(key)).is_some_and(|recount| {
+fn add(ledger: &mut Ledger, id: JobId, key: Key, second: SecondCount) {
+    let is_known = ledger.jobs.get(id).and_then(|job| job.recounts().get(key)).is_some_and(|recount| {
         let mut again = recount.recorded().again.iter();
         again.any(|again| again.span == second.span && again.source.party == second.source.party)
     });
@@ -196,12 +196,12 @@ fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
         return;
     }
     let recorded =
-        state.jobs().get(id).and_then(|job| job.recounts().get(key)).map(|it| it.recorded().clone());
+        ledger.jobs.get(id).and_then(|job| job.recounts().get(key)).map(|it| it.recorded().clone());
     if let Some(recorded) = recorded.filter(|recorded| recorded.count() != second.count) {
-        dispute(state, id, &second, &recorded);
+        dispute(ledger, id, &second, &recorded);
     }
-    state.effects.count_again(id, second.clone());
-    state.change_job(id, |job| {
+    ledger.effects.count_again(id, second.clone());
+    ledger.change_job(id, |job| {
         let Some((recounts, counting)) = job.recounting_mut() else { return };
         recounts.note_second_count();
         let is_now = |recounts: &Recounts| recounts.get(key).is_some_and(|it| is_confirmed(it.recorded()));
@@ -213,62 +213,62 @@ fn add(state: &mut State, id: JobId, key: Key, second: SecondCount) {
         }
         job.note_verified(was_confirmed, is_confirmed);
     });
-    state.effects.change_entry(id);
-    settle(state, id, key);
+    ledger.effects.change_entry(id);
+    settle(ledger, id, key);
 }
 
-fn insert(state: &mut State, id: JobId, recorded: Recorded) {
-    let suspects = Arc::clone(state.workers().suspects());
-    change(state, id, |recounts, counting| {
+fn insert(ledger: &mut Ledger, id: JobId, recorded: Recorded) {
+    let suspects = Arc::clone(ledger.workers.suspects());
+    change(ledger, id, |recounts, counting| {
         recounts.set_suspects(&suspects);
         recounts.insert(counting.plan(), recorded);
     });
 }
 
 /// Decides about a record if enough parties agree on it.
-fn settle(state: &mut State, id: JobId, key: Key) {
-    let recount = state.jobs().get(id).and_then(|job| job.recounts().get(key));
-    let agreed = recount.and_then(|recount| agreed(state, id, recount.recorded()));
+fn settle(ledger: &mut Ledger, id: JobId, key: Key) {
+    let recount = ledger.jobs.get(id).and_then(|job| job.recounts().get(key));
+    let agreed = recount.and_then(|recount| agreed(ledger, id, recount.recorded()));
     let Some(agreed) = agreed else { return };
-    let removed = change(state, id, |recounts, counting| recounts.remove(counting.plan(), key)).flatten();
+    let removed = change(ledger, id, |recounts, counting| recounts.remove(counting.plan(), key)).flatten();
     let Some(recorded) = removed else { return };
-    let at_ms = state.date_ms();
+    let at_ms = ledger.date_ms();
     let verdicts = verdicts(&recorded, agreed, at_ms);
     if recorded.count() != agreed {
-        replace(state, id, &recorded, agreed);
+        replace(ledger, id, &recorded, agreed);
     }
     let agreeing: Vec<Name> = agreeing_names(&recorded, agreed).into_iter().cloned().collect();
     let mut is_new = false;
     for verdict in verdicts {
-        let is_blocked = suspect(state, id, &verdict, &agreeing);
+        let is_blocked = suspect(ledger, id, &verdict, &agreeing);
         is_new |= is_blocked;
-        state.effects.judge(id, verdict.clone());
-        state.effects.events.push(LedgerEvent::Decided { job: id, verdict, is_blocked });
+        ledger.effects.judge(id, verdict.clone());
+        ledger.effects.events.push(LedgerEvent::Decided { job: id, verdict, is_blocked });
     }
     if is_new {
-        doubt_all(state);
+        doubt_all(ledger);
     }
 }
 
 /// Replaces a record that has lost by the agreed count. The lost count stays as a second count, because it may turn out
 /// to be right.
-fn replace(state: &mut State, id: JobId, recorded: &Recorded, agreed: Count) {
+fn replace(ledger: &mut Ledger, id: JobId, recorded: &Recorded, agreed: Count) {
     let span = recorded.record.span;
     let Some(winner) = winner(recorded, agreed) else { return };
     let SecondCount { count, duration, ref source, .. } = *winner;
-    change(state, id, |_, counting| counting.replace(span, recorded.count(), count));
+    change(ledger, id, |_, counting| counting.replace(span, recorded.count(), count));
     let lost = &recorded.record;
     let record = Record { span, count, duration, lease: lost.lease, source: Arc::clone(source) };
-    state.effects.record(id, record);
+    ledger.effects.record(id, record);
     if !recorded.again.iter().any(|it| it.span == span && it.source.party == lost.source.party) {
         let (count, duration, source) = (lost.count, lost.duration, Arc::clone(&lost.source));
-        let again = SecondCount { span, count, duration, source, at_ms: state.date_ms() };
-        state.effects.count_again(id, again);
+        let again = SecondCount { span, count, duration, source, at_ms: ledger.date_ms() };
+        ledger.effects.count_again(id, again);
     }
 }
 
 /// Marks the party that lost as suspect, under all its names, so that it gets no leases. Returns whether that is new.
-fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> bool {
+fn suspect(ledger: &mut Ledger, id: JobId, verdict: &Verdict, agreeing: &[Name]) -> bool {
     let Source { name, party, .. } = &*verdict.lost_source;
     let others: Vec<String> = agreeing.iter().map(|name| format!("'{name}'")).collect();
     let Verdict { span, count, lost, .. } = verdict;
@@ -281,101 +281,101 @@ fn suspect(state: &mut State, id: JobId, verdict: &Verdict, agreeing: &[Name]) -
         count.work
     );
     let suspicion = Suspicion { name: name.clone(), reason: reason.clone() };
-    state.proofs_mut().forget(*party);
-    if !state.workers.suspect(state.now(), *party, suspicion.clone()) {
+    ledger.proofs.forget(*party);
+    if !ledger.workers.suspect(ledger.now, *party, suspicion.clone()) {
         return false;
     }
-    state.effects.block(Block { name: name.clone(), party: Some(*party) }, Some(reason));
-    let workers: Vec<WorkerId> = state.workers().of_party(*party).into_iter().flatten().copied().collect();
+    ledger.effects.block(Block { name: name.clone(), party: Some(*party) }, Some(reason));
+    let workers: Vec<WorkerId> = ledger.workers.of_party(*party).into_iter().flatten().copied().collect();
     for worker in workers {
-        state.forget_failures_of(worker);
-        state.recall_all(&state.leases_of(worker));
-        if let Some(notice) = state.workers().get(worker).map(|it| notices::suspect(it, &suspicion)) {
-            state.effects.send(worker, notice);
+        ledger.forget_failures_of(worker);
+        ledger.recall_all(&ledger.leases_of(worker));
+        if let Some(notice) = ledger.workers.get(worker).map(|it| notices::suspect(it, &suspicion)) {
+            ledger.effects.send(worker, notice);
         }
     }
     true
 }
 
 /// Recounts all records of suspects in jobs without an exported certificate, because there are new suspects.
-fn doubt_all(state: &mut State) {
+fn doubt_all(ledger: &mut Ledger) {
     let is_exported = |job: &Job| job.entry().terms.exported_ms.is_some();
-    note_suspects(state);
-    let jobs: Vec<JobId> = state.jobs().iter().filter(|job| !is_exported(job)).map(Job::id).collect();
+    note_suspects(ledger);
+    let jobs: Vec<JobId> = ledger.jobs.iter().filter(|job| !is_exported(job)).map(Job::id).collect();
     for id in jobs {
-        look_again(state, id);
+        look_again(ledger, id);
     }
 }
 
 /// Passes the set of suspects to the recounts of all jobs.
-fn note_suspects(state: &mut State) {
-    let suspects = Arc::clone(state.workers().suspects());
-    let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
+fn note_suspects(ledger: &mut Ledger) {
+    let suspects = Arc::clone(ledger.workers.suspects());
+    let jobs: Vec<JobId> = ledger.jobs.iter().filter(|job| job.is_verifying()).map(Job::id).collect();
     for id in jobs {
-        change(state, id, |recounts, _| recounts.set_suspects(&suspects));
+        change(ledger, id, |recounts, _| recounts.set_suspects(&suspects));
     }
 }
 
 /// Drops the recounts that only a former suspect required.
-pub(crate) fn clear(state: &mut State) {
-    note_suspects(state);
-    let jobs: Vec<JobId> = state.jobs().iter().filter(|job| job.is_verifying()).map(Job::id).collect();
+pub(crate) fn clear(ledger: &mut Ledger) {
+    note_suspects(ledger);
+    let jobs: Vec<JobId> = ledger.jobs.iter().filter(|job| job.is_verifying()).map(Job::id).collect();
     // Counts on which only suspects agreed may be settled now.
-    jobs.into_iter().for_each(|id| search_anew(state, id));
+    jobs.into_iter().for_each(|id| search_anew(ledger, id));
 }
 
 /// Searches a job again, because other parties suffice than before.
-pub(crate) fn search_anew(state: &mut State, id: JobId) {
-    let keys = change(state, id, |recounts, counting| {
+pub(crate) fn search_anew(ledger: &mut Ledger, id: JobId) {
+    let keys = change(ledger, id, |recounts, counting| {
         recounts.forget_undisputed(counting.plan());
         recounts.search();
         recounts.keys()
     });
-    keys.into_iter().flatten().for_each(|key| settle(state, id, key));
+    keys.into_iter().flatten().for_each(|key| settle(ledger, id, key));
 }
 
 /// Lets two parties suffice again for all parts but these, which the passes still differ in.
-pub(crate) fn relax(state: &mut State, id: JobId, still: &[u32]) {
-    if change(state, id, |recounts, _| recounts.relax(still)) == Some(true) {
-        search_anew(state, id);
+pub(crate) fn relax(ledger: &mut Ledger, id: JobId, still: &[u32]) {
+    if change(ledger, id, |recounts, _| recounts.relax(still)) == Some(true) {
+        search_anew(ledger, id);
     }
 }
 
 /// Recounts all records of these parts, because other evidence contradicts them, until `n_parties` agree on each. Has no
 /// effect on a cancelled job.
-pub(crate) fn mismatch(state: &mut State, id: JobId, parts: &[u32], n_parties: usize) {
+pub(crate) fn mismatch(ledger: &mut Ledger, id: JobId, parts: &[u32], n_parties: usize) {
     let mismatch = |recounts: &mut Recounts, _: &mut Counting| {
         parts.iter().filter(|part| recounts.mismatch(**part, n_parties)).count() > 0
     };
-    if change(state, id, mismatch) == Some(true) {
-        look_again(state, id);
+    if change(ledger, id, mismatch) == Some(true) {
+        look_again(ledger, id);
     }
 }
 
 /// Searches a job again for records to recount, even if it is done, because more are wanted than before.
-pub(crate) fn look_again(state: &mut State, id: JobId) {
-    if state.jobs().get(id).is_some_and(Job::is_complete) {
-        reopen(state, id);
-        change(state, id, |recounts, _| recounts.search());
+pub(crate) fn look_again(ledger: &mut Ledger, id: JobId) {
+    if ledger.jobs.get(id).is_some_and(Job::is_complete) {
+        reopen(ledger, id);
+        change(ledger, id, |recounts, _| recounts.search());
     }
 }
 
 /// Reopens a job that was done, to recount some of it.
-fn reopen(state: &mut State, id: JobId) {
-    if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
-        state.change_job(id, Job::reopen);
-        state.effects.change_entry(id);
-        begin(state, id);
+fn reopen(ledger: &mut Ledger, id: JobId) {
+    if ledger.jobs.get(id).is_some_and(|job| job.phase() == Phase::Done) {
+        ledger.change_job(id, Job::reopen);
+        ledger.effects.change_entry(id);
+        begin(ledger, id);
     }
 }
 
 /// Changes a job's recounts and its counting state.
 fn change<T>(
-    state: &mut State,
+    ledger: &mut Ledger,
     id: JobId,
     change: impl FnOnce(&mut Recounts, &mut Counting) -> T,
 ) -> Option<T> {
-    state
+    ledger
         .change_job(id, |job| job.recounting_mut().map(|(recounts, counting)| change(recounts, counting)))
         .flatten()
 }

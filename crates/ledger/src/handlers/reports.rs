@@ -16,7 +16,6 @@ use crate::leases::live_lease::{LiveLease, Reported};
 use crate::ledger::Ledger;
 use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
-use crate::state::State;
 use crate::store::record::can_be_recorded;
 use crate::store::{Phase, Record, SecondCount, Source};
 use crate::work::work_of;
@@ -49,77 +48,74 @@ impl Ledger {
         worker: WorkerId,
         report: &Report,
     ) -> Result<Vec<SpanOutcome>, WorkerRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        let known = state.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
+        self.advance(now);
+        let known = self.note_contact(worker).ok_or(WorkerRefusal::Unknown(worker))?;
         let (source, was_stuck, interval) = (known.source().clone(), known.stuck, known.interval.get());
         if was_stuck && !report.deltas.is_empty() {
-            state.change_worker(worker, |worker| worker.set_stuck(false));
+            self.change_worker(worker, |worker| worker.set_stuck(false));
         }
-        report.deltas.iter().try_for_each(|delta| check(state, delta))?;
+        report.deltas.iter().try_for_each(|delta| check(self, delta))?;
         let outcomes: Vec<SpanOutcome> =
-            report.deltas.iter().map(|delta| record(state, (worker, interval), delta, &source)).collect();
+            report.deltas.iter().map(|delta| record(self, (worker, interval), delta, &source)).collect();
         if outcomes.iter().any(|it| matches!(it, SpanOutcome::Recorded | SpanOutcome::CountedAgain)) {
-            state.change_worker(worker, |worker| worker.forgive());
+            self.change_worker(worker, |worker| worker.forgive());
         }
         for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
             let is_over = |lease: &LiveLease| lease.worker == worker && lease.spans.is_empty();
-            if state.leases().get(id).is_some_and(is_over) {
-                state.end_lease(id);
+            if self.leases.get(id).is_some_and(is_over) {
+                self.end_lease(id);
             }
         }
         for &id in &report.finished {
-            finish(state, worker, id);
+            finish(self, worker, id);
         }
         if !report.is_empty() {
-            state.effects.send(worker, ToWorker::Acknowledge { sequence: report.sequence });
+            self.effects.send(worker, ToWorker::Acknowledge { sequence: report.sequence });
         }
-        tell_interval(state, worker);
+        tell_interval(self, worker);
         let touched: BTreeSet<JobIdentity> = report.deltas.iter().map(|delta| delta.job).collect();
-        let touched: BTreeSet<JobId> = touched
-            .into_iter()
-            .filter_map(|identity| Some(state.jobs().identified(identity)?.id()))
-            .collect();
-        touched.into_iter().for_each(|job| finish_if_complete(state, job));
-        assign(state);
+        let touched: BTreeSet<JobId> =
+            touched.into_iter().filter_map(|identity| Some(self.jobs.identified(identity)?.id())).collect();
+        touched.into_iter().for_each(|job| finish_if_complete(self, job));
+        assign(self);
         Ok(outcomes)
     }
 }
 
-fn check(state: &State, delta: &Delta) -> Result<(), WorkerRefusal> {
-    check_span(state, delta.job, delta.span)?;
+fn check(ledger: &Ledger, delta: &Delta) -> Result<(), WorkerRefusal> {
+    check_span(ledger, delta.job, delta.span)?;
     let possible = can_be_recorded(delta.count, delta.duration);
     if possible { Ok(()) } else { Err(WorkerRefusal::Impossible(delta.span)) }
 }
 
 /// Checks that a span exists. Passes if the job is unknown or has no plan: the store may have gone back since the
 /// worker got its lease. Such a report is dropped later.
-pub(crate) fn check_span(state: &State, identity: JobIdentity, span: Span) -> Result<(), WorkerRefusal> {
-    let job = state.jobs().identified(identity);
+pub(crate) fn check_span(ledger: &Ledger, identity: JobIdentity, span: Span) -> Result<(), WorkerRefusal> {
+    let job = ledger.jobs.identified(identity);
     let Some((job, counting)) = job.and_then(|job| Some((job.id(), job.counting()?))) else { return Ok(()) };
     if counting.has(span) { Ok(()) } else { Err(WorkerRefusal::UnknownSpan { job, span }) }
 }
 
 /// Records one checked delta of a worker with this report interval.
 fn record(
-    state: &mut State,
+    ledger: &mut Ledger,
     (worker, interval): (WorkerId, Duration),
     delta: &Delta,
     source: &Arc<Source>,
 ) -> SpanOutcome {
     let &Delta { job: identity, lease, span, .. } = delta;
-    let Some(job) = state.jobs().identified(identity) else { return SpanOutcome::Unleased };
+    let Some(job) = ledger.jobs.identified(identity) else { return SpanOutcome::Unleased };
     let (id, phase, Some(counting)) = (job.id(), job.phase(), job.counting()) else {
         return SpanOutcome::Unleased;
     };
     let (overlap, work) = (counting.overlap(span), work_of(counting.plan(), span));
     let method = job.method();
     // Looked up once: a report may have thousands of deltas.
-    let held = state.leases().get(lease);
+    let held = ledger.leases.get(lease);
     // The first report on a lease proves that one more thread counts.
     let is_first = held.is_some_and(|lease| !lease.has_reported);
-    let is_timed = held.is_some_and(|lease| could_take(state.now(), interval, lease, delta));
-    let granted = report_on(state, worker, id, delta, work);
+    let is_timed = held.is_some_and(|lease| could_take(ledger.now, interval, lease, delta));
+    let granted = report_on(ledger, worker, id, delta, work);
     if phase == Phase::Cancelled {
         return SpanOutcome::Discarded;
     }
@@ -132,9 +128,9 @@ fn record(
         }
     };
     if let Some(reported) = granted.as_ref().filter(|reported| reported.is_again) {
-        state.change_worker(worker, note_counted);
+        ledger.change_worker(worker, note_counted);
         if let Some(whole) = reported.whole {
-            recounts::count(state, id, whole, source);
+            recounts::count(ledger, id, whole, source);
         }
         return SpanOutcome::CountedAgain;
     }
@@ -144,7 +140,7 @@ fn record(
         (None, _) => SpanOutcome::Unleased,
         (Some(Reported { given_back, .. }), Overlap::Partial) => {
             // The worker won't count the span again, so its unrecorded subproblems become free.
-            state.change_job(id, |job| {
+            ledger.change_job(id, |job| {
                 let Some(counting) = job.counting_mut() else { return };
                 given_back.into_iter().for_each(|span| counting.release(span));
             });
@@ -152,14 +148,14 @@ fn record(
         }
         (Some(Reported { duration, .. }), Overlap::Whole) => {
             // Another was faster.
-            state.proofs_mut().note_part(source.party, method);
-            let (source, at_ms) = (Arc::clone(source), state.date_ms());
+            ledger.proofs.note_part(source.party, method);
+            let (source, at_ms) = (Arc::clone(source), ledger.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
-            state.effects.compare(Comparison { job: id, second });
+            ledger.effects.compare(Comparison { job: id, second });
             SpanOutcome::Repeated
         }
         (Some(Reported { duration, .. }), Overlap::None) => {
-            state.change_job(id, |job| {
+            ledger.change_job(id, |job| {
                 let is_counted_twice = job.second().is_some();
                 let Some(counting) = job.counting_mut() else { return };
                 counting.record(span, delta.count);
@@ -167,24 +163,24 @@ fn record(
                     counting.note_counted(source.party, span.part());
                 }
             });
-            state.change_worker(worker, |worker| {
+            ledger.change_worker(worker, |worker| {
                 note_counted(worker);
                 worker.note_recorded();
             });
-            state.proofs_mut().note_part(source.party, method);
-            note_parties_at_end(state, id);
-            write_record(state, worker, id, &Delta { duration, ..*delta }, source);
+            ledger.proofs.note_part(source.party, method);
+            note_parties_at_end(ledger, id);
+            write_record(ledger, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded
         }
     }
 }
 
 /// Once all of a job is recorded, notes that the connected parties have taken part in it.
-fn note_parties_at_end(state: &mut State, id: JobId) {
-    let Some(job) = state.jobs().get(id).filter(|job| job.is_verifying()) else { return };
+fn note_parties_at_end(ledger: &mut Ledger, id: JobId) {
+    let Some(job) = ledger.jobs.get(id).filter(|job| job.is_verifying()) else { return };
     let method = job.method();
-    let there: Vec<Party> = state.workers().readiness(method).useful_parties().keys().copied().collect();
-    there.into_iter().for_each(|party| state.proofs_mut().note_part(party, method));
+    let there: Vec<Party> = ledger.workers.readiness(method).useful_parties().keys().copied().collect();
+    there.into_iter().for_each(|party| ledger.proofs.note_part(party, method));
 }
 
 /// How much longer a span may have taken than the time since its lease was last heard of.
@@ -198,35 +194,41 @@ fn could_take(now: Duration, interval: Duration, lease: &LiveLease, delta: &Delt
 
 /// Takes a reported span off its lease. Returns `None` if this worker was not granted the span under this lease, or has
 /// reported it before.
-fn report_on(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, work: u128) -> Option<Reported> {
+fn report_on(
+    ledger: &mut Ledger,
+    worker: WorkerId,
+    job: JobId,
+    delta: &Delta,
+    work: u128,
+) -> Option<Reported> {
     let &Delta { lease: id, span, .. } = delta;
-    let now = state.now();
-    let Some(lease) = state.leases().get(id) else {
-        return state.report_former(worker, job, delta);
+    let now = ledger.now;
+    let Some(lease) = ledger.leases.get(id) else {
+        return ledger.report_former(worker, job, delta);
     };
     if !lease.is_of(worker, job) || !lease.may_report(span) {
         return None;
     }
-    state.change_lease(id, |lease| lease.report(now, delta, work))
+    ledger.change_lease(id, |lease| lease.report(now, delta, work))
 }
 
 /// Extends the lease's open record if the delta continues it; begins a new record otherwise.
-fn write_record(state: &mut State, worker: WorkerId, job: JobId, delta: &Delta, source: &Arc<Source>) {
+fn write_record(ledger: &mut Ledger, worker: WorkerId, job: JobId, delta: &Delta, source: &Arc<Source>) {
     let &Delta { lease, span, count, duration, .. } = delta;
     let mut record = Record { span, count, duration, lease, source: source.clone() };
-    if state.leases().get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
-        record = state.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
+    if ledger.leases.get(lease).is_some_and(|lease| lease.is_of(worker, job)) {
+        record = ledger.change_lease(lease, |lease| lease.extend(&record)).unwrap_or(record);
     }
-    state.effects.record(job, record);
+    ledger.effects.record(job, record);
 }
 
 /// Ends a lease whose worker has reported all that it counted.
-fn finish(state: &mut State, worker: WorkerId, id: LeaseId) {
-    if let Some(lease) = state.leases().get(id).filter(|lease| lease.worker == worker) {
+fn finish(ledger: &mut Ledger, worker: WorkerId, id: LeaseId) {
+    if let Some(lease) = ledger.leases.get(id).filter(|lease| lease.worker == worker) {
         if !lease.has_reported && !lease.recalled && !lease.spans.is_empty() {
-            state.workers.note_given_back(state.now(), worker);
+            ledger.workers.note_given_back(ledger.now, worker);
         }
-        state.end_lease(id);
+        ledger.end_lease(id);
     }
-    state.finish_former(id, worker);
+    ledger.finish_former(id, worker);
 }

@@ -16,7 +16,6 @@ use crate::schedule::assign::assign;
 use crate::schedule::interval_notices::tell_interval;
 use crate::schedule::recall::recall_what_is_in_the_way;
 use crate::spans::SpanSet;
-use crate::state::State;
 use crate::workers::worker::Worker;
 
 impl Ledger {
@@ -25,34 +24,33 @@ impl Ledger {
     /// # Errors
     /// If the worker can't be used here.
     pub fn connect(&mut self, now: Duration, hello: Hello, party: Party) -> Result<(), WorkerRefusal> {
-        let state = &mut self.state;
-        check(state, &hello, party)?;
-        state.advance(now);
+        check(self, &hello, party)?;
+        self.advance(now);
         let id = hello.worker;
         // Spans that it held and no longer names become free. Leases that it names and may not keep are cancelled.
-        let known = state.take_out(id);
-        let usual = ByMethod::new(|method| state.workers().readiness(method).usual_speed);
-        let worker = Worker::new(&hello, party, known.as_ref(), &usual, state.now());
+        let known = self.take_out(id);
+        let usual = ByMethod::new(|method| self.workers.readiness(method).usual_speed);
+        let worker = Worker::new(&hello, party, known.as_ref(), &usual, self.now);
         let is_draining = worker.draining;
-        state.add_worker(id, worker);
+        self.add_worker(id, worker);
         for held in hello.held {
-            adopt(state, id, held);
+            adopt(self, id, held);
         }
-        recall_what_is_in_the_way(state, id);
-        let of_block = state.workers().get(id).and_then(|worker| notices::of_block(state.workers(), worker));
+        recall_what_is_in_the_way(self, id);
+        let of_block = self.workers.get(id).and_then(|worker| notices::of_block(&self.workers, worker));
         if let Some(notice) = of_block {
-            state.effects.send(id, notice);
+            self.effects.send(id, notice);
         }
         if is_draining {
-            state.effects.send(id, ToWorker::Drain);
+            self.effects.send(id, ToWorker::Drain);
         }
-        tell_interval(state, id);
-        assign(state);
+        tell_interval(self, id);
+        assign(self);
         Ok(())
     }
 }
 
-fn check(state: &State, hello: &Hello, party: Party) -> Result<(), WorkerRefusal> {
+fn check(ledger: &Ledger, hello: &Hello, party: Party) -> Result<(), WorkerRefusal> {
     if hello.decomposition != DECOMPOSITION_VERSION {
         return Err(WorkerRefusal::Decomposition { found: hello.decomposition });
     }
@@ -63,12 +61,12 @@ fn check(state: &State, hello: &Hello, party: Party) -> Result<(), WorkerRefusal
     if found > MOST_THREADS {
         return Err(WorkerRefusal::TooManyThreads { found });
     }
-    let known = state.workers().get(hello.worker);
+    let known = ledger.workers.get(hello.worker);
     if known.is_some_and(|known| *known.name() != hello.name || known.party() != party) {
         return Err(WorkerRefusal::Another(hello.worker));
     }
     let before = known.map_or(0, |known| u64::from(known.n_threads()));
-    let [all, own] = [state.workers().n_threads(), state.workers().n_threads_of(party)]
+    let [all, own] = [ledger.workers.n_threads(), ledger.workers.n_threads_of(party)]
         .map(|n_threads| n_threads - before + u64::from(found));
     let kept_free = if own > KEPT_FOR_OTHERS { KEPT_FOR_OTHERS } else { 0 };
     // A worker that comes back has its place.
@@ -80,14 +78,14 @@ fn check(state: &State, hello: &Hello, party: Party) -> Result<(), WorkerRefusal
 
 /// Lets a worker continue a lease that it holds, except for spans that another worker has taken over. The ledger
 /// remembers which other spans of the lease it may report.
-fn adopt(state: &mut State, worker: WorkerId, held: Held) {
+fn adopt(ledger: &mut Ledger, worker: WorkerId, held: Held) {
     let Held { lease: id, job, .. } = held;
-    let job = state.jobs().identified(job).filter(|job| job.is_active()).map(Job::id);
-    let Some(job) = job.filter(|&job| state.can_count(worker, job)) else {
-        return state.effects.send(worker, ToWorker::Cancel(id));
+    let job = ledger.jobs.identified(job).filter(|job| job.is_active()).map(Job::id);
+    let Some(job) = job.filter(|&job| ledger.can_count(worker, job)) else {
+        return ledger.effects.send(worker, ToWorker::Cancel(id));
     };
-    let Unreported { spans: granted, allowance, .. } = granted(state, worker, job, &held);
-    let free = state.change_job(job, |job| {
+    let Unreported { spans: granted, allowance, .. } = granted(ledger, worker, job, &held);
+    let free = ledger.change_job(job, |job| {
         let counting = job.counting_mut()?;
         let mut free = SpanSet::default();
         for span in granted.iter() {
@@ -96,22 +94,22 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
         Some((free, counting.plan().clone(), job.is_paused()))
     });
     let Some((kept, plan, is_paused)) = free.flatten() else {
-        return state.effects.send(worker, ToWorker::Cancel(id));
+        return ledger.effects.send(worker, ToWorker::Cancel(id));
     };
     let cut = granted.without(&kept);
     if kept.is_empty() {
-        state.remember(id, worker, job, Unreported::first(cut, allowance));
-        return state.effects.send(worker, ToWorker::Cancel(id));
+        ledger.remember(id, worker, job, Unreported::first(cut, allowance));
+        return ledger.effects.send(worker, ToWorker::Cancel(id));
     }
     let lost = held.spans.into_iter().collect::<SpanSet>().without(&kept);
     if !lost.is_empty() {
         let shorten = ToWorker::Shorten { lease: id, spans: lost.iter().collect() };
-        state.effects.send(worker, shorten);
+        ledger.effects.send(worker, shorten);
     }
-    let now = state.now();
-    state.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut).granted_earlier(allowance));
-    if is_paused || state.workers().get(worker).is_none_or(Worker::is_held_back) {
-        state.recall(id);
+    let now = ledger.now;
+    ledger.hold(LiveLease::new(id, worker, job, now, &plan, kept).without(cut).granted_earlier(allowance));
+    if is_paused || ledger.workers.get(worker).is_none_or(Worker::is_held_back) {
+        ledger.recall(id);
     }
 }
 
@@ -119,28 +117,28 @@ fn adopt(state: &mut State, worker: WorkerId, held: Held) {
 /// Leases of earlier runs are not stored: the claim is accepted unless another worker has named the token since, or
 /// parties are drawn for the job's parts, as a friend could claim the parts that were lied about. The job's identity
 /// guarantees that the counts are of the right spans, whatever run granted the lease.
-fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unreported {
+fn granted(ledger: &mut Ledger, worker: WorkerId, job: JobId, held: &Held) -> Unreported {
     let Held { lease, spans, .. } = held;
     // When an earlier run granted it is unknown, but it can't be long ago.
-    let since = state.now().saturating_sub(REMEMBERED);
+    let since = ledger.now.saturating_sub(REMEMBERED);
     let of = |spans| Unreported::first(spans, Allowance::since(since));
-    if state.leases().get(*lease).is_some() {
+    if ledger.leases.get(*lease).is_some() {
         return of(SpanSet::default());
     }
-    if let Some(granted) = state.take_former(*lease, worker, job) {
+    if let Some(granted) = ledger.take_former(*lease, worker, job) {
         // The worker won't report a span that it does not name.
         let named = granted.spans.intersection(&spans.iter().copied().collect());
         return Unreported::first(named, granted.allowance);
     }
-    let is_restored = state.jobs().get(job).is_some_and(Job::is_restored);
+    let is_restored = ledger.jobs.get(job).is_some_and(Job::is_restored);
     if !is_restored
-        || state.counting(job).is_some_and(|counting| counting.draws().is_some())
-        || !state.leases().tokens.may_be_of_another_run(*lease)
-        || state.leases().former.has(*lease)
+        || ledger.counting(job).is_some_and(|counting| counting.draws().is_some())
+        || !ledger.leases.tokens.may_be_of_another_run(*lease)
+        || ledger.leases.former.has(*lease)
     {
         return of(SpanSet::default());
     }
-    let counting = state.counting(job);
+    let counting = ledger.counting(job);
     let is_there = |span: &Span| counting.is_some_and(|counting| counting.has(*span));
     of(spans.iter().copied().filter(is_there).collect())
 }
@@ -148,31 +146,29 @@ fn granted(state: &mut State, worker: WorkerId, job: JobId, held: &Held) -> Unre
 impl Ledger {
     /// Notes that a worker's connection is lost. It keeps its leases for a while, in case it comes back.
     pub fn disconnect(&mut self, now: Duration, worker: WorkerId) {
-        let state = &mut self.state;
-        state.advance(now);
-        state.workers.disconnect(state.now(), worker);
+        self.advance(now);
+        self.workers.disconnect(self.now, worker);
     }
 
     /// Notes the measurements of a worker's graphics card, until its connection is lost. Nothing else changes.
     pub fn note_sensors(&mut self, worker: WorkerId, sensors: CardSensors) {
-        self.state.change_worker(worker, |worker| worker.set_sensors(sensors));
+        self.change_worker(worker, |worker| worker.set_sensors(sensors));
     }
 
     /// Removes a worker that has left for good.
     pub fn goodbye(&mut self, now: Duration, worker: WorkerId) {
-        let state = &mut self.state;
-        state.advance(now);
-        state.give_up(worker);
-        assign(state);
+        self.advance(now);
+        self.give_up(worker);
+        assign(self);
     }
 }
 
 /// Gives up workers that have been silent for too long.
-pub(crate) fn give_up_silent(state: &mut State) -> Vec<WorkerId> {
+pub(crate) fn give_up_silent(ledger: &mut Ledger) -> Vec<WorkerId> {
     let mut silent = Vec::new();
-    while let Some(worker) = state.workers.next_silent(state.now()) {
-        state.note_loss(worker, false);
-        state.give_up(worker);
+    while let Some(worker) = ledger.workers.next_silent(ledger.now) {
+        ledger.note_loss(worker, false);
+        ledger.give_up(worker);
         silent.push(worker);
     }
     silent

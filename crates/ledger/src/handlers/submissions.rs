@@ -9,7 +9,6 @@ use thiserror::Error;
 use crate::handlers::jobs::want_plan;
 use crate::jobs::job::Job;
 use crate::ledger::Ledger;
-use crate::state::State;
 use crate::store::JobEntry;
 
 /// The most jobs that may be open. This bounds their memory, and the work of listing them several times a second.
@@ -97,52 +96,51 @@ impl Ledger {
         seed: u128,
         created_ms: u64,
     ) -> Result<JobId, SubmissionRefusal> {
-        let state = &mut self.state;
-        check(state, asked)?;
-        let id = next_id(state);
+        check(self, asked)?;
+        let id = next_id(self);
         let &Submission { n, method, priority, part_range, recount, recount_by, second_pass, confirmed: _ } =
             asked;
-        let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(state), recount_by.is_some()));
+        let recount = recount.unwrap_or_else(|| default_recount(n, n_parties(self), recount_by.is_some()));
         let terms = Terms { part_range, recount, recount_by, seed, ..Terms::default() };
-        add(state, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
+        add(self, JobEntry { priority, terms, ..JobEntry::new(id, n, method, created_ms) });
         if let Some(method) = second_pass {
-            add_second(state, id, method, created_ms);
+            add_second(self, id, method, created_ms);
         }
         Ok(id)
     }
 }
 
 /// Returns the number of parties with workers that may get work.
-fn n_parties(state: &State) -> usize {
-    let workers = state.workers().iter().filter(|(_, worker)| !worker.blocked);
+fn n_parties(ledger: &Ledger) -> usize {
+    let workers = ledger.workers.iter().filter(|(_, worker)| !worker.blocked);
     workers.map(|(_, worker)| worker.party()).collect::<BTreeSet<_>>().len()
 }
 
 /// Adds the second pass of a job, by this method.
-pub(crate) fn add_second(state: &mut State, first: JobId, method: Method, created_ms: u64) {
-    let id = next_id(state);
-    let Some(entry) = state.jobs().get(first).map(Job::entry) else { return };
+pub(crate) fn add_second(ledger: &mut Ledger, first: JobId, method: Method, created_ms: u64) {
+    let id = next_id(ledger);
+    let Some(entry) = ledger.jobs.get(first).map(Job::entry) else { return };
     // Nothing of it is drawn by chance, but every job has a seed.
     let seed = entry.terms.seed.rotate_left(u128::BITS / 2);
     let Terms { part_range, recount_by, .. } = entry.terms;
     let terms = Terms { part_range, recount_by, second_of: Some(first), seed, ..Terms::default() };
     let (priority, paused) = (entry.priority, entry.paused);
-    add(state, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
+    add(ledger, JobEntry { priority, paused, terms, ..JobEntry::new(id, entry.n, method, created_ms) });
 }
 
-fn next_id(state: &State) -> JobId {
-    JobId(state.jobs().last_id().map_or(1, |last| last.0 + 1))
+fn next_id(ledger: &Ledger) -> JobId {
+    JobId(ledger.jobs.last_id().map_or(1, |last| last.0 + 1))
 }
 
-fn add(state: &mut State, entry: JobEntry) {
+fn add(ledger: &mut Ledger, entry: JobEntry) {
     let id = entry.id;
-    state.add_job(Job::new(entry.identified(), None));
-    state.effects.change_entry(id);
-    want_plan(state, id);
+    ledger.add_job(Job::new(entry.identified(), None));
+    ledger.effects.change_entry(id);
+    want_plan(ledger, id);
 }
 
-fn check(state: &State, asked: &Submission) -> Result<(), SubmissionRefusal> {
-    if state.jobs().n_open() + usize::from(asked.second_pass.is_some()) >= MOST_OPEN_JOBS {
+fn check(ledger: &Ledger, asked: &Submission) -> Result<(), SubmissionRefusal> {
+    if ledger.jobs.n_open() + usize::from(asked.second_pass.is_some()) >= MOST_OPEN_JOBS {
         return Err(TooManyJobs.into());
     }
     let &Submission { n, method, .. } = asked;

@@ -18,21 +18,20 @@ impl Ledger {
     /// Lets time pass: gives up silent workers, moves tails of running leases to idle threads, and threads to more
     /// urgent jobs. Returns the workers that were given up, whose sessions are useless now.
     pub fn tick(&mut self, now: Duration) -> Vec<WorkerId> {
-        let state = &mut self.state;
-        state.advance(now);
-        let silent = give_up_silent(state);
-        state.leases.former.forget_old(state.now());
-        state.workers.wake_rested(state.now());
-        state.workers.update_usual_speeds();
-        take_back_overdue(state);
-        draw(state);
-        draw_confirmers(state);
-        judge(state);
-        assign(state);
-        preempt(state);
-        hurry_for_tails(state);
-        share_tails(state);
-        self.paces.measure(&self.state);
+        self.advance(now);
+        let silent = give_up_silent(self);
+        self.leases.former.forget_old(self.now);
+        self.workers.wake_rested(self.now);
+        self.workers.update_usual_speeds();
+        take_back_overdue(self);
+        draw(self);
+        draw_confirmers(self);
+        judge(self);
+        assign(self);
+        preempt(self);
+        hurry_for_tails(self);
+        share_tails(self);
+        self.paces.measure(self.now, &self.jobs, &self.workers);
         silent
     }
 }

@@ -27,9 +27,8 @@ impl Ledger {
         more: Verification,
         created_ms: u64,
     ) -> Result<(), JobRefusal> {
-        let state = &mut self.state;
-        state.advance(now);
-        let job = state.jobs().get(id).ok_or(JobRefusal::Unknown(id))?;
+        self.advance(now);
+        let job = self.jobs.get(id).ok_or(JobRefusal::Unknown(id))?;
         let terms = job.entry().terms;
         if matches!(job.phase(), Phase::Cancelled | Phase::Damaged) {
             return Err(JobRefusal::over(job));
@@ -40,35 +39,35 @@ impl Ledger {
         if let Some(method) = more.second_pass {
             check_second(job.method(), method, terms.part_range)?;
             // A damaged second pass never ends, so another one replaces it.
-            if let Some(second) = job.second().filter(|&second| !state.jobs().is_damaged(second)) {
+            if let Some(second) = job.second().filter(|&second| !self.jobs.is_damaged(second)) {
                 return Err(JobRefusal::HasSecond { job: id, second });
             }
-            if state.jobs().n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {
+            if self.jobs.n_open() + usize::from(!job.is_open()) >= MOST_OPEN_JOBS {
                 return Err(TooManyJobs.into());
             }
         }
         if more.recount_by.is_some() && more.recount_by != terms.recount_by {
-            for pass in state.jobs().passes(id) {
-                state.change_job(pass, |job| job.set_recount_by(more.recount_by));
-                state.effects.change_entry(pass);
-                recounts::look_again(state, pass);
-                recounts::search_anew(state, pass);
+            for pass in self.jobs.passes(id) {
+                self.change_job(pass, |job| job.set_recount_by(more.recount_by));
+                self.effects.change_entry(pass);
+                recounts::look_again(self, pass);
+                recounts::search_anew(self, pass);
             }
         }
         if let Some(share) = more.recount.filter(|share| *share > terms.recount) {
-            state.change_job(id, |job| job.raise_recount(share));
-            recounts::look_again(state, id);
+            self.change_job(id, |job| job.raise_recount(share));
+            recounts::look_again(self, id);
         }
         if let Some(method) = more.second_pass {
-            if state.jobs().get(id).is_some_and(|job| job.phase() == Phase::Done) {
-                state.change_job(id, Job::reopen);
+            if self.jobs.get(id).is_some_and(|job| job.phase() == Phase::Done) {
+                self.change_job(id, Job::reopen);
             }
-            add_second(state, id, method, created_ms);
+            add_second(self, id, method, created_ms);
         }
-        state.effects.change_entry(id);
+        self.effects.change_entry(id);
         // The request may need no new work.
-        finish_if_complete(state, id);
-        assign(state);
+        finish_if_complete(self, id);
+        assign(self);
         Ok(())
     }
 }

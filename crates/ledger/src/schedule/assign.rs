@@ -12,9 +12,9 @@ use crate::jobs::counting::Counting;
 use crate::jobs::job::{Job, Rank};
 use crate::leases::lease_table::overdue;
 use crate::leases::live_lease::Purpose;
+use crate::ledger::Ledger;
 use crate::schedule::lease_size::work_for;
 use crate::schedule::recall::recall_less_urgent;
-use crate::state::State;
 use crate::store::draw::Recorded;
 use crate::work::work_of;
 use crate::workers::worker::Worker;
@@ -39,22 +39,22 @@ const MOST_NEAR: usize = 8;
 
 /// Assigns leases, one to each worker in turn, while there is work and a worker with capacity. A job's recounts come
 /// after its other work, and before less urgent jobs.
-pub(crate) fn assign(state: &mut State) {
+pub(crate) fn assign(ledger: &mut Ledger) {
     for _ in 0..MOST_GRANTS {
-        let first = next_to_assign(state);
-        let drawn = next_to_serve(state);
-        let rank = |job: JobId| state.jobs().get(job).map(Job::rank);
+        let first = next_to_assign(ledger);
+        let drawn = next_to_serve(ledger);
+        let rank = |job: JobId| ledger.jobs.get(job).map(Job::rank);
         let drawn = drawn.filter(|(_, drawn)| first.is_none_or(|(_, job)| rank(job) > Some(*drawn)));
         match (drawn, first) {
             (Some((worker, Rank { job, .. })), _) => {
-                state.workers.assign(worker);
-                if !assign_drawn(state, worker, job) {
-                    recount(state, worker, job);
+                ledger.workers.assign(worker);
+                if !assign_drawn(ledger, worker, job) {
+                    recount(ledger, worker, job);
                 }
             }
             (None, Some((worker, job))) => {
-                state.workers.assign(worker);
-                assign_to(state, worker, job);
+                ledger.workers.assign(worker);
+                assign_to(ledger, worker, job);
             }
             (None, None) => return,
         }
@@ -62,10 +62,10 @@ pub(crate) fn assign(state: &mut State) {
 }
 
 /// Returns a worker with capacity and the first job with parts or records that were drawn for its party.
-fn next_to_serve(state: &mut State) -> Option<(WorkerId, Rank)> {
+fn next_to_serve(ledger: &mut Ledger) -> Option<(WorkerId, Rank)> {
     let mut in_vain = Vec::new();
-    let found = state.jobs().to_serve().take(MOST_JOBS).find_map(|(rank, job)| {
-        let recounters = state.workers().readiness(job.method()).recounters();
+    let found = ledger.jobs.to_serve().take(MOST_JOBS).find_map(|(rank, job)| {
+        let recounters = ledger.workers.readiness(job.method()).recounters();
         if recounters.is_empty() {
             return None;
         }
@@ -79,7 +79,7 @@ fn next_to_serve(state: &mut State) -> Option<(WorkerId, Rank)> {
         worker.map(|worker| (worker, rank))
     });
     for (job, last) in in_vain {
-        state.change_job(job, |job| {
+        ledger.change_job(job, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             recounts.queues_mut().note_asked(last);
             counting.draws_mut()?.queues_mut().note_asked(last);
@@ -90,12 +90,12 @@ fn next_to_serve(state: &mut State) -> Option<(WorkerId, Rank)> {
 }
 
 /// Gives a worker a lease of parts that were drawn for its party. Returns whether there were any.
-fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
-    let Some(method) = state.method(job) else { return false };
-    let Some(worker) = state.workers().get(id) else { return false };
+fn assign_drawn(ledger: &mut Ledger, id: WorkerId, job: JobId) -> bool {
+    let Some(method) = ledger.method(job) else { return false };
+    let Some(worker) = ledger.workers.get(id) else { return false };
     let Some(speed) = worker.estimated(method) else { return false };
-    let (party, power) = (worker.party(), state.workers().readiness(method).power);
-    let taken = state.change_job(job, |job| {
+    let (party, power) = (worker.party(), ledger.workers.readiness(method).power);
+    let taken = ledger.change_job(job, |job| {
         let counting = job.counting_mut()?;
         let work = work_for(speed, power, counting.work_left());
         let spans = counting.take_drawn(party, work, MOST_SPANS);
@@ -103,17 +103,17 @@ fn assign_drawn(state: &mut State, id: WorkerId, job: JobId) -> bool {
         (!spans.is_empty()).then_some((spans, work))
     });
     let Some((spans, work)) = taken.flatten() else { return false };
-    let due = Some(due(state, id, method, work));
-    grant(state, id, job, spans, Purpose::First { tried: BTreeSet::new(), due });
+    let due = Some(due(ledger, id, method, work));
+    grant(ledger, id, job, spans, Purpose::First { tried: BTreeSet::new(), due });
     true
 }
 
 /// Returns when a worker that begins this work after its other leases is late with it, at its own speed.
-fn due(state: &State, id: WorkerId, method: Method, work: u128) -> Duration {
-    let Some(worker) = state.workers().get(id) else { return state.now() };
-    let readiness = state.workers().readiness(method);
+fn due(ledger: &Ledger, id: WorkerId, method: Method, work: u128) -> Duration {
+    let Some(worker) = ledger.workers.get(id) else { return ledger.now };
+    let readiness = ledger.workers.readiness(method);
     let seconds = worker.estimated(method).map(|speed| readiness.seconds_of_due(speed, work as f64));
-    overdue(state.now(), worker.seconds_of_leases() + seconds.unwrap_or_default())
+    overdue(ledger.now, worker.seconds_of_leases() + seconds.unwrap_or_default())
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code
@@ -124,22 +124,22 @@ fn is_same_code(method: Method, one: &str, other: &str) -> bool {
 }
 
 /// Leases records of a job to a worker with capacity for a recount. It prefers records of another machine and kernel.
-fn recount(state: &mut State, id: WorkerId, job: JobId) {
-    let Some(method) = state.method(job) else { return };
-    let Some(worker) = state.workers().get(id) else { return };
+fn recount(ledger: &mut Ledger, id: WorkerId, job: JobId) {
+    let Some(method) = ledger.method(job) else { return };
+    let Some(worker) = ledger.workers.get(id) else { return };
     let Some(speed) = worker.estimated(method) else { return };
     let machine = worker.machine;
     let (party, kernel) = (worker.party(), worker.source().kernel.clone());
-    let power = state.workers().readiness(method).power;
-    let others = state.jobs().get(job).map(|job| job.recounts().others(party)).unwrap_or_default();
+    let power = ledger.workers.readiness(method).power;
+    let others = ledger.jobs.get(job).map(|job| job.recounts().others(party)).unwrap_or_default();
     let is_near = |party: &Party| {
-        let members = state.workers().of_party(*party).into_iter().flatten();
+        let members = ledger.workers.of_party(*party).into_iter().flatten();
         members
             .take(MOST_NEAR)
-            .any(|&id| state.workers().get(id).map(|worker| worker.machine) == Some(machine))
+            .any(|&id| ledger.workers.get(id).map(|worker| worker.machine) == Some(machine))
     };
     let near: BTreeSet<Party> = others.into_iter().filter(is_near).collect();
-    let taken = state.change_job(job, |job| {
+    let taken = ledger.change_job(job, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         let work = work_for(speed, power, recounts.work());
         let dislike = |recorded: &Recorded| {
@@ -151,25 +151,25 @@ fn recount(state: &mut State, id: WorkerId, job: JobId) {
         (!spans.is_empty()).then_some((spans, work))
     });
     if let Some((spans, work)) = taken.flatten() {
-        let due = due(state, id, method, work);
-        grant(state, id, job, spans, Purpose::Again { due });
+        let due = due(ledger, id, method, work);
+        grant(ledger, id, job, spans, Purpose::Again { due });
     }
 }
 
 /// Returns the next worker with capacity, after the one that was served last, and the job it gets a lease of.
 ///
 /// It gets the first job that it can count, so that a job that nobody here can count blocks no other.
-fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
-    let first_free = |method: &Method| state.jobs().first_open_free(*method);
+fn next_to_assign(ledger: &Ledger) -> Option<(WorkerId, JobId)> {
+    let first_free = |method: &Method| ledger.jobs.first_open_free(*method);
     let methods: Vec<Method> =
         Method::ALL.into_iter().filter(|method| first_free(method).is_some()).collect();
     let failed = || {
-        let jobs = state.jobs().to_retry().take(MOST_JOBS);
+        let jobs = ledger.jobs.to_retry().take(MOST_JOBS);
         jobs.filter_map(|(rank, job)| Some((rank, job.method(), &job.counting()?.failed)))
     };
-    if let Some(worker) = state.workers().next_with_capacity(&methods) {
-        let can_count = |method: Method| state.workers().get(worker).is_some_and(|it| it.can_count(method));
-        let party = state.workers().get(worker)?.party();
+    if let Some(worker) = ledger.workers.next_with_capacity(&methods) {
+        let can_count = |method: Method| ledger.workers.get(worker).is_some_and(|it| it.can_count(method));
+        let party = ledger.workers.get(worker)?.party();
         let free = methods.iter().filter(|method| can_count(**method)).filter_map(first_free).min()?;
         let mut failed = failed().take_while(|(rank, ..)| *rank <= free);
         let to_try =
@@ -178,11 +178,11 @@ fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
     }
     // At most two workers of a party have failed on a span that it may still try. So one of three may try.
     failed().find_map(|(rank, method, failed)| {
-        let mut groups = state.workers().readiness(method).recounters().values().take(MOST_GROUPS);
+        let mut groups = ledger.workers.readiness(method).recounters().values().take(MOST_GROUPS);
         let worker = groups.find_map(|has_capacity| {
             let mut few = has_capacity.iter().copied().take(3);
             few.find(|&id| {
-                let party = state.workers().get(id).map(Worker::party);
+                let party = ledger.workers.get(id).map(Worker::party);
                 party.is_some_and(|party| failed.to_try(id, party).is_some())
             })
         });
@@ -191,12 +191,12 @@ fn next_to_assign(state: &State) -> Option<(WorkerId, JobId)> {
 }
 
 /// Gives one lease to a worker with capacity.
-fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
-    let Some(method) = state.method(job) else { return };
-    let Some(speed) = state.workers().get(worker).and_then(|worker| worker.estimated(method)) else { return };
-    let power = state.workers().readiness(method).power;
-    let Some(party) = state.workers().get(worker).map(Worker::party) else { return };
-    let taken = state.change_job(job, |job| {
+fn assign_to(ledger: &mut Ledger, worker: WorkerId, job: JobId) {
+    let Some(method) = ledger.method(job) else { return };
+    let Some(speed) = ledger.workers.get(worker).and_then(|worker| worker.estimated(method)) else { return };
+    let power = ledger.workers.readiness(method).power;
+    let Some(party) = ledger.workers.get(worker).map(Worker::party) else { return };
+    let taken = ledger.change_job(job, |job| {
         let counting = job.counting_mut()?;
         if let Some((failed, tried)) = counting.take_failed(worker, party) {
             return Some((vec![failed], tried.into_keys().collect()));
@@ -205,17 +205,17 @@ fn assign_to(state: &mut State, worker: WorkerId, job: JobId) {
         Some((counting.take_work(work, MOST_SPANS), BTreeSet::new()))
     });
     if let Some((spans, tried)) = taken.flatten() {
-        grant(state, worker, job, spans, Purpose::First { tried, due: None });
+        grant(ledger, worker, job, spans, Purpose::First { tried, due: None });
     }
 }
 
 /// Grants a lease of spans that nobody holds. If the lease must wait, less urgent ones are recalled.
-pub(crate) fn grant(state: &mut State, worker: WorkerId, job: JobId, spans: Vec<Span>, purpose: Purpose) {
-    let Some(priority) = state.jobs().get(job).map(|job| job.priority()) else { return };
-    let Some(lease) = state.grant(worker, job, spans, purpose) else { return };
-    let waits = state.workers().get(worker).is_some_and(|worker| !worker.held.is_running(lease));
+pub(crate) fn grant(ledger: &mut Ledger, worker: WorkerId, job: JobId, spans: Vec<Span>, purpose: Purpose) {
+    let Some(priority) = ledger.jobs.get(job).map(|job| job.priority()) else { return };
+    let Some(lease) = ledger.grant(worker, job, spans, purpose) else { return };
+    let waits = ledger.workers.get(worker).is_some_and(|worker| !worker.held.is_running(lease));
     if waits {
-        recall_less_urgent(state, worker, priority);
+        recall_less_urgent(ledger, worker, priority);
     }
 }
 

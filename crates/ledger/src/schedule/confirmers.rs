@@ -11,7 +11,7 @@ use crate::jobs::job::Job;
 use crate::jobs::record_counts::is_disputed;
 use crate::jobs::recount::{Key, Recount};
 use crate::leases::lease_table::overdue;
-use crate::state::State;
+use crate::ledger::Ledger;
 use crate::workers::proofs::{Candidate, Lottery, Ticket};
 use crate::workers::worker::Worker;
 
@@ -27,26 +27,26 @@ const AWAY: Duration = Duration::from_secs(600);
 /// Draws a party for each record that has none, and takes records from parties that are late or have gone.
 ///
 /// Takes O(m log m) for m parties and O(r log m) for r records of each of some jobs.
-pub(crate) fn draw_confirmers(state: &mut State) {
-    let jobs: Vec<JobId> = state.jobs().to_serve().take(MOST_JOBS).map(|(rank, _)| rank.job).collect();
-    jobs.into_iter().for_each(|job| take_from_the_late(state, job));
-    let jobs: Vec<JobId> = state.jobs().to_draw_for().take(MOST_JOBS).map(Job::id).collect();
-    jobs.into_iter().for_each(|job| draw_for(state, job));
+pub(crate) fn draw_confirmers(ledger: &mut Ledger) {
+    let jobs: Vec<JobId> = ledger.jobs.to_serve().take(MOST_JOBS).map(|(rank, _)| rank.job).collect();
+    jobs.into_iter().for_each(|job| take_from_the_late(ledger, job));
+    let jobs: Vec<JobId> = ledger.jobs.to_draw_for().take(MOST_JOBS).map(Job::id).collect();
+    jobs.into_iter().for_each(|job| draw_for(ledger, job));
 }
 
 /// Takes the queues of parties without a worker that may count, and of those that are late although nothing more urgent
 /// was to count.
-fn take_from_the_late(state: &mut State, id: JobId) {
-    let Some(job) = state.jobs().get(id) else { return };
-    let (method, rank, now) = (job.method(), job.rank(), state.now());
-    let is_more_urgent = |method: &Method| state.jobs().first_free(*method).is_some_and(|first| first < rank);
+fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
+    let Some(job) = ledger.jobs.get(id) else { return };
+    let (method, rank, now) = (job.method(), job.rank(), ledger.now);
+    let is_more_urgent = |method: &Method| ledger.jobs.first_free(*method).is_some_and(|first| first < rank);
     let urgent: Vec<Method> = Method::ALL.into_iter().filter(is_more_urgent).collect();
     let draws = job.counting().and_then(Counting::draws);
     let of_parts = draws.into_iter().flat_map(|draws| draws.queues().parties());
     let waiting = job.recounts().queues().parties().chain(of_parts);
-    let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(state, *party, method)).collect();
+    let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(ledger, *party, method)).collect();
     if !urgent.contains(&method) {
-        let overdue = state.change_job(id, |job| {
+        let overdue = ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             let mut late = recounts.queues_mut().late(now);
             late.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().late(now)));
@@ -56,71 +56,71 @@ fn take_from_the_late(state: &mut State, id: JobId) {
             .flatten()
             .unwrap_or_default()
             .into_iter()
-            .partition(|party| counts_any(state, *party, &urgent));
-        busy.into_iter().for_each(|party| set_due(state, id, party));
+            .partition(|party| counts_any(ledger, *party, &urgent));
+        busy.into_iter().for_each(|party| set_due(ledger, id, party));
         late.extend(overdue);
     }
     for party in late {
-        state.change_job(id, |job| {
+        ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             recounts.lapse_all(counting.plan(), party);
             let parts: Vec<u32> = counting.draws()?.queues().queue(party).collect();
             Some(counting.lapse_parts(parts, party))
         });
-        state.proofs_mut().note_lapse(party);
+        ledger.proofs.note_lapse(party);
     }
 }
 
 /// Whether a party has no worker that may count by this method, or that may come back in the next seconds.
-fn is_gone(state: &State, party: Party, method: Method) -> bool {
+fn is_gone(ledger: &Ledger, party: Party, method: Method) -> bool {
     let may_count =
         |worker: &Worker| worker.can_count(method) && (worker.is_of_use() || !worker.is_connected());
-    let mut workers = state.workers().of_party(party).into_iter().flatten();
-    !state.workers().readiness(method).useful_parties().contains_key(&party)
-        && !workers.any(|id| state.workers().get(*id).is_some_and(may_count))
+    let mut workers = ledger.workers.of_party(party).into_iter().flatten();
+    !ledger.workers.readiness(method).useful_parties().contains_key(&party)
+        && !workers.any(|id| ledger.workers.get(*id).is_some_and(may_count))
 }
 
 /// Whether a worker of a party counts by one of these methods.
-fn counts_any(state: &State, party: Party, methods: &[Method]) -> bool {
-    let mut workers = state.workers().of_party(party).into_iter().flatten();
+fn counts_any(ledger: &Ledger, party: Party, methods: &[Method]) -> bool {
+    let mut workers = ledger.workers.of_party(party).into_iter().flatten();
     let counts = |worker: &Worker| methods.iter().any(|method| worker.can_count(*method));
-    !methods.is_empty() && workers.any(|id| state.workers().get(*id).is_some_and(counts))
+    !methods.is_empty() && workers.any(|id| ledger.workers.get(*id).is_some_and(counts))
 }
 
 /// Whether parties that may have counted for a job in an earlier run may still come back.
-pub(crate) fn awaits_parties(state: &State, job: &Job) -> bool {
-    let there = state.workers().readiness(job.method()).useful_parties();
-    let suspects = state.workers().suspects();
+pub(crate) fn awaits_parties(ledger: &Ledger, job: &Job) -> bool {
+    let there = ledger.workers.readiness(job.method()).useful_parties();
+    let suspects = ledger.workers.suspects();
     let is_away = |party: &Party| !there.contains_key(party) && !suspects.contains(party);
     let recounts = job.recounts();
     let may_be_away = !recounts.are_known() || recounts.seen().any(|party| is_away(&party));
-    job.is_restored() && state.age() < RETURNING && may_be_away
+    job.is_restored() && ledger.age() < RETURNING && may_be_away
 }
 
 /// Draws a party for each record of a job that has none, and for some of its parts.
-fn draw_for(state: &mut State, id: JobId) {
-    let Some(job) = state.jobs().get(id).filter(|job| !awaits_parties(state, job)) else { return };
-    let context = DrawContext::of(state, job);
+fn draw_for(ledger: &mut Ledger, id: JobId) {
+    let Some(job) = ledger.jobs.get(id).filter(|job| !awaits_parties(ledger, job)) else { return };
+    let context = DrawContext::of(ledger, job);
     let ((records, to_judge), parts) = (context.confirmers(), context.counters());
     let parties: BTreeSet<Party> =
         records.iter().map(|(_, party)| *party).chain(parts.iter().map(|(_, party)| *party)).collect();
-    state.change_job(id, |job| {
+    ledger.change_job(id, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         records.into_iter().for_each(|(key, party)| recounts.give(counting.plan(), key, party));
         recounts.note_to_judge(to_judge);
         counting.give_parts(&parts);
         Some(())
     });
-    parties.into_iter().for_each(|party| set_due(state, id, party));
+    parties.into_iter().for_each(|party| set_due(ledger, id, party));
 }
 
 /// Sets when a party is late with its queues of a job: from now on, as far as not later before.
-fn set_due(state: &mut State, id: JobId, party: Party) {
-    let Some(job) = state.jobs().get(id) else { return };
+fn set_due(ledger: &mut Ledger, id: JobId, party: Party) {
+    let Some(job) = ledger.jobs.get(id) else { return };
     let draws = job.counting().and_then(Counting::draws);
     let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-    let due = overdue(state.now(), seconds_for(state, party, job.method(), work));
-    state.change_job(id, |job| {
+    let due = overdue(ledger.now, seconds_for(ledger, party, job.method(), work));
+    ledger.change_job(id, |job| {
         let (recounts, counting) = job.recounting_mut()?;
         recounts.queues_mut().set_due(party, due);
         counting.draws_mut()?.queues_mut().set_due(party, due);
@@ -129,11 +129,11 @@ fn set_due(state: &mut State, id: JobId, party: Party) {
 }
 
 /// Returns how long a party takes for its leases, which may be of other jobs, and then for this work.
-fn seconds_for(state: &State, party: Party, method: Method, work: u128) -> f64 {
-    let readiness = state.workers().readiness(method);
+fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> f64 {
+    let readiness = ledger.workers.readiness(method);
     let (mut share, mut before) = (0.0_f64, 0.0_f64);
-    let workers = state.workers().of_party(party).into_iter().flatten();
-    for worker in workers.filter_map(|id| state.workers().get(*id)).filter(|worker| worker.is_of_use()) {
+    let workers = ledger.workers.of_party(party).into_iter().flatten();
+    for worker in workers.filter_map(|id| ledger.workers.get(*id)).filter(|worker| worker.is_of_use()) {
         let Some(speed) = worker.estimated(method) else { continue };
         // What part of the work its threads count in a second.
         share += f64::from(worker.n_threads()) / readiness.seconds_of_due(speed, work as f64).max(1e-9);
@@ -148,7 +148,7 @@ const RETURNING: Duration = Duration::from_secs(30);
 
 /// What the draws of one job depend on.
 struct DrawContext<'a> {
-    state: &'a State,
+    ledger: &'a Ledger,
     job: &'a Job,
     lottery: Lottery,
     /// Unsuspected parties that have taken part and went away not long ago.
@@ -156,12 +156,12 @@ struct DrawContext<'a> {
 }
 
 impl<'a> DrawContext<'a> {
-    fn of(state: &'a State, job: &'a Job) -> Self {
-        let there = state.workers().readiness(job.method()).useful_parties();
-        let is_suspect = |party: &Party| state.workers().suspects().contains(party);
-        let away = state.proofs().away(job.method(), state.now().saturating_sub(AWAY));
+    fn of(ledger: &'a Ledger, job: &'a Job) -> Self {
+        let there = ledger.workers.readiness(job.method()).useful_parties();
+        let is_suspect = |party: &Party| ledger.workers.suspects().contains(party);
+        let away = ledger.proofs.away(job.method(), ledger.now.saturating_sub(AWAY));
         let away = away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
-        Self { state, job, lottery: lottery(state, job), away }
+        Self { ledger, job, lottery: lottery(ledger, job), away }
     }
 
     /// Draws a party for each record that has none. If there is nobody for a disputed one, the coordinator has to count it.
@@ -182,7 +182,7 @@ impl<'a> DrawContext<'a> {
     /// Draws a party for each of the first parts that have none, if a party with capacity has no part.
     fn counters(&self) -> Vec<(u32, Party)> {
         let Some(draws) = self.job.counting().and_then(Counting::draws) else { return Vec::new() };
-        let mut with_capacity = self.state.workers().readiness(self.job.method()).recounters().keys();
+        let mut with_capacity = self.ledger.workers.readiness(self.job.method()).recounters().keys();
         if with_capacity.all(|party| draws.queues().work(*party) > 0) {
             return Vec::new();
         }
@@ -193,12 +193,12 @@ impl<'a> DrawContext<'a> {
     /// Draws the party that confirms a record. If the arbiter is suspect, nobody can, until another is named.
     fn confirmer(&self, recount: &Recount) -> Option<Party> {
         let counted = recount.counted_by();
-        let suspects = self.state.workers().suspects();
+        let suspects = self.ledger.workers.suspects();
         if self.job.arbiter().is_some_and(|arbiter| suspects.contains(&arbiter)) {
             return None;
         }
         if let Some(arbiter) = self.job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
-            let there = self.state.workers().readiness(self.job.method()).useful_parties();
+            let there = self.ledger.workers.readiness(self.job.method()).useful_parties();
             return there.contains_key(&arbiter).then_some(arbiter);
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
@@ -212,7 +212,7 @@ impl<'a> DrawContext<'a> {
     /// party counts in both passes is recounted.
     fn counter(&self, part: u32) -> Option<Party> {
         let turn = self.job.counting()?.draws()?.turn(part).cloned().unwrap_or_default();
-        let before = self.state.counting(self.job.first_pass()).and_then(|first| first.counted_by(part));
+        let before = self.ledger.counting(self.job.first_pass()).and_then(|first| first.counted_by(part));
         let ticket = Ticket { seed: self.seed(), key: (part, u64::MAX), n_draws: turn.n_draws };
         let has_lapsed = |party| turn.lapsed.contains(&party);
         let another = self.draw(ticket, &|party| Some(party) == before || has_lapsed(party));
@@ -222,7 +222,7 @@ impl<'a> DrawContext<'a> {
     /// Returns the secret seed of the draws. The job's own seed is published when the job is done, and it may be opened
     /// again.
     fn seed(&self) -> u128 {
-        self.job.entry().terms.seed ^ self.state.draw_secret()
+        self.job.entry().terms.seed ^ self.ledger.draw_secret
     }
 
     /// Draws a party that is not excluded. One that has not taken part is drawn only if nobody else is there, nor away for a
@@ -235,14 +235,14 @@ impl<'a> DrawContext<'a> {
 }
 
 /// Returns the lottery of a job. A party has taken part in this run, or as far as the job's records were read.
-fn lottery(state: &State, job: &Job) -> Lottery {
+fn lottery(ledger: &Ledger, job: &Job) -> Lottery {
     let method = job.method();
-    let readiness = state.workers().readiness(method);
+    let readiness = ledger.workers.readiness(method);
     let candidate = |party: Party| Candidate {
         party,
-        has_taken_part: state.proofs().has_taken_part(party, method) || job.recounts().has_seen(party),
+        has_taken_part: ledger.proofs.has_taken_part(party, method) || job.recounts().has_seen(party),
         speed: readiness.measured_speed(party),
-        n_lapses: state.proofs().n_lapses(party),
+        n_lapses: ledger.proofs.n_lapses(party),
     };
     let there = readiness.useful_parties().keys();
     Lottery::new(&there.map(|party| candidate(*party)).collect::<Vec<_>>())

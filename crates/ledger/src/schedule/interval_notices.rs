@@ -7,7 +7,7 @@
 use queens_model::{ReportInterval, ToWorker, WorkerId};
 use queens_solver::Method;
 
-use crate::state::State;
+use crate::ledger::Ledger;
 use crate::workers::worker::Worker;
 
 /// The most workers that one tick looks at. Even a large cluster is told within seconds.
@@ -17,32 +17,32 @@ const MOST_LOOKS: usize = 512;
 const WORTH_IT: f64 = 1.25;
 
 /// Tells a worker its report interval, if that has changed.
-pub(crate) fn tell_interval(state: &mut State, id: WorkerId) {
-    let Some(worker) = state.workers().get(id).filter(|worker| worker.is_connected()) else { return };
-    let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(state, worker, method));
-    let interval = state.workers().interval(is_hurried);
+pub(crate) fn tell_interval(ledger: &mut Ledger, id: WorkerId) {
+    let Some(worker) = ledger.workers.get(id).filter(|worker| worker.is_connected()) else { return };
+    let is_hurried = Method::ALL.into_iter().any(|method| is_tail_of(ledger, worker, method));
+    let interval = ledger.workers.interval(is_hurried);
     if is_worth_it(worker.interval, interval) {
-        state.workers.tell_interval(state.now(), id, interval);
-        state.effects.send(id, ToWorker::ReportEvery(interval));
+        ledger.workers.tell_interval(ledger.now, id, interval);
+        ledger.effects.send(id, ToWorker::ReportEvery(interval));
     }
 }
 
 /// When no work of a method is free, makes the workers that count by it report more often. Tails are cut where leases
 /// are expected to be, and a slow worker must not look as if it hangs.
-pub(crate) fn hurry_for_tails(state: &mut State) {
+pub(crate) fn hurry_for_tails(ledger: &mut Ledger) {
     for method in Method::ALL {
-        let is_tail = state.jobs().first_free(method).is_none() && !state.leases().is_empty();
-        for id in state.workers.next_to_hurry(method, is_tail, MOST_LOOKS) {
-            if state.workers().get(id).is_some_and(|worker| is_tail_of(state, worker, method)) {
-                tell_interval(state, id);
+        let is_tail = ledger.jobs.first_free(method).is_none() && !ledger.leases.is_empty();
+        for id in ledger.workers.next_to_hurry(method, is_tail, MOST_LOOKS) {
+            if ledger.workers.get(id).is_some_and(|worker| is_tail_of(ledger, worker, method)) {
+                tell_interval(ledger, id);
             }
         }
     }
 }
 
 /// Whether a worker counts by a method whose work is all held.
-fn is_tail_of(state: &State, worker: &Worker, method: Method) -> bool {
-    worker.held.n_running_by(method) > 0 && state.jobs().first_free(method).is_none()
+fn is_tail_of(ledger: &Ledger, worker: &Worker, method: Method) -> bool {
+    worker.held.n_running_by(method) > 0 && ledger.jobs.first_free(method).is_none()
 }
 
 fn is_worth_it(told: ReportInterval, interval: ReportInterval) -> bool {

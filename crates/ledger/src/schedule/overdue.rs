@@ -6,7 +6,7 @@ use std::time::Duration;
 use queens_model::{LeaseId, WorkerId};
 
 use crate::jobs::recount::Recount;
-use crate::state::State;
+use crate::ledger::Ledger;
 use crate::workers::worker::Worker;
 
 /// The most leases that one tick looks at. The next tick looks at the rest.
@@ -19,45 +19,45 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// keeps recounts that nobody else may count, as it would begin them again. It may still report the others: the first
 /// count is recorded, and the other is compared with it. It gets no new lease until it has reported something. So a
 /// worker that hangs, or claims to be slow, can't hold up what others may count.
-pub(crate) fn take_back_overdue(state: &mut State) {
-    let now = state.now();
+pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
+    let now = ledger.now;
     for _ in 0..MOST_LOOKS {
-        let Some((deadline, id)) = state.leases().first_deadline() else { return };
+        let Some((deadline, id)) = ledger.leases.first_deadline() else { return };
         if deadline > now {
             return;
         }
         // The worker's speed may have changed.
-        if state.refresh_deadline(id).is_none_or(|deadline| deadline > now) {
+        if ledger.refresh_deadline(id).is_none_or(|deadline| deadline > now) {
             continue;
         }
-        let Some(lease) = state.leases().get(id) else { return };
+        let Some(lease) = ledger.leases.get(id) else { return };
         let (worker, job) = (lease.worker, lease.job);
         // A worker with a long report interval may take longer than expected without having to report it.
-        let extra = state.workers().get(worker).map(Worker::extra_interval).unwrap_or_default();
-        let reports_later = state.leases().deadline(id).is_some_and(|deadline| deadline + extra > now);
-        let is_drawn = state.leases().get(id).is_some_and(|lease| lease.due.is_some());
-        let is_all_there_is = is_drawn || state.counting(job).is_some_and(|counting| !counting.has_free());
-        state.leases.postpone_deadline(id, now + LOOK_AGAIN);
+        let extra = ledger.workers.get(worker).map(Worker::extra_interval).unwrap_or_default();
+        let reports_later = ledger.leases.deadline(id).is_some_and(|deadline| deadline + extra > now);
+        let is_drawn = ledger.leases.get(id).is_some_and(|lease| lease.due.is_some());
+        let is_all_there_is = is_drawn || ledger.counting(job).is_some_and(|counting| !counting.has_free());
+        ledger.leases.postpone_deadline(id, now + LOOK_AGAIN);
         if !is_all_there_is || reports_later {
             continue;
         }
-        let mut leases = state.leases_of(worker);
-        leases.retain(|&id| has_others(state, id));
+        let mut leases = ledger.leases_of(worker);
+        leases.retain(|&id| has_others(ledger, id));
         if !leases.is_empty() {
-            state.note_loss(worker, true);
-            state.change_worker(worker, |worker| worker.set_stuck(true));
-            state.take_back(worker, leases);
+            ledger.note_loss(worker, true);
+            ledger.change_worker(worker, |worker| worker.set_stuck(true));
+            ledger.take_back(worker, leases);
         }
     }
 }
 
 /// Whether another worker may count a lease. It may be that only a processor may recount a card's record.
-fn has_others(state: &State, id: LeaseId) -> bool {
-    let Some(lease) = state.leases().get(id) else { return false };
-    let parties = state.workers().readiness(lease.method).useful_parties();
+fn has_others(ledger: &Ledger, id: LeaseId) -> bool {
+    let Some(lease) = ledger.leases.get(id) else { return false };
+    let parties = ledger.workers.readiness(lease.method).useful_parties();
     let is_other = |workers: &BTreeSet<WorkerId>| workers.iter().any(|&worker| worker != lease.worker);
     let Some(record) = lease.record_to_recount() else { return parties.values().any(is_other) };
-    let Some(job) = state.jobs().get(lease.job) else { return false };
+    let Some(job) = ledger.jobs.get(lease.job) else { return false };
     let excluded = job.recounts().get(record).map(Recount::counted_by).unwrap_or_default();
     match job.arbiter().filter(|arbiter| !excluded.contains(arbiter)) {
         Some(arbiter) => parties.get(&arbiter).is_some_and(is_other),

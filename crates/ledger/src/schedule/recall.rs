@@ -7,24 +7,24 @@ use queens_model::{JobId, LeaseId, Priority, WorkerId};
 use queens_solver::Method;
 
 use crate::jobs::job::Rank;
+use crate::ledger::Ledger;
 use crate::schedule::lease_size::shortest_seconds;
-use crate::state::State;
 
 /// Recalls all leases of a worker whose jobs are less urgent. Returns whether there were any.
-pub(crate) fn recall_less_urgent(state: &mut State, worker: WorkerId, urgent: Priority) -> bool {
-    let Some(held_leases) = state.workers().get(worker).map(|worker| &worker.held) else { return false };
-    let is_less = |job: JobId| state.jobs().get(job).is_some_and(|job| job.priority() < urgent);
+pub(crate) fn recall_less_urgent(ledger: &mut Ledger, worker: WorkerId, urgent: Priority) -> bool {
+    let Some(held_leases) = ledger.workers.get(worker).map(|worker| &worker.held) else { return false };
+    let is_less = |job: JobId| ledger.jobs.get(job).is_some_and(|job| job.priority() < urgent);
     let less = held_leases.shares().filter(|&(job, _)| is_less(job));
     let leases: Vec<LeaseId> = less.flat_map(|(_, share)| share.unrecalled.iter().copied()).collect();
-    state.recall_all(&leases);
+    ledger.recall_all(&leases);
     !leases.is_empty()
 }
 
 /// Recalls leases of a worker that keep its more urgent ones waiting. Its cost grows with the number of jobs that the
 /// worker holds leases of, not with the number of leases.
-pub(crate) fn recall_what_is_in_the_way(state: &mut State, worker: WorkerId) {
-    let Some(held_leases) = state.workers().get(worker).map(|worker| &worker.held) else { return };
-    let priority_of = |job: JobId| state.jobs().get(job).map(|job| job.priority());
+pub(crate) fn recall_what_is_in_the_way(ledger: &mut Ledger, worker: WorkerId) {
+    let Some(held_leases) = ledger.workers.get(worker).map(|worker| &worker.held) else { return };
+    let priority_of = |job: JobId| ledger.jobs.get(job).map(|job| job.priority());
     let waiting = held_leases.shares().filter_map(|(job, share)| {
         let priority = priority_of(job)?;
         share.waiting.last().map(|&last| (priority, last))
@@ -37,40 +37,40 @@ pub(crate) fn recall_what_is_in_the_way(state: &mut State, worker: WorkerId) {
         let Some(last) = last else { continue };
         recalled.extend(share.unrecalled.iter().copied().filter(|lease| lease < last));
     }
-    state.recall_all(&recalled);
+    ledger.recall_all(&recalled);
 }
 
 /// Recalls leases from workers that a more urgent job could use.
-pub(crate) fn preempt(state: &mut State) {
-    if state.jobs().priorities().is_none_or(|(first, last)| first == last) {
+pub(crate) fn preempt(ledger: &mut Ledger) {
+    if ledger.jobs.priorities().is_none_or(|(first, last)| first == last) {
         return;
     }
     let mut urgent: Vec<(Rank, Method)> = Vec::new();
     for method in Method::ALL {
-        urgent.extend(state.jobs().first_free(method).map(|rank| (rank, method)));
+        urgent.extend(ledger.jobs.first_free(method).map(|rank| (rank, method)));
     }
     urgent.sort_unstable();
     for (rank, method) in urgent {
-        preempt_for(state, rank, method);
+        preempt_for(ledger, rank, method);
     }
 }
 
 /// Recalls leases from workers that this job, the first of its method, could use.
-fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
-    let mut work_left = work_nobody_holds(state, job);
-    let shortest = shortest_seconds(state.workers().readiness(method).power);
-    let held = state.workers().held_jobs().filter_map(|job| Some(state.jobs().get(job)?.rank()));
+fn preempt_for(ledger: &mut Ledger, Rank { priority: Reverse(urgent), job, .. }: Rank, method: Method) {
+    let mut work_left = work_nobody_holds(ledger, job);
+    let shortest = shortest_seconds(ledger.workers.readiness(method).power);
+    let held = ledger.workers.held_jobs().filter_map(|job| Some(ledger.jobs.get(job)?.rank()));
     // The least urgent first.
     let less_urgent: BTreeSet<_> = held.filter(|rank| rank.priority.0 < urgent).collect();
     for Rank { job, .. } in less_urgent.into_iter().rev() {
-        let Some(holding) = state.workers().holding(job) else { continue };
+        let Some(holding) = ledger.workers.holding(job) else { continue };
         for worker in holding.unrecalled.clone() {
             if work_left <= 0.0 {
                 return;
             }
-            let useful = state.workers().get(worker).filter(|worker| worker.is_of_use());
+            let useful = ledger.workers.get(worker).filter(|worker| worker.is_of_use());
             let Some(speed) = useful.and_then(|worker| worker.whole_speed(method)) else { continue };
-            if recall_less_urgent(state, worker, urgent) {
+            if recall_less_urgent(ledger, worker, urgent) {
                 // A job that is almost done is not worth disturbing all workers.
                 work_left -= speed * shortest;
             }
@@ -79,8 +79,8 @@ fn preempt_for(state: &mut State, Rank { priority: Reverse(urgent), job, .. }: R
 }
 
 /// Returns the estimated work of a job that is neither recorded nor leased, in work units.
-fn work_nobody_holds(state: &State, job: JobId) -> f64 {
-    let Some(counting) = state.counting(job) else { return 0.0 };
-    let held = state.workers().holding(job).map_or(0, |holding| holding.work);
+fn work_nobody_holds(ledger: &Ledger, job: JobId) -> f64 {
+    let Some(counting) = ledger.counting(job) else { return 0.0 };
+    let held = ledger.workers.holding(job).map_or(0, |holding| holding.work);
     counting.work_left().saturating_sub(held) as f64
 }

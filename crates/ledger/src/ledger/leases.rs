@@ -8,11 +8,11 @@ use queens_solver::Span;
 
 use crate::leases::lease_table::overdue;
 use crate::leases::live_lease::{LiveLease, Purpose, Reported, Unreported};
-use crate::state::State;
+use crate::ledger::Ledger;
 use crate::workers::worker::Worker;
 
 /// Leases.
-impl State {
+impl Ledger {
     /// Returns all leases of a worker, in the order of counting.
     pub(crate) fn leases_of(&self, worker: WorkerId) -> Vec<LeaseId> {
         self.workers.get(worker).map(|worker| worker.held.leases()).unwrap_or_default()
@@ -169,7 +169,7 @@ impl State {
 }
 
 /// Ended leases.
-impl State {
+impl Ledger {
     /// Remembers spans that this worker may report under a token that nobody holds.
     pub(crate) fn remember(&mut self, id: LeaseId, worker: WorkerId, job: JobId, unreported: Unreported) {
         let Some(source) = self.workers.get(worker).map(|worker| Arc::clone(worker.source())) else { return };
