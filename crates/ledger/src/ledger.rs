@@ -53,6 +53,8 @@ pub struct Ledger {
     pub(crate) draw_secret: u128,
     /// The time when the run began.
     began: Option<Duration>,
+    /// Whether the parties of restored jobs have had the time to come back.
+    pub(crate) are_back: bool,
     /// Whether the coordinator is counting a disputed span.
     pub(crate) is_judging: bool,
     pub(crate) effects: Effects,
@@ -70,6 +72,7 @@ impl Ledger {
             leases: Leases::new(Tokens::of(run)),
             draw_secret: run.draw_secret(),
             began: None,
+            are_back: false,
             proofs: Proofs::default(),
             paces: Paces::default(),
             is_judging: false,
@@ -163,7 +166,7 @@ impl Ledger {
     pub(crate) fn cancel_leases_of_job(&mut self, id: JobId) {
         for lease in self.leases_of_job(id) {
             let worker = self.leases.get(lease).map(|lease| lease.worker);
-            self.end_lease(lease);
+            self.end_lease(lease, true);
             if let Some(worker) = worker {
                 self.effects.send(worker, ToWorker::Cancel(lease));
             }
@@ -210,7 +213,7 @@ impl Ledger {
 
     fn end_leases_of(&mut self, id: WorkerId) {
         for lease in self.leases_of(id) {
-            self.end_lease(lease);
+            self.end_lease(lease, true);
         }
     }
 

@@ -202,7 +202,7 @@ fn recounting(ledger: &Ledger, job: &Job) -> Recounting {
         work_left: if is_known { recounts.work() } else { recounts.work().max(expected) },
         n_cases: recounts.n_cases() as u64,
         n_records: recounts.n_seen(),
-        n_parties: ledger.workers.readiness(job.method()).useful_parties().len() as u64,
+        n_parties: ledger.workers.readiness(job.method()).candidates().len() as u64,
     }
 }
 

@@ -63,7 +63,7 @@ impl Ledger {
         for id in report.deltas.iter().map(|delta| delta.lease).collect::<BTreeSet<_>>() {
             let is_over = |lease: &LiveLease| lease.worker == worker && lease.spans.is_empty();
             if self.leases.get(id).is_some_and(is_over) {
-                self.end_lease(id);
+                self.end_lease(id, false);
             }
         }
         for &id in &report.finished {
@@ -148,7 +148,7 @@ fn record(
         }
         (Some(Reported { duration, .. }), Overlap::Whole) => {
             // Another was faster.
-            ledger.proofs.note_part(source.party, method);
+            ledger.proofs.note_counted(ledger.now, source.party, method);
             let (source, at_ms) = (Arc::clone(source), ledger.date_ms());
             let second = SecondCount { span, count: delta.count, duration, source, at_ms };
             ledger.effects.compare(Comparison { job: id, second });
@@ -167,7 +167,7 @@ fn record(
                 note_counted(worker);
                 worker.note_recorded();
             });
-            ledger.proofs.note_part(source.party, method);
+            ledger.proofs.note_counted(ledger.now, source.party, method);
             note_parties_at_end(ledger, id);
             write_record(ledger, worker, id, &Delta { duration, ..*delta }, source);
             SpanOutcome::Recorded
@@ -179,7 +179,7 @@ fn record(
 fn note_parties_at_end(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id).filter(|job| job.is_verifying()) else { return };
     let method = job.method();
-    let there: Vec<Party> = ledger.workers.readiness(method).useful_parties().keys().copied().collect();
+    let there: Vec<Party> = ledger.workers.readiness(method).candidates().keys().copied().collect();
     there.into_iter().for_each(|party| ledger.proofs.note_part(party, method));
 }
 
@@ -228,7 +228,7 @@ fn finish(ledger: &mut Ledger, worker: WorkerId, id: LeaseId) {
         if !lease.has_reported && !lease.recalled && !lease.spans.is_empty() {
             ledger.workers.note_given_back(ledger.now, worker);
         }
-        ledger.end_lease(id);
+        ledger.end_lease(id, false);
     }
     ledger.finish_former(id, worker);
 }

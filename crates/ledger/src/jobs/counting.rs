@@ -320,12 +320,18 @@ impl Counting {
         taken
     }
 
-    /// Notes that a party did not count these parts. Returns whether any was its turn.
-    pub(crate) fn lapse_parts(&mut self, parts: impl IntoIterator<Item = u32>, party: Party) -> bool {
-        let parts = parts.into_iter().map(|part| (part, self.part_work(part))).collect::<BTreeSet<_>>();
-        let Some(draws) = &mut self.draws else { return false };
-        let n_lapsed = parts.iter().filter(|(part, work)| draws.lapse(*part, party, *work)).count();
-        parts.into_iter().for_each(|(part, _)| self.place(part));
+    /// Notes that a party did not count these parts; if it only lost a session (`is_break`), that is no lapse, unless it
+    /// happened too often. Returns whether any was its turn.
+    pub(crate) fn lapse_parts(&mut self, parts: BTreeSet<u32>, party: Party, is_break: bool) -> bool {
+        let mut n_lapsed = 0;
+        for part in parts {
+            let work = self.part_work(part);
+            let Some(draws) = &mut self.draws else { return false };
+            if (!is_break || draws.note_break(part, party)) && draws.lapse(part, party, work) {
+                n_lapsed += 1;
+            }
+            self.place(part);
+        }
         n_lapsed > 0
     }
 

@@ -9,6 +9,9 @@ use queens_model::Party;
 /// Queues that nobody looked at for longer than this were not served, so their parties are not late.
 const LOOKED_AT: Duration = Duration::from_secs(2);
 
+/// So often a party may lose its lease of a record or a part with its session before that is a lapse.
+pub(crate) const MOST_BREAKS: u32 = 4;
+
 /// What waits to be drawn, and what waits for the party that was drawn: records to recount, or parts of a second pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Queues<K> {
@@ -25,8 +28,19 @@ struct Queue<K> {
     keys: BTreeSet<K>,
     /// Their estimated work.
     work: u128,
-    /// When the party is late with them.
-    due: Duration,
+    /// All work that came into the queue since it was empty, or since the party was last let off.
+    total: u128,
+    /// That time, and when the party may be late; `None` if nobody has looked at it yet.
+    time: Option<(Duration, Duration)>,
+}
+
+/// A queue whose party may be late.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overdue {
+    pub(crate) party: Party,
+    /// The work that came into the queue since then.
+    pub(crate) total: u128,
+    pub(crate) since: Duration,
 }
 
 impl<K> Default for Queues<K> {
@@ -84,10 +98,11 @@ impl<K: Ord + Copy> Queues<K> {
     /// Adds something of this estimated work to a party's queue.
     pub(crate) fn add(&mut self, key: K, party: Party, work: u128) {
         self.undrawn.remove(&key);
-        let new = || Queue { keys: BTreeSet::new(), work: 0, due: Duration::ZERO };
+        let new = || Queue { keys: BTreeSet::new(), work: 0, total: 0, time: None };
         let queue = self.of.entry(party).or_insert_with(new);
         if queue.keys.insert(key) {
             queue.work = queue.work.saturating_add(work);
+            queue.total = queue.total.saturating_add(work);
         }
     }
 
@@ -102,10 +117,18 @@ impl<K: Ord + Copy> Queues<K> {
         }
     }
 
-    /// Sets when a party is late with its queue, unless that is earlier than before.
-    pub(crate) fn set_due(&mut self, party: Party, due: Duration) {
+    /// Sets when a party may be late with its queue, unless that is earlier than before.
+    pub(crate) fn set_due(&mut self, now: Duration, party: Party, due: Duration) {
         if let Some(queue) = self.of.get_mut(&party) {
-            queue.due = queue.due.max(due);
+            let (since, before) = queue.time.unwrap_or((now, due));
+            queue.time = Some((since, before.max(due)));
+        }
+    }
+
+    /// Lets a party off for what it was late with: its time begins anew.
+    pub(crate) fn let_off(&mut self, now: Duration, party: Party) {
+        if let Some(queue) = self.of.get_mut(&party) {
+            (queue.total, queue.time) = (queue.work, Some((now, now)));
         }
     }
 
@@ -114,13 +137,19 @@ impl<K: Ord + Copy> Queues<K> {
         self.asked = Some(party);
     }
 
-    /// Returns the parties that are late with their queues. Time in which nobody looked does not count.
-    pub(crate) fn late(&mut self, now: Duration) -> Vec<Party> {
+    /// Returns the parties that may be late with their queues. Time in which nobody looked does not count.
+    pub(crate) fn overdue(&mut self, now: Duration) -> Vec<Overdue> {
         let unseen = now.saturating_sub(self.checked);
         self.checked = now;
-        if unseen > LOOKED_AT {
-            self.of.values_mut().for_each(|queue| queue.due = queue.due.saturating_add(unseen));
-        }
-        self.of.iter().filter(|(_, queue)| queue.due < now).map(|(party, _)| *party).collect()
+        let overdue = self.of.iter_mut().filter_map(|(party, queue)| {
+            let (since, due) = queue.time.get_or_insert((now, now));
+            if unseen > LOOKED_AT {
+                // A new queue was not unseen for longer than it is there.
+                let unseen = unseen.min(now.saturating_sub(*since));
+                (*since, *due) = (*since + unseen, due.saturating_add(unseen));
+            }
+            (*due < now).then_some(Overdue { party: *party, total: queue.total, since: *since })
+        });
+        overdue.collect()
     }
 }

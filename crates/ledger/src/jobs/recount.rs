@@ -30,6 +30,8 @@ pub(crate) struct Recount {
     pub(crate) lapsed: BTreeSet<Party>,
     pub(crate) turn: Turn,
     pub(crate) n_draws: u32,
+    /// How often the party whose turn it is has lost its lease with its session.
+    pub(crate) n_breaks: u32,
 }
 
 impl Recount {

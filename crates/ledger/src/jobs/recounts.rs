@@ -8,12 +8,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use queens_model::Party;
 use queens_solver::{Plan, Span};
 
-use crate::jobs::queues::Queues;
+use crate::jobs::queues::{MOST_BREAKS, Queues};
 use crate::jobs::record_counts::{is_disputed, is_doubtful};
 use crate::jobs::recount::{Key, Recount, Turn};
 use crate::store::SecondCount;
@@ -138,11 +137,6 @@ impl Recounts {
         keys.filter_map(|key| self.all.get(&key)).flat_map(Recount::counted_by).collect()
     }
 
-    /// Returns the parties whose records the search has seen.
-    pub(crate) fn seen(&self) -> impl Iterator<Item = Party> {
-        self.seen.iter().copied().filter(|party| *party != Party::COORDINATOR)
-    }
-
     /// Whether the search has seen a record of a party.
     pub(crate) fn has_seen(&self, party: Party) -> bool {
         self.seen.contains(&party)
@@ -234,8 +228,8 @@ impl Recounts {
             return;
         }
         self.work += work_of(plan, recorded.record.span);
-        let (lapsed, turn, n_draws) = (BTreeSet::new(), Turn::Nobody, 0);
-        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws });
+        let (lapsed, turn, n_draws, n_breaks) = (BTreeSet::new(), Turn::Nobody, 0, 0);
+        self.all.insert(key, Recount { recorded, lapsed, turn, n_draws, n_breaks });
         self.place(key);
     }
 
@@ -263,6 +257,7 @@ impl Recounts {
     pub(crate) fn give(&mut self, plan: &Plan, key: Key, party: Party) {
         let Some(recount) = self.all.get_mut(&key).filter(|it| it.turn == Turn::Nobody) else { return };
         recount.n_draws = recount.n_draws.saturating_add(1);
+        recount.n_breaks = 0;
         recount.lapsed.remove(&party);
         self.queue(plan, key, party);
     }
@@ -305,11 +300,18 @@ impl Recounts {
     }
 
     /// Puts a record whose lease ended without a count back into the queue of its party, which is not to blame.
-    pub(crate) fn put_back(&mut self, plan: &Plan, key: Key, due: Duration) {
+    pub(crate) fn put_back(&mut self, plan: &Plan, key: Key) {
         if let Some(Turn::Leased(party)) = self.all.get(&key).map(|recount| recount.turn) {
             self.queue(plan, key, party);
-            self.queues.set_due(party, due);
         }
+    }
+
+    /// Notes that a worker lost its lease of a record with its session. Returns whether that was so often that it is a
+    /// lapse: otherwise a party could hold a record for ever, by reconnecting.
+    pub(crate) fn note_break(&mut self, key: Key) -> bool {
+        let Some(recount) = self.all.get_mut(&key) else { return false };
+        recount.n_breaks = recount.n_breaks.saturating_add(1);
+        recount.n_breaks > MOST_BREAKS
     }
 
     fn queue(&mut self, plan: &Plan, key: Key, party: Party) {

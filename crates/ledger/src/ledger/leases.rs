@@ -1,12 +1,12 @@
 //! Grants, changes and ends leases, live ones and those that have ended.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use queens_model::{Delta, JobId, Lease, LeaseId, LeasedSpan, ToWorker, WorkerId};
 use queens_solver::Span;
 
-use crate::leases::lease_table::overdue;
 use crate::leases::live_lease::{LiveLease, Purpose, Reported, Unreported};
 use crate::ledger::Ledger;
 use crate::workers::worker::Worker;
@@ -94,8 +94,9 @@ impl Ledger {
         leases.iter().for_each(|&lease| self.recall(lease));
     }
 
-    /// Ends a lease. Frees and returns its unreported spans, which its worker may still report.
-    pub(crate) fn end_lease(&mut self, id: LeaseId) -> Option<Vec<Span>> {
+    /// Ends a lease. Frees and returns its unreported spans, which its worker may still report. If it ends because the
+    /// session or the job does (`is_break`), what was drawn for its party waits for it again; otherwise the party has lapsed.
+    pub(crate) fn end_lease(&mut self, id: LeaseId, is_break: bool) -> Option<Vec<Span>> {
         let lease = self.leases.get(id)?;
         let (worker, job, load) = (lease.worker, lease.job, lease.load());
         let ended = self.leases.end(self.now, id, Arc::clone(self.workers.get(worker)?.source()))?;
@@ -109,14 +110,14 @@ impl Ledger {
         let gives_back = !ended.tried.is_empty() && !ended.recalled;
         let tried = ended.tried.iter().copied().chain(gives_back.then_some(worker)).collect();
         let tried = self.still_there(&tried);
-        let (now, recalled) = (self.now, ended.recalled);
+        let recalled = ended.recalled;
         let party = self.workers.get(worker).map(Worker::party);
         let n_lapses = self.jobs.change(job, |job| {
             let Some((recounts, counting)) = job.recounting_mut() else { return 0 };
             let plan = counting.plan();
             let mut lapse = |record| {
-                if recalled {
-                    recounts.put_back(plan, record, overdue(now, 0.0));
+                if recalled || (is_break && !recounts.note_break(record)) {
+                    recounts.put_back(plan, record);
                     return false;
                 }
                 recounts.lapse(plan, record)
@@ -126,7 +127,8 @@ impl Ledger {
                 if tried.is_empty() { counting.release(span) } else { counting.fail(span, &tried) }
             }
             if let Some(party) = party.filter(|_| !recalled) {
-                n_lapses += usize::from(counting.lapse_parts(ended.spans.iter().map(Span::part), party));
+                let parts: BTreeSet<u32> = ended.spans.iter().map(Span::part).collect();
+                n_lapses += usize::from(counting.lapse_parts(parts, party, is_break));
             }
             n_lapses
         });
@@ -153,7 +155,7 @@ impl Ledger {
     /// Takes these leases from a connected worker, for others to count.
     pub(crate) fn take_back(&mut self, worker: WorkerId, leases: Vec<LeaseId>) {
         for id in leases {
-            if let Some(spans) = self.end_lease(id) {
+            if let Some(spans) = self.end_lease(id, false) {
                 self.effects.send(worker, ToWorker::Shorten { lease: id, spans });
             }
         }

@@ -111,9 +111,10 @@ fn assign_drawn(ledger: &mut Ledger, id: WorkerId, job: JobId) -> bool {
 /// Returns when a worker that begins this work after its other leases is late with it, at its own speed.
 fn due(ledger: &Ledger, id: WorkerId, method: Method, work: u128) -> Duration {
     let Some(worker) = ledger.workers.get(id) else { return ledger.now };
-    let readiness = ledger.workers.readiness(method);
-    let seconds = worker.estimated(method).map(|speed| readiness.seconds_of_due(speed, work as f64));
-    overdue(ledger.now, worker.seconds_of_leases() + seconds.unwrap_or_default())
+    let seconds = worker
+        .estimated(method)
+        .map(|speed| ledger.workers.readiness(method).seconds_of_due(speed, work as f64));
+    overdue(ledger.now, ledger.workers.seconds_in_hand(worker) + seconds.unwrap_or_default())
 }
 
 /// Returns whether kernels with these names count by the same code. Names of cards and of later programs are the same code

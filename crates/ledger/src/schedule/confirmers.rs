@@ -7,7 +7,8 @@ use queens_model::{JobId, Party};
 use queens_solver::Method;
 
 use crate::jobs::counting::Counting;
-use crate::jobs::job::Job;
+use crate::jobs::job::{Job, Rank};
+use crate::jobs::queues::Overdue;
 use crate::jobs::record_counts::is_disputed;
 use crate::jobs::recount::{Key, Recount};
 use crate::leases::lease_table::overdue;
@@ -28,14 +29,39 @@ const AWAY: Duration = Duration::from_secs(600);
 ///
 /// Takes O(m log m) for m parties and O(r log m) for r records of each of some jobs.
 pub(crate) fn draw_confirmers(ledger: &mut Ledger) {
+    welcome_back(ledger);
     let jobs: Vec<JobId> = ledger.jobs.to_serve().take(MOST_JOBS).map(|(rank, _)| rank.job).collect();
     jobs.into_iter().for_each(|job| take_from_the_late(ledger, job));
     let jobs: Vec<JobId> = ledger.jobs.to_draw_for().take(MOST_JOBS).map(Job::id).collect();
     jobs.into_iter().for_each(|job| draw_for(ledger, job));
 }
 
-/// Takes the queues of parties without a worker that may count, and of those that are late although nothing more urgent
-/// was to count.
+/// For how long a run that continues jobs waits for their parties, before it draws any: they come back at different times,
+/// and friends would come first.
+const RETURNING: Duration = Duration::from_secs(30);
+
+/// Whether parties that may have counted for a job in an earlier run, or were there, may still come back.
+pub(crate) fn awaits_parties(ledger: &Ledger, job: &Job) -> bool {
+    job.is_restored() && !ledger.are_back
+}
+
+/// Notes when the parties of restored jobs have had the time to come back. Those that are there have taken part, as far as
+/// anybody knows: others may have left no records to them.
+fn welcome_back(ledger: &mut Ledger) {
+    if ledger.are_back || ledger.age() < RETURNING {
+        return;
+    }
+    ledger.are_back = true;
+    if ledger.jobs.iter().any(Job::is_restored) {
+        for method in Method::ALL {
+            let there: Vec<Party> = ledger.workers.readiness(method).candidates().keys().copied().collect();
+            there.into_iter().for_each(|party| ledger.proofs.note_part(party, method));
+        }
+    }
+}
+
+/// Takes the queues of parties without a worker that may count, and of those that are late although they had nothing more
+/// urgent to do.
 fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let (method, rank, now) = (job.method(), job.rank(), ledger.now);
@@ -46,26 +72,31 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
     let waiting = job.recounts().queues().parties().chain(of_parts);
     let mut late: BTreeSet<Party> = waiting.filter(|party| is_gone(ledger, *party, method)).collect();
     if !urgent.contains(&method) {
-        let overdue = ledger.change_job(id, |job| {
+        let may_be_late = ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
-            let mut late = recounts.queues_mut().late(now);
-            late.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().late(now)));
-            Some(late)
+            let mut all = recounts.queues_mut().overdue(now);
+            all.extend(counting.draws_mut().into_iter().flat_map(|draws| draws.queues_mut().overdue(now)));
+            Some(all)
         });
-        let (busy, overdue): (BTreeSet<Party>, BTreeSet<Party>) = overdue
-            .flatten()
-            .unwrap_or_default()
-            .into_iter()
-            .partition(|party| counts_any(ledger, *party, &urgent));
-        busy.into_iter().for_each(|party| set_due(ledger, id, party));
-        late.extend(overdue);
+        for Overdue { party, total, since } in may_be_late.flatten().unwrap_or_default() {
+            // When it was drawn, its speed may have been unknown.
+            let due = overdue(since, seconds_for(ledger, party, method, total).0);
+            let has_counted = || ledger.proofs.has_counted_since(since, party);
+            if is_drawn_before(ledger, party, rank) || (counts_any(ledger, party, &urgent) && has_counted()) {
+                let_off(ledger, id, party);
+            } else if due < now {
+                late.insert(party);
+            } else {
+                give_time(ledger, id, party, due);
+            }
+        }
     }
     for party in late {
         ledger.change_job(id, |job| {
             let (recounts, counting) = job.recounting_mut()?;
             recounts.lapse_all(counting.plan(), party);
-            let parts: Vec<u32> = counting.draws()?.queues().queue(party).collect();
-            Some(counting.lapse_parts(parts, party))
+            let parts: BTreeSet<u32> = counting.draws()?.queues().queue(party).collect();
+            Some(counting.lapse_parts(parts, party, false))
         });
         ledger.proofs.note_lapse(party);
     }
@@ -74,10 +105,20 @@ fn take_from_the_late(ledger: &mut Ledger, id: JobId) {
 /// Whether a party has no worker that may count by this method, or that may come back in the next seconds.
 fn is_gone(ledger: &Ledger, party: Party, method: Method) -> bool {
     let may_count =
-        |worker: &Worker| worker.can_count(method) && (worker.is_of_use() || !worker.is_connected());
+        |worker: &Worker| worker.can_count(method) && (worker.is_candidate() || !worker.is_connected());
     let mut workers = ledger.workers.of_party(party).into_iter().flatten();
-    !ledger.workers.readiness(method).useful_parties().contains_key(&party)
+    !ledger.workers.readiness(method).candidates().contains_key(&party)
         && !workers.any(|id| ledger.workers.get(*id).is_some_and(may_count))
+}
+
+/// Whether something of a more urgent job waits for a party.
+fn is_drawn_before(ledger: &Ledger, party: Party, rank: Rank) -> bool {
+    let before = ledger.jobs.to_serve().take(MOST_JOBS).take_while(|(before, _)| *before < rank);
+    let mut queued = before.map(|(_, job)| {
+        let parts = job.counting().and_then(Counting::draws).map_or(0, |draws| draws.queues().work(party));
+        job.recounts().queues().work(party) + parts
+    });
+    queued.any(|work| work > 0)
 }
 
 /// Whether a worker of a party counts by one of these methods.
@@ -85,16 +126,6 @@ fn counts_any(ledger: &Ledger, party: Party, methods: &[Method]) -> bool {
     let mut workers = ledger.workers.of_party(party).into_iter().flatten();
     let counts = |worker: &Worker| methods.iter().any(|method| worker.can_count(*method));
     !methods.is_empty() && workers.any(|id| ledger.workers.get(*id).is_some_and(counts))
-}
-
-/// Whether parties that may have counted for a job in an earlier run may still come back.
-pub(crate) fn awaits_parties(ledger: &Ledger, job: &Job) -> bool {
-    let there = ledger.workers.readiness(job.method()).useful_parties();
-    let suspects = ledger.workers.suspects();
-    let is_away = |party: &Party| !there.contains_key(party) && !suspects.contains(party);
-    let recounts = job.recounts();
-    let may_be_away = !recounts.are_known() || recounts.seen().any(|party| is_away(&party));
-    job.is_restored() && ledger.age() < RETURNING && may_be_away
 }
 
 /// Draws a party for each record of a job that has none, and for some of its parts.
@@ -114,37 +145,51 @@ fn draw_for(ledger: &mut Ledger, id: JobId) {
     parties.into_iter().for_each(|party| set_due(ledger, id, party));
 }
 
+/// Gives a party time for its queues of a job until then.
+fn give_time(ledger: &mut Ledger, id: JobId, party: Party, due: Duration) {
+    let now = ledger.now;
+    ledger.change_job(id, |job| {
+        let (recounts, counting) = job.recounting_mut()?;
+        recounts.queues_mut().set_due(now, party, due);
+        counting.draws_mut()?.queues_mut().set_due(now, party, due);
+        Some(())
+    });
+}
+
+/// Lets a party begin its queues of a job only now.
+fn let_off(ledger: &mut Ledger, id: JobId, party: Party) {
+    let now = ledger.now;
+    ledger.change_job(id, |job| {
+        let (recounts, counting) = job.recounting_mut()?;
+        recounts.queues_mut().let_off(now, party);
+        counting.draws_mut()?.queues_mut().let_off(now, party);
+        Some(())
+    });
+    set_due(ledger, id, party);
+}
+
 /// Sets when a party is late with its queues of a job: from now on, as far as not later before.
 fn set_due(ledger: &mut Ledger, id: JobId, party: Party) {
     let Some(job) = ledger.jobs.get(id) else { return };
     let draws = job.counting().and_then(Counting::draws);
     let work = job.recounts().queues().work(party) + draws.map_or(0, |draws| draws.queues().work(party));
-    let due = overdue(ledger.now, seconds_for(ledger, party, job.method(), work));
-    ledger.change_job(id, |job| {
-        let (recounts, counting) = job.recounting_mut()?;
-        recounts.queues_mut().set_due(party, due);
-        counting.draws_mut()?.queues_mut().set_due(party, due);
-        Some(())
-    });
+    let (seconds, before) = seconds_for(ledger, party, job.method(), work);
+    give_time(ledger, id, party, overdue(ledger.now, before + seconds));
 }
 
-/// Returns how long a party takes for its leases, which may be of other jobs, and then for this work.
-fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> f64 {
+/// Returns how long a party may take for this work, and how long for its leases, which may be of other jobs.
+fn seconds_for(ledger: &Ledger, party: Party, method: Method, work: u128) -> (f64, f64) {
     let readiness = ledger.workers.readiness(method);
     let (mut share, mut before) = (0.0_f64, 0.0_f64);
     let workers = ledger.workers.of_party(party).into_iter().flatten();
-    for worker in workers.filter_map(|id| ledger.workers.get(*id)).filter(|worker| worker.is_of_use()) {
+    for worker in workers.filter_map(|id| ledger.workers.get(*id)).filter(|worker| worker.is_candidate()) {
         let Some(speed) = worker.estimated(method) else { continue };
         // What part of the work its threads count in a second.
         share += f64::from(worker.n_threads()) / readiness.seconds_of_due(speed, work as f64).max(1e-9);
-        before = before.max(worker.seconds_of_leases());
+        before = before.max(ledger.workers.seconds_in_hand(worker));
     }
-    before + 1.0 / share.max(1e-9)
+    (1.0 / share.max(1e-9), before)
 }
-
-/// For how long a run that continues a job waits for its parties, before it draws any: they come back at different times,
-/// and friends would come first.
-const RETURNING: Duration = Duration::from_secs(30);
 
 /// What the draws of one job depend on.
 struct DrawContext<'a> {
@@ -157,7 +202,7 @@ struct DrawContext<'a> {
 
 impl<'a> DrawContext<'a> {
     fn of(ledger: &'a Ledger, job: &'a Job) -> Self {
-        let there = ledger.workers.readiness(job.method()).useful_parties();
+        let there = ledger.workers.readiness(job.method()).candidates();
         let is_suspect = |party: &Party| ledger.workers.suspects().contains(party);
         let away = ledger.proofs.away(job.method(), ledger.now.saturating_sub(AWAY));
         let away = away.filter(|party| !there.contains_key(party) && !is_suspect(party)).collect();
@@ -198,7 +243,7 @@ impl<'a> DrawContext<'a> {
             return None;
         }
         if let Some(arbiter) = self.job.arbiter().filter(|arbiter| !counted.contains(arbiter)) {
-            let there = self.ledger.workers.readiness(self.job.method()).useful_parties();
+            let there = self.ledger.workers.readiness(self.job.method()).candidates();
             return there.contains_key(&arbiter).then_some(arbiter);
         }
         let ticket = Ticket { seed: self.seed(), key: recount.key(), n_draws: recount.n_draws() };
@@ -244,6 +289,6 @@ fn lottery(ledger: &Ledger, job: &Job) -> Lottery {
         speed: readiness.measured_speed(party),
         n_lapses: ledger.proofs.n_lapses(party),
     };
-    let there = readiness.useful_parties().keys();
+    let there = readiness.candidates().keys();
     Lottery::new(&there.map(|party| candidate(*party)).collect::<Vec<_>>())
 }

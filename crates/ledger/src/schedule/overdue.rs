@@ -16,7 +16,7 @@ const MOST_LOOKS: usize = 256;
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Takes back the leases of a worker with an overdue lease, if its job has no free spans left for others. The worker
-/// keeps recounts that nobody else may count, as it would begin them again. It may still report the others: the first
+/// keeps what was drawn for its party and is not overdue itself, and recounts that nobody else may count. It may still report the others: the first
 /// count is recorded, and the other is compared with it. It gets no new lease until it has reported something. So a
 /// worker that hangs, or claims to be slow, can't hold up what others may count.
 pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
@@ -42,7 +42,10 @@ pub(crate) fn take_back_overdue(ledger: &mut Ledger) {
             continue;
         }
         let mut leases = ledger.leases_of(worker);
-        leases.retain(|&id| has_others(ledger, id));
+        // What was drawn for it has a time of its own.
+        let is_late = |due: Option<Duration>| due.is_none_or(|due| due <= now);
+        leases
+            .retain(|&id| ledger.leases.get(id).is_some_and(|it| is_late(it.due)) && has_others(ledger, id));
         if !leases.is_empty() {
             ledger.note_loss(worker, true);
             ledger.change_worker(worker, |worker| worker.set_stuck(true));

@@ -129,7 +129,7 @@ fn tell_cut(ledger: &mut Ledger, id: LeaseId, tail: Vec<Span>) -> Option<Vec<Spa
     let (worker, is_over) = (lease.worker, lease.spans.is_empty());
     ledger.effects.send(worker, ToWorker::Shorten { lease: id, spans: tail.clone() });
     if is_over {
-        ledger.end_lease(id);
+        ledger.end_lease(id, false);
     }
     Some(tail)
 }

@@ -35,6 +35,8 @@ struct Proof {
     n_lapses: u32,
     /// When its last worker left, if none is there.
     left: Option<Duration>,
+    /// When it last counted something.
+    counted: Duration,
 }
 
 impl Proofs {
@@ -46,6 +48,19 @@ impl Proofs {
         }
     }
 
+    /// Notes that a party has counted something.
+    pub(crate) fn note_counted(&mut self, now: Duration, party: Party, method: Method) {
+        self.note_part(party, method);
+        if let Some(proof) = self.0.get_mut(&party) {
+            proof.counted = now;
+        }
+    }
+
+    /// Whether a party has counted something since then.
+    pub(crate) fn has_counted_since(&self, since: Duration, party: Party) -> bool {
+        self.0.get(&party).is_some_and(|proof| proof.counted > since)
+    }
+
     /// Notes that a party gave a recount back, failed on it or was late.
     pub(crate) fn note_lapse(&mut self, party: Party) {
         if let Some(proof) = self.entry(party) {
@@ -54,8 +69,9 @@ impl Proofs {
     }
 
     /// Notes that a party has recounted a record.
-    pub(crate) fn note_answer(&mut self, party: Party) {
+    pub(crate) fn note_answer(&mut self, now: Duration, party: Party) {
         if let Some(proof) = self.0.get_mut(&party) {
+            proof.counted = now;
             proof.n_lapses = proof.n_lapses.saturating_sub(1);
         }
     }

@@ -35,7 +35,9 @@ pub(crate) struct Readiness {
     /// Useful workers, and those of them that may hold more leases, by party.
     useful_parties: BTreeMap<Party, BTreeSet<WorkerId>>,
     recounters: BTreeMap<Party, BTreeSet<WorkerId>>,
-    /// The measured speed of all threads of each party's useful workers, and their number, if there are any.
+    /// Workers whose parties may be drawn, by party: useful ones, and stuck ones.
+    candidates: BTreeMap<Party, BTreeSet<WorkerId>>,
+    /// The measured speed of all threads of each party's candidates, and their number, if there are any.
     party_speeds: BTreeMap<Party, (u128, u64)>,
     /// The median of the speeds of a thread of each party, as it was last computed.
     pub(crate) usual_speed: Option<f64>,
@@ -61,7 +63,7 @@ struct Keys {
     idle: Option<u64>,
     queue_end: Option<Duration>,
     power: Power,
-    /// The measured speed of all threads, and their number, if the worker may get leases and was measured.
+    /// The measured speed of all threads, and their number, if the worker is a candidate and was measured.
     measured: (u128, u64),
 }
 
@@ -92,6 +94,7 @@ impl Readiness {
             doubted: BTreeSet::new(),
             useful_parties: BTreeMap::new(),
             recounters: BTreeMap::new(),
+            candidates: BTreeMap::new(),
             party_speeds: BTreeMap::new(),
             usual_speed: None,
             idle: BTreeSet::new(),
@@ -111,12 +114,17 @@ impl Readiness {
         &self.useful_parties
     }
 
+    /// Returns workers whose parties may be drawn, by party, without empty parties.
+    pub(crate) fn candidates(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
+        &self.candidates
+    }
+
     /// Returns workers with capacity by party, without empty parties.
     pub(crate) fn recounters(&self) -> &BTreeMap<Party, BTreeSet<WorkerId>> {
         &self.recounters
     }
 
-    /// Returns the measured speed of all threads of a party's useful workers; `None` if none was measured.
+    /// Returns the measured speed of all threads of a party's candidates; `None` if none was measured.
     pub(crate) fn measured_speed(&self, party: Party) -> Option<u128> {
         self.party_speeds.get(&party).map(|(speed, _)| *speed)
     }
@@ -182,6 +190,7 @@ impl Readiness {
         let idle = (has_capacity && !worker.is_busy()).then_some(if is_doubted { 0 } else { speed });
         set_member(&mut self.useful_parties, id, worker.party(), is_of_use);
         set_member(&mut self.recounters, id, worker.party(), has_capacity);
+        set_member(&mut self.candidates, id, worker.party(), worker.is_candidate());
         let memberships = [
             (&mut self.able, worker.could_count()),
             (&mut self.useful, is_of_use),
@@ -196,7 +205,8 @@ impl Readiness {
             };
         }
         let n_threads = u64::from(worker.n_threads());
-        let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured).filter(|_| is_of_use);
+        let measured = worker.estimated(self.method).and_then(MeasuredSpeed::measured);
+        let measured = measured.filter(|_| worker.is_candidate());
         let measured = measured.map(|speed| (u128::from(whole(speed)) * u128::from(n_threads), n_threads));
         let measured = measured.unwrap_or_default();
         self.move_to(id, worker.party(), Keys { idle, queue_end, power, measured });
@@ -204,8 +214,9 @@ impl Readiness {
 
     /// Removes a worker of this party.
     pub(crate) fn remove(&mut self, id: WorkerId, party: Party) {
-        set_member(&mut self.useful_parties, id, party, false);
-        set_member(&mut self.recounters, id, party, false);
+        for parties in [&mut self.useful_parties, &mut self.recounters, &mut self.candidates] {
+            set_member(parties, id, party, false);
+        }
         self.move_to(id, party, Keys::default());
         self.keys.remove(&id);
         for set in [&mut self.able, &mut self.useful, &mut self.has_capacity, &mut self.doubted] {

@@ -151,7 +151,13 @@ impl Worker {
 
     /// Whether it may get leases.
     pub(crate) fn is_of_use(&self) -> bool {
-        self.could_count() && !self.failures.are_too_many()
+        self.is_candidate() && !self.stuck
+    }
+
+    /// Whether its party may be drawn: it may get leases, or will as soon as it reports something. If stuck workers were
+    /// left out, whoever makes honest workers late would be drawn in their place.
+    pub(crate) fn is_candidate(&self) -> bool {
+        self.connected && !self.is_held_back() && !self.failures.are_too_many()
     }
 
     /// Returns the speed of all its threads in estimated work units a second; `None` if it can't count by this method.
@@ -179,11 +185,6 @@ impl Worker {
     /// Returns the seconds that all its threads together take for the waiting leases.
     pub(crate) fn waiting_seconds(&self) -> f64 {
         self.seconds_for(|method| self.held.waiting_work(method))
-    }
-
-    /// Returns the seconds that all its threads together take for all its leases.
-    pub(crate) fn seconds_of_leases(&self) -> f64 {
-        self.running_seconds() + self.waiting_seconds()
     }
 
     fn seconds_for(&self, work: impl Fn(Method) -> u128) -> f64 {

@@ -190,6 +190,16 @@ impl Workers {
         self.reporting.interval(self.len(), is_hurried)
     }
 
+    /// Returns how long a worker may take for its leases before it is late.
+    pub(crate) fn seconds_in_hand(&self, worker: &Worker) -> f64 {
+        let seconds = |method: Method| {
+            let work = worker.held.running_work(method) + worker.held.waiting_work(method);
+            let of_thread = work as f64 / f64::from(worker.n_threads());
+            Some(self.readiness.of(method).seconds_of_due(worker.estimated(method)?, of_thread))
+        };
+        Method::ALL.into_iter().filter_map(seconds).sum()
+    }
+
     /// Returns the actual and the required speed of this worker for a lease; `None` if the lease waits.
     pub(crate) fn pace_of(&self, id: WorkerId, lease: LeaseId, method: Method) -> Option<LeasePace> {
         let worker = self.all.get(&id).filter(|worker| worker.held.is_running(lease))?;
