@@ -7,6 +7,7 @@ mod app;
 mod document;
 mod health;
 mod history;
+mod html;
 mod job_list;
 mod jobs;
 mod join;

@@ -8,10 +8,9 @@ pub mod server;
 
 use std::time::Duration;
 
+use queens_model::OwnContribution;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use crate::own_numbers::OwnNumbersStatus;
 
 /// The directory of the sockets is called like the program.
 pub(crate) const PROGRAM: &str = "queens-worker";
@@ -101,7 +100,7 @@ pub struct WorkerStatus {
     pub counted: String,
     /// What the coordinator has recorded of all workers of this person, if it has said so.
     #[serde(default)]
-    pub own: Option<OwnNumbersStatus>,
+    pub own: Option<OwnContribution>,
 }
 
 /// Why a worker can't be controlled.

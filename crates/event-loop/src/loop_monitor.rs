@@ -1,9 +1,10 @@
 //! Monitors whether the event loop keeps up.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// A step of the event loop that takes longer is reported, because all senders of commands wait that long.
@@ -82,8 +83,7 @@ impl LoopMonitor {
     }
 
     fn with_longest<T>(&self, look: impl FnOnce(&mut Longest) -> T) -> T {
-        // Holders of the lock leave no inconsistent state, even if they panic.
-        let mut longest = self.longest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut longest = self.longest.lock();
         longest.turn_to(self.uptime().as_secs() / 60);
         look(&mut longest)
     }

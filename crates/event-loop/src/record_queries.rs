@@ -5,9 +5,10 @@
 //! single part has few records, so its answers are not cached.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_model::{Contribution, JobId, VerdictStatus};
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -66,7 +67,7 @@ impl Contributions {
     pub(crate) async fn of_job(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
         let kept = self.kept.clone();
         let known = |now| {
-            let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = kept.lock();
             kept.get(&job).filter(|known| now < known.until).map(|known| known.contributions.clone())
         };
         if let Some(known) = known(Instant::now()) {
@@ -76,7 +77,7 @@ impl Contributions {
         let read = move |records: &dyn Records| {
             let began = Instant::now();
             let contributions: Arc<[Contribution]> = read(records, job, None)?.into();
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = kept.lock();
             if kept.len() >= MOST_JOBS {
                 kept.clear();
             }

@@ -1,8 +1,8 @@
 //! Calls to the leading coordinator, with failover to another.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tonic::{Response, Status};
 
 use crate::client::connection::{Connection, PATIENCE};
@@ -63,7 +63,7 @@ impl Calls {
 
     /// Returns the URL of the last known leader.
     pub(super) fn coordinator(&self) -> String {
-        self.found().route.uri().to_string()
+        self.found.lock().route.uri().to_string()
     }
 
     /// Makes a call that changes nothing. `patience` is the timeout for each coordinator, if there is one.
@@ -87,7 +87,7 @@ impl Calls {
 
     /// Handles a broken stream: if the coordinator may be gone, the next call looks for another.
     pub(super) async fn broke_off(&self, ClientError { coordinator, problem }: &ClientError) {
-        let found = self.found().clone();
+        let found = self.found.lock().clone();
         let is_of_it = !found.is_lost && found.route.uri().to_string() == *coordinator;
         if is_of_it && found.may_be_left(problem) {
             self.leave(&found.route, problem, &mut Failures::default()).await;
@@ -135,14 +135,14 @@ impl Calls {
         }
         search.failed(route, problem);
         failures.0.push((route.clone(), problem.clone()));
-        let mut found = self.found();
+        let mut found = self.found.lock();
         found.is_lost |= found.route.uri() == route.uri();
     }
 
     /// Returns the last known leader, or searches for one.
     async fn leader(&self, failures: &mut Failures) -> Result<Found, ClientError> {
         let mut search = self.search.lock().await;
-        let found = self.found().clone();
+        let found = self.found.lock().clone();
         if !found.is_lost {
             return Ok(found);
         }
@@ -150,12 +150,8 @@ impl Calls {
             search.begin();
         }
         let found = find(&mut search, failures).await?;
-        *self.found() = found.clone();
+        *self.found.lock() = found.clone();
         Ok(found)
-    }
-
-    fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -30,19 +30,8 @@ impl From<JobState> for pb::JobState {
 }
 
 fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
-    match pb::JobState::try_from(state) {
-        Ok(pb::JobState::Planning) => Ok(JobState::Planning),
-        Ok(pb::JobState::Queued) => Ok(JobState::Queued),
-        Ok(pb::JobState::Running) => Ok(JobState::Running),
-        Ok(pb::JobState::Paused) => Ok(JobState::Paused),
-        Ok(pb::JobState::Done) => Ok(JobState::Done),
-        Ok(pb::JobState::Cancelled) => Ok(JobState::Cancelled),
-        Ok(pb::JobState::Failed) => Ok(JobState::Failed),
-        Ok(pb::JobState::Verifying) => Ok(JobState::Verifying),
-        Ok(pb::JobState::Disputed) => Ok(JobState::Disputed),
-        Ok(pb::JobState::Damaged) => Ok(JobState::Damaged),
-        Ok(pb::JobState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a job's state")),
-    }
+    let known = JobState::ALL.into_iter().find(|known| pb::JobState::from(*known) as i32 == state);
+    known.ok_or(InvalidMessage::Missing("a job's state"))
 }
 
 impl From<JobStatus> for pb::Job {

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::{ControlError, Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
+use crate::own_numbers::{described, sums};
 
 /// Sends a request to the worker of this name; without a name, to the only one. Returns its status after that.
 ///
@@ -102,14 +103,11 @@ impl WorkerStatus {
             let (records, confirmed, recounts) = (own.records, own.confirmed, own.recounts);
             let at = i64::try_from(own.at_ms).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
             let at = at.map(|at| at.strftime(", as of %F %H:%M:%S UTC").to_string()).unwrap_or_default();
-            lines += &format!("\nall of yours {}{at}", own.sums());
+            lines += &format!("\nall of yours {}{at}", sums(own));
             lines +=
                 &format!("\nrecords      {records}, {confirmed} confirmed by others; {recounts} recounts");
-            lines += &own
-                .job
-                .as_ref()
-                .map(|job| format!("\njob          {}", job.described()))
-                .unwrap_or_default();
+            lines +=
+                &own.job.as_ref().map(|job| format!("\njob          {}", described(job))).unwrap_or_default();
         }
         lines
     }

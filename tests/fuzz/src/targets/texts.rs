@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use queens_auth::{Pin, Role, Secret, ServerFiles, Token, Trust};
 use queens_model::{CoordinatorUrl, JobId, ListenAddress, Name, PartRange, Priority, Share, plain};
 use queens_proto::client::endpoint;
-use queens_proto::page::{JobsPage, WorkersPage};
+use queens_proto::page::WorkersPage;
 use queens_solver::boards::{Completion, Given, Notation, Placement, Queen, SearchEnd, completions};
 use queens_solver::{BoardSize, Kernel, Method};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -38,7 +38,6 @@ pub(crate) fn run(input: &[u8]) -> Outcome {
         is_written_as_it_was_read::<BoardSize>(&text),
         is_written_as_it_was_read::<PartRange>(&text),
         is_written_as_it_was_read::<JobId>(&text),
-        is_written_as_it_was_read::<JobsPage>(&text),
         is_written_as_it_was_read::<ListenAddress>(&text),
         is_written_as_it_was_read::<Method>(&text),
         is_written_as_it_was_read::<Name>(&text),
