@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::handle::{Handle, Readers};
+use crate::handle::Handle;
 use crate::history::Historian;
 use crate::metrics::Metrics;
+use crate::party_totals::TotalsReader;
+use crate::record_queries::RecordQueries;
 
 /// The length of the command queue. Senders wait while it is full.
 const QUEUE: usize = 4096;
@@ -119,7 +121,9 @@ fn prepare(
         metrics: Arc::new(Metrics::new(event_loop.counters(), snapshots.clone())),
         snapshots,
         loop_monitor: event_loop.loop_monitor(),
-        readers: Readers::of(records, &history),
+        queries: Arc::new(RecordQueries::of(records.clone())),
+        totals: Arc::new(TotalsReader::of(records, history.days.clone())),
+        ranking: Arc::default(),
         history,
         store: kind,
     };

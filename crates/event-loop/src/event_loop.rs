@@ -219,7 +219,7 @@ impl EventLoop {
     /// Reports the step if it was slow.
     fn end_step(&mut self) {
         let took = self.loop_monitor.end();
-        self.counters.stepped_in(took);
+        self.counters.step.observe(took.as_secs_f64());
         if took >= SLOW
             && let Some(left_out) = self.slow_steps.allows()
         {
@@ -322,7 +322,9 @@ impl EventLoop {
             let Some((durable, effects)) = self.write(batch).await? else { return Ok(()) };
             let Effects { messages, farewells, plans, comparisons, draws, judgement, .. } = effects;
             self.traces.committed();
-            self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
+            for received in self.reports.drain(..) {
+                self.counters.report.observe(received.elapsed().as_secs_f64());
+            }
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
             if !self.answers.is_empty() {
                 // A client that gets an answer finds its effect in the snapshot.

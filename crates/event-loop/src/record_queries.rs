@@ -43,12 +43,14 @@ pub enum QueryError {
 
 /// The records of a store, with a cache of recent answers.
 #[derive(Debug)]
-pub(crate) struct Contributions {
-    records: Option<Arc<dyn Records>>,
+pub(crate) struct RecordQueries {
+    pub(crate) records: Option<Arc<dyn Records>>,
     kept: Arc<Mutex<BTreeMap<JobId, Kept>>>,
     /// One job and one part are read at a time. A read continues if its caller has gone away.
     jobs: Arc<Semaphore>,
     parts: Arc<Semaphore>,
+    /// One certificate is exported at a time.
+    pub(crate) exports: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -57,10 +59,10 @@ struct Kept {
     contributions: Arc<[Contribution]>,
 }
 
-impl Contributions {
+impl RecordQueries {
     pub(crate) fn of(records: Option<Arc<dyn Records>>) -> Self {
         let one = || Arc::new(Semaphore::new(1));
-        Self { records, kept: Arc::default(), jobs: one(), parts: one() }
+        Self { records, kept: Arc::default(), jobs: one(), parts: one(), exports: one() }
     }
 
     /// Returns the contributions to a job, most work first.
