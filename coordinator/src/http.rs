@@ -29,5 +29,6 @@ mod status;
 mod summaries;
 mod workers;
 
+pub(crate) use security_headers::Hosts;
 pub(crate) use server::Site;
 pub use server::serve_pages_to_all;

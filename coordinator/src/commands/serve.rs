@@ -200,9 +200,9 @@ async fn serve_as_leader(
     let (workers, about) = (ports.for_workers()?, args.about_url.clone());
     let server = grpc::serve(workers, handle.clone(), authenticator.clone(), about, stop.clone());
     let server = tokio::spawn(server);
-    let site = ports.for_pages()?.map(|(site, limits)| {
+    let site = ports.for_pages()?.map(|site| {
         let about = args.about_url.clone();
-        tokio::spawn(site.serve(limits, handle.clone(), authenticator, args.public, about, stop.clone()))
+        tokio::spawn(site.serve(handle.clone(), authenticator, args.public, about, stop.clone()))
     });
     ready();
     let end = tokio::select! {

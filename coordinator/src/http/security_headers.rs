@@ -32,12 +32,12 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Names of this host, besides its addresses.
 #[derive(Clone, Debug)]
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     named: Arc<[String]>,
 }
 
 impl Hosts {
-    pub(super) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
+    pub(crate) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
         Self { named: names.into_iter().flatten().map(str::to_owned).collect() }
     }
 

@@ -72,17 +72,8 @@ impl Operator {
         self.calls.are_several()
     }
 
-    /// Submits a job.
-    pub async fn submit(&self, asked: Submission) -> Result<JobId, ClientError> {
-        self.submit_to_be_recounted(asked, None).await
-    }
-
-    /// Submits a job that only this invitation recounts, named by its number or label.
-    pub async fn submit_to_be_recounted(
-        &self,
-        asked: Submission,
-        recount_by: Option<&Name>,
-    ) -> Result<JobId, ClientError> {
+    /// Submits a job. If an invitation is named by its number or label, only that recounts.
+    pub async fn submit(&self, asked: Submission, recount_by: Option<&Name>) -> Result<JobId, ClientError> {
         let recount_by = recount_by.map(ToString::to_string).unwrap_or_default();
         let request = pb::SubmitRequest { recount_by, ..asked.into() };
         Ok(JobId(self.calls.change(request, call!(submit)).await?.job))
