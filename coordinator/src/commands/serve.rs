@@ -253,7 +253,7 @@ async fn lease_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
     let Some(lease) = lease else { return std::future::pending().await };
     let began = Instant::now();
     let is_unheard = || {
-        let since_worker_contact = handle.since_worker_contact();
+        let since_worker_contact = handle.loop_monitor.since_worker_contact();
         since_worker_contact >= if since_worker_contact < began.elapsed() { UNHEARD } else { NEVER_HEARD }
     };
     let unattended = async {

@@ -44,7 +44,7 @@ impl SummaryStream {
     pub(super) fn start(handle: Handle, n_subscribers: usize, stop: CancellationToken) -> Self {
         let stream = Self {
             summaries: watch::channel("".into()).1,
-            curves: handle.history().curves.clone(),
+            curves: handle.history.curves.clone(),
             subscribers: Arc::new(Subscribers::new(n_subscribers.min(MOST_SUBSCRIBERS))),
         };
         let (sender, summaries) = watch::channel(stream.summary(&handle));
@@ -59,7 +59,7 @@ impl SummaryStream {
                 }
                 let began = Instant::now();
                 sender.send_replace(maker.summary(&handle));
-                handle.metrics().counters().published_in(began.elapsed());
+                handle.metrics.counters.published_in(began.elapsed());
             }
         });
         Self { summaries, ..stream }

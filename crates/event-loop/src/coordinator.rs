@@ -115,12 +115,12 @@ fn prepare(
     let (commands, queue) = mpsc::channel(QUEUE);
     let records = store.records();
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
-    let (snapshots, history) = (event_loop.snapshots(), historian.shared());
+    let (snapshots, history) = (event_loop.publisher.subscribe(), historian.shared.clone());
     let handle = Handle {
         commands,
-        metrics: Arc::new(Metrics::new(event_loop.counters(), snapshots.clone())),
+        metrics: Arc::new(Metrics::new(event_loop.counters.clone(), snapshots.clone())),
         snapshots,
-        loop_monitor: event_loop.loop_monitor(),
+        loop_monitor: event_loop.loop_monitor.clone(),
         queries: Arc::new(RecordQueries::of(records.clone())),
         totals: Arc::new(TotalsReader::of(records, history.days.clone())),
         ranking: Arc::default(),

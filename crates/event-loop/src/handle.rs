@@ -43,9 +43,12 @@ pub struct Stopped;
 pub struct Handle {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
-    pub(crate) loop_monitor: LoopMonitor,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) history: SharedHistory,
+    /// The timing of the event loop.
+    pub loop_monitor: LoopMonitor,
+    /// Its counters, and the registry of all metrics.
+    pub metrics: Arc<Metrics>,
+    /// The history in memory.
+    pub history: SharedHistory,
     pub(crate) queries: Arc<RecordQueries>,
     pub(crate) totals: Arc<TotalsReader>,
     pub(crate) ranking: Arc<Ranking>,
@@ -143,27 +146,6 @@ impl Handle {
     #[must_use]
     pub fn status(&self) -> CoordinatorStatus {
         status::of_coordinator(&self.snapshot(), self.store, &self.loop_monitor)
-    }
-
-    /// Returns the metrics for Prometheus.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// Returns the history in memory.
-    pub fn history(&self) -> &SharedHistory {
-        &self.history
-    }
-
-    /// Returns the duration of the present step, if it is noticeably long.
-    pub fn busy(&self) -> Option<Duration> {
-        self.loop_monitor.busy()
-    }
-
-    /// Returns the time since the last contact with a worker, or else since the start.
-    #[must_use]
-    pub fn since_worker_contact(&self) -> Duration {
-        self.loop_monitor.since_worker_contact()
     }
 
     /// Returns whether the coordinator has stopped.

@@ -66,7 +66,7 @@ pub struct SharedHistory {
 pub(crate) struct Historian {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     store: Option<Box<dyn History>>,
-    shared: SharedHistory,
+    pub(crate) shared: SharedHistory,
     started: Instant,
     /// The number of the last stored event.
     last_event: u64,
@@ -98,11 +98,6 @@ impl Historian {
             changed: None,
             is_failing: false,
         }
-    }
-
-    /// Returns the history in memory.
-    pub(crate) fn shared(&self) -> SharedHistory {
-        self.shared.clone()
     }
 
     /// Runs the historian on a thread of its own.

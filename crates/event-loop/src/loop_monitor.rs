@@ -12,7 +12,7 @@ pub(crate) const SLOW: Duration = Duration::from_millis(250);
 
 /// The timing of the event loop, shared between threads.
 #[derive(Clone, Debug)]
-pub(crate) struct LoopMonitor {
+pub struct LoopMonitor {
     started: Instant,
     /// The start of the present step: microseconds since `started`, plus one; 0 while the loop waits for commands.
     step_began: Arc<AtomicU64>,
@@ -67,7 +67,8 @@ impl LoopMonitor {
     }
 
     /// Returns the time since the last contact with a worker.
-    pub(crate) fn since_worker_contact(&self) -> Duration {
+    #[must_use]
+    pub fn since_worker_contact(&self) -> Duration {
         Duration::from_micros(self.now().saturating_sub(self.heard.load(Ordering::Relaxed)))
     }
 
@@ -89,7 +90,8 @@ impl LoopMonitor {
     }
 
     /// Returns the duration of the present step, if that is long.
-    pub(crate) fn busy(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn busy(&self) -> Option<Duration> {
         self.since(self.step_began.load(Ordering::Relaxed)).filter(|busy| *busy >= SLOW)
     }
 

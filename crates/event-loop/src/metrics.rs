@@ -94,8 +94,10 @@ impl Fate {
 /// All metrics, encoded on demand.
 #[derive(Debug)]
 pub struct Metrics {
-    registry: Registry,
-    counters: Counters,
+    /// The registry of all metrics.
+    pub registry: Registry,
+    /// The counters among them.
+    pub counters: Counters,
 }
 
 impl Counters {
@@ -178,17 +180,6 @@ impl Metrics {
         register_leading(&mut registry, true);
         registry.register_collector(Box::new(SnapshotNumbers(snapshots)));
         Self { registry, counters }
-    }
-
-    /// Returns the counters.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Returns the registry of all metrics.
-    #[must_use]
-    pub fn registry(&self) -> &Registry {
-        &self.registry
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tonic::{Response, Status};
 
-use crate::client::connection::{Connection, PATIENCE};
+use crate::client::connection::Connection;
 use crate::client::error::{ClientError, Problem};
 use crate::client::route::Route;
 use crate::client::route_list::Routes;
@@ -37,7 +37,7 @@ struct Found {
 
 /// Whether a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Changes nothing, and may be sent to one coordinator after another.
     Question,
     /// Changes something, and is sent to another coordinator only if the first has certainly not executed it.
@@ -66,25 +66,6 @@ impl Calls {
         self.found.lock().route.uri().to_string()
     }
 
-    /// Makes a call that changes nothing. `patience` is the timeout for each coordinator, if there is one.
-    pub(super) async fn answer<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
-        &self,
-        patience: Option<Duration>,
-        request: Q,
-        call: impl Fn(Jobs, Q) -> F,
-    ) -> Result<T, ClientError> {
-        self.carry(Kind::Question, patience, request, call).await
-    }
-
-    /// Makes a call that changes something. If no answer comes, it may or may not have been executed.
-    pub(super) async fn change<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
-        &self,
-        request: Q,
-        call: impl Fn(Jobs, Q) -> F,
-    ) -> Result<T, ClientError> {
-        self.carry(Kind::Change, Some(PATIENCE), request, call).await
-    }
-
     /// Handles a broken stream: if the coordinator may be gone, the next call looks for another.
     pub(super) async fn broke_off(&self, ClientError { coordinator, problem }: &ClientError) {
         let found = self.found.lock().clone();
@@ -94,7 +75,8 @@ impl Calls {
         }
     }
 
-    async fn carry<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
+    /// Makes a call to the leader. `patience` is the timeout for each coordinator, if there is one.
+    pub(super) async fn call<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
         &self,
         kind: Kind,
         patience: Option<Duration>,

@@ -8,7 +8,7 @@ use queens_model::{
 };
 use queens_solver::BoardSize;
 
-use super::check::{InvalidMessage, decimal, method, millis, some_line};
+use super::check::{InvalidMessage, decimal, malformed, method, millis, some_line};
 use super::terms::{terms, told_terms};
 use crate::pb;
 
@@ -135,11 +135,8 @@ fn identity(told: &str) -> Result<Option<JobIdentity>, InvalidMessage> {
     if told.is_empty() {
         return Ok(None);
     }
-    told.parse().map(Some).map_err(|InvalidJobIdentity| InvalidMessage::OutOfRange {
-        what: "a job's identity",
-        found: format!("'{}'", told.chars().take(50).collect::<String>()),
-        expected: "32 hexadecimal digits".to_owned(),
-    })
+    let identity = told.parse().map(Some);
+    identity.map_err(|InvalidJobIdentity| malformed("a job's identity", told, "32 hexadecimal digits"))
 }
 
 fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {
