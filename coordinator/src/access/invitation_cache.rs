@@ -214,7 +214,7 @@ impl CacheThread {
         };
         let mut known = self.known.write();
         let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());
-        known.add_names(of_each.map(|((party, name), _)| (name, party)));
+        known.names.extend(of_each.map(|((party, name), _)| (name, party)));
         drop(known);
         for (reply, bound) in replies.into_iter().zip(bound) {
             _ = reply.send(bound);
@@ -226,7 +226,7 @@ impl CacheThread {
     fn join(&mut self, application: &Application) -> Result<Joined, JoinRefusal> {
         let (joined, invitation) = self.store.join(application)?;
         let mut known = self.known.write();
-        known.add_names([(joined.name.clone(), invitation.party)]);
+        known.names.extend([(joined.name.clone(), invitation.party)]);
         known.add(invitation);
         Ok(joined)
     }

@@ -3,23 +3,23 @@
 use std::io;
 use std::path::Path;
 
+use anyhow::{anyhow, bail};
 use jiff::Timestamp;
 use queens_platform::{connect_to_socket, socket_directory, sockets_in};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::{ControlError, Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
+use super::{Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
 use crate::own_numbers::{described, sums};
 
 /// Sends a request to the worker of this name; without a name, to the only one. Returns its status after that.
 ///
 /// # Errors
 /// If there is no such worker, if there are several, or if it does not answer.
-pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatus, ControlError> {
-    let failed = |error: io::Error| ControlError::Failed(error.to_string());
-    let directory = socket_directory(PROGRAM).map_err(failed)?;
+pub async fn request(request: Request, name: Option<&str>) -> anyhow::Result<WorkerStatus> {
+    let directory = socket_directory(PROGRAM)?;
     let (mut found, mut n_silent) = (Vec::new(), 0);
-    for path in sockets_in(&directory).map_err(failed)? {
+    for path in sockets_in(&directory)? {
         match ask(&path, Request::Status).await {
             Ok(status) => found.push((status, path)),
             // It is of a worker that was killed.
@@ -32,9 +32,9 @@ pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatu
     found.retain(|(status, _)| name.is_none_or(|name| status.name == name));
     match &found[..] {
         [(status, _)] if request == Request::Status => Ok(status.clone()),
-        [(status, path)] => ask(path, request).await.map_err(|error| {
-            ControlError::Failed(format!("the worker '{}' did not answer: {error}", status.name))
-        }),
+        [(status, path)] => ask(path, request)
+            .await
+            .map_err(|error| anyhow!("the worker '{}' did not answer: {error}", status.name)),
         [] => {
             let which =
                 name.map_or_else(|| "no worker".to_owned(), |name| format!("no worker named '{name}'"));
@@ -45,11 +45,12 @@ pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatu
             if !names.is_empty() {
                 told += &format!("; there is {}", names.join(", "));
             }
-            Err(ControlError::NotFound(told))
+            bail!(told)
         }
         _ => {
             names.sort();
-            Err(ControlError::Several(names))
+            let (n, names) = (names.len(), names.join(", "));
+            bail!("{n} of your workers run on this machine: name one by --name ({names})")
         }
     }
 }
