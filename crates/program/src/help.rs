@@ -1,10 +1,5 @@
 //! Formats help: colours, groups of commands, and examples.
 
-#[cfg(feature = "checks")]
-mod tests;
-#[cfg(feature = "checks")]
-pub use self::tests::faults;
-
 use std::fmt::Write;
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
@@ -18,7 +13,7 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Green.on_default());
 
 /// The characters in a line of help, which fit on every terminal.
-const LINE: usize = 80;
+pub(crate) const LINE: usize = 80;
 
 /// A program of the project: its arguments, and the additions to its help.
 pub trait Program: Parser {
@@ -53,7 +48,11 @@ fn with_examples(command: Command, path: &str, all: &'static str) -> Command {
 
 /// Returns the examples of the command at `path`, and their explanations. "" is the path of the program itself, "workers
 /// drain" that of a nested command. A command that does nothing itself has the examples of its own commands.
-fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'static str, &'static str)> {
+pub(crate) fn examples_of(
+    command: &Command,
+    path: &str,
+    all: &'static str,
+) -> Vec<(&'static str, &'static str)> {
     let (of_program, of_commands) = all.split_once("\n\n").unwrap_or((all, ""));
     let lines = if path.is_empty() { of_program } else { of_commands };
     let is_of_command = |line: &&str| {
@@ -68,7 +67,7 @@ fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'stati
 }
 
 /// Formats examples for the end of the help.
-fn examples(lines: &[(&str, &str)]) -> String {
+pub(crate) fn examples(lines: &[(&str, &str)]) -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let dimmed = Style::new().dimmed();
     let lengths = |of: fn(&(&str, &str)) -> usize| lines.iter().map(of).max().unwrap_or(0);
@@ -94,7 +93,7 @@ fn about(command: &Command, name: &str) -> String {
 }
 
 /// Returns the help template of a program with grouped commands.
-fn template(command: &Command, groups: &[Group]) -> String {
+pub(crate) fn template(command: &Command, groups: &[Group]) -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
     let names = groups.iter().flat_map(|(_, names)| *names);

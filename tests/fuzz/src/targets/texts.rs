@@ -138,7 +138,7 @@ fn pem(input: &[u8]) -> bool {
     let pin = Pin::of_file(&path);
     let files = ServerFiles { certificate: path.clone(), key: path.clone(), older_tls: true };
     if let Ok(loaded) = files.load() {
-        assert_eq!(Some(loaded.pin()), pin.as_ref().ok().copied());
+        assert_eq!(Some(loaded.pin), pin.as_ref().ok().copied());
     }
     _ = Trust::Authorities(path.clone()).config(&[b"h2"], Some((&path, &path)));
     pin.is_ok()

@@ -3,7 +3,7 @@
 use clap::Command;
 use clap::builder::StyledStr;
 
-use super::{LINE, Program, examples, examples_of, short, template};
+use crate::help::{LINE, Program, examples, examples_of, short, template};
 
 /// Returns the faults in a program's examples and groups, one per line. Tests assert that there are none.
 #[must_use]
