@@ -139,7 +139,7 @@ pub(crate) enum Command {
 
 #[cfg(test)]
 mod tests {
-    use queens_program::help::faults;
+    use queens_program::tests::faults;
 
     use super::*;
 

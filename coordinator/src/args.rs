@@ -243,7 +243,7 @@ queens-coordinator recover a b && queens-coordinator check b  # and verify it";
 
 #[cfg(test)]
 mod tests {
-    use queens_program::help::faults;
+    use queens_program::tests::faults;
 
     use super::*;
 

@@ -7,6 +7,7 @@ mod app;
 mod document;
 mod health;
 mod history;
+mod html;
 mod job_list;
 mod jobs;
 mod join;
@@ -28,5 +29,6 @@ mod status;
 mod summaries;
 mod workers;
 
+pub(crate) use security_headers::Hosts;
 pub(crate) use server::Site;
 pub use server::serve_pages_to_all;

@@ -5,7 +5,6 @@ use queens_event_loop::{NoExport, QueryError, Snapshot, Stopped};
 use queens_ledger::{JobRefusal, SubmissionRefusal, UnknownWorker};
 use queens_model::{JobId, JobStatus};
 use queens_proto::convert::InvalidMessage;
-use queens_proto::page::UnknownPage;
 use queens_store::certificate::ExportError;
 use tonic::{Code, Status};
 
@@ -85,12 +84,6 @@ impl From<InvalidMessage> for RequestRefusal {
             InvalidMessage::Protocol { .. } => Self::new(StatusCode::CONFLICT, invalid),
             _ => Self::bad_request(invalid),
         }
-    }
-}
-
-impl From<UnknownPage> for RequestRefusal {
-    fn from(unknown: UnknownPage) -> Self {
-        Self::bad_request(unknown)
     }
 }
 

@@ -3,17 +3,13 @@
 //! This validates everything from the network that needs no knowledge of a job: sizes, ranges, characters, counts. The
 //! ledger validates the rest, such as whether a span lies in its part.
 
-mod audit_entry;
 mod check;
 mod coordinator;
-mod event;
 mod held;
 mod job;
-mod notice;
 mod own_contribution;
 mod session;
 mod terms;
-mod verdict;
 mod worker;
 
 pub(crate) use check::some_line;

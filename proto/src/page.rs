@@ -6,7 +6,7 @@ use std::str::FromStr;
 use prost::Message;
 use thiserror::Error;
 
-use queens_model::{JobId, Name, WorkerId};
+use queens_model::{Name, WorkerId};
 
 /// The most bytes of a page's entries. By default, a message holds at most 4 MiB.
 pub const MOST_BYTES: usize = 3 << 20;
@@ -33,31 +33,6 @@ pub fn fill<M: Message>(room: &mut usize, entries: impl IntoIterator<Item = M>) 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no such page of the list: take the name of the next page from the answer before")]
 pub struct UnknownPage;
-
-/// A page of the list of jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobsPage {
-    /// The page begins after this job, or with the first.
-    pub after: Option<JobId>,
-}
-
-impl fmt::Display for JobsPage {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.after.map_or(Ok(()), |job| write!(formatter, "{job}"))
-    }
-}
-
-impl FromStr for JobsPage {
-    type Err = UnknownPage;
-
-    fn from_str(name: &str) -> Result<Self, UnknownPage> {
-        if name.is_empty() {
-            return Ok(Self::default());
-        }
-        let after = name.parse().map_err(|_| UnknownPage)?;
-        Ok(Self { after: Some(after) })
-    }
-}
 
 /// A page of the list of workers, followed by the blocked names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,10 +91,6 @@ mod tests {
 
     #[test]
     fn the_names_of_pages_lead_back_to_them() {
-        for after in [None, Some(JobId(1)), Some(JobId(u64::MAX))] {
-            let page = JobsPage { after };
-            assert_eq!(page.to_string().parse(), Ok(page));
-        }
         for page in [
             WorkersPage::First,
             WorkersPage::AfterWorker(WorkerId(0)),
@@ -139,10 +110,7 @@ mod tests {
             "blocked:",
             "blocked:\u{1b}",
         ] {
-            assert_eq!(
-                (name.parse::<JobsPage>(), name.parse::<WorkersPage>()),
-                (Err(UnknownPage), Err(UnknownPage))
-            );
+            assert_eq!(name.parse::<WorkersPage>(), Err(UnknownPage));
         }
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn machine_name() -> Name {
 
 #[cfg(test)]
 mod tests {
-    use queens_program::help::faults;
+    use queens_program::tests::faults;
 
     use super::*;
 

@@ -8,10 +8,8 @@ pub mod server;
 
 use std::time::Duration;
 
+use queens_model::OwnContribution;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
-use crate::own_numbers::OwnNumbersStatus;
 
 /// The directory of the sockets is called like the program.
 pub(crate) const PROGRAM: &str = "queens-worker";
@@ -101,19 +99,5 @@ pub struct WorkerStatus {
     pub counted: String,
     /// What the coordinator has recorded of all workers of this person, if it has said so.
     #[serde(default)]
-    pub own: Option<OwnNumbersStatus>,
-}
-
-/// Why a worker can't be controlled.
-#[derive(Debug, Error)]
-pub enum ControlError {
-    /// No worker of this user has the name, or there is none at all.
-    #[error("{0}")]
-    NotFound(String),
-    /// It is not clear which worker is meant.
-    #[error("{n} of your workers run on this machine: name one by --name ({names})", n = .0.len(), names = .0.join(", "))]
-    Several(Vec<String>),
-    /// The system fails, or the worker does.
-    #[error("{0}")]
-    Failed(String),
+    pub own: Option<OwnContribution>,
 }

@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 use queens_platform::{POWER_SUPPLIES, is_on_battery, user_idle_time};
-use queens_worker::pause_monitor::{Sensed, Sensors};
-use queens_worker::pause_policy::PausePolicy;
+use queens_worker::pause_monitor::Sensors;
+use queens_worker::pause_policy::{PausePolicy, Sensed};
 use queens_worker::schedule::Schedule;
 
 /// When the worker counts, for people who lend their machines.

@@ -1,8 +1,8 @@
 //! What coordinators tell the person who runs this worker: each text is logged once, and the last ones are kept.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_counting::Metrics;
 use queens_model::{Notice, PageUrl};
 use tokio::time::{Instant, sleep};
@@ -37,7 +37,7 @@ impl News {
     /// Keeps a notice. Logs it unless it was the last one, or says why an idle worker waits.
     pub(crate) fn hear(&self, notice: &Notice) {
         let text = notice.to_string();
-        let mut last = self.last();
+        let mut last = self.last.lock();
         if notice.url.is_some() {
             last.page.clone_from(&notice.url);
         }
@@ -51,7 +51,7 @@ impl News {
 
     /// Returns a refusal with the page that was named last.
     pub(crate) fn with_page(&self, refusal: &str) -> String {
-        match self.last().page.as_ref().map(|page| format!(" (see {page})")) {
+        match self.last.lock().page.as_ref().map(|page| format!(" (see {page})")) {
             Some(page) if !refusal.ends_with(&page) => format!("{refusal}{page}"),
             _ => refusal.to_owned(),
         }
@@ -59,12 +59,12 @@ impl News {
 
     /// Keeps a text that is logged elsewhere.
     pub(crate) fn keep(&self, text: String) {
-        self.last().notice = Some(text);
+        self.last.lock().notice = Some(text);
     }
 
     /// Keeps why attempts to connect failed. Returns whether to log it: another reason, or the same after a while.
     pub(crate) fn is_new_failure(&self, reason: &str) -> bool {
-        let (mut last, now) = (self.last(), Instant::now());
+        let (mut last, now) = (self.last.lock(), Instant::now());
         let is_new = last.failure.as_ref().is_none_or(|(text, at)| text != reason || now - *at >= AGAIN);
         if is_new {
             last.failure = Some((reason.to_owned(), now));
@@ -74,26 +74,26 @@ impl News {
 
     /// A session has begun: forgets why attempts to connect failed, and the reason to wait of the last session.
     pub(crate) fn connected(&self) {
-        let mut last = self.last();
+        let mut last = self.last.lock();
         (last.failure, last.reason_to_wait) = (None, None);
     }
 
     /// Returns why the last attempts to connect failed; `None` with a connection.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        self.last().failure.as_ref().map(|(reason, _)| reason.clone())
+        self.last.lock().failure.as_ref().map(|(reason, _)| reason.clone())
     }
 
     /// Returns the last text that was no reason to wait.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        self.last().notice.clone()
+        self.last.lock().notice.clone()
     }
 
     /// Returns why a worker without leases has nothing to count, as far as it was told.
     #[must_use]
     pub fn reason_to_wait(&self) -> Option<String> {
-        self.last().reason_to_wait.clone()
+        self.last.lock().reason_to_wait.clone()
     }
 
     /// Logs why the workers of this process have nothing to count, when they have a connection and no lease, until it is
@@ -118,9 +118,5 @@ impl News {
                 logged = Some((reason, now));
             }
         }
-    }
-
-    fn last(&self) -> MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

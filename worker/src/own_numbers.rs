@@ -5,11 +5,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use queens_model::{Name, OwnContribution, grouped, percent, rough_time};
+use queens_model::{Name, OwnContribution, OwnJob, core_hours, percent, rough_time};
 use queens_proto::client::Connection;
 use queens_proto::pb;
 use queens_proto::pb::workers_client::WorkersClient;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tonic::Code;
@@ -47,8 +46,8 @@ impl OwnNumbers {
 
     /// Returns the last answer, if there was one.
     #[must_use]
-    pub fn last(&self) -> Option<OwnNumbersStatus> {
-        self.known.borrow().as_ref().map(|(own, _)| own.into())
+    pub fn last(&self) -> Option<OwnContribution> {
+        self.known.borrow().as_ref().map(|(own, _)| own.clone())
     }
 
     /// Has a session ask for a newer answer, and waits a moment for it if the last one is old.
@@ -62,11 +61,11 @@ impl OwnNumbers {
     }
 
     /// Asks for a new answer and returns it, or the last one if no new one comes soon.
-    pub(crate) async fn fresh(&self) -> Option<OwnNumbersStatus> {
+    pub(crate) async fn fresh(&self) -> Option<OwnContribution> {
         let mut known = self.known.subscribe();
         self.wanted.notify_one();
         _ = timeout(PAUSE + PATIENCE, known.changed()).await;
-        self.known.borrow().as_ref().map(|(own, _)| own.into())
+        self.known.borrow().as_ref().map(|(own, _)| own.clone())
     }
 
     /// Asks by a session's connection, once and whenever somebody wants to know. A coordinator that does not know the
@@ -95,94 +94,20 @@ impl OwnNumbers {
     }
 }
 
-/// The numbers, as `queens-worker status` shows them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OwnNumbersStatus {
-    /// When the coordinator summed its records, in milliseconds since 1970.
-    pub at_ms: u64,
-    /// Thread time of the party's records and recounts, in hours.
-    pub core_hours: f64,
-    /// Number of records.
-    pub records: u64,
-    /// Number of records that others have confirmed.
-    pub confirmed: u64,
-    /// Number of recounts of the records of others.
-    pub recounts: u64,
-    /// The solutions that the records found, in decimal.
-    pub solutions: String,
-    /// The share of all core-hours, 0 to 1.
-    pub share: f64,
-    /// The rank among the people who joined by a link; `None` if the party is not one of them.
-    pub rank: Option<u64>,
-    /// Number of these people.
-    pub people: Option<u64>,
-    /// When the person joined, in milliseconds since 1970.
-    pub since_ms: Option<u64>,
-    /// The job that the worker counts.
-    pub job: Option<OwnJobStatus>,
-}
-
-/// The job that a worker counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OwnJobStatus {
-    /// The size of the board.
-    pub n: u8,
-    /// The counting method.
-    pub method: String,
-    /// The recorded share of its work, 0 to 1.
-    pub fraction: f64,
-    /// The estimated remaining time in seconds, if it is known.
-    pub seconds_left: Option<f64>,
-}
-
-impl From<&OwnContribution> for OwnNumbersStatus {
-    fn from(own: &OwnContribution) -> Self {
-        Self {
-            at_ms: own.at_ms,
-            core_hours: own.totals.time().as_secs_f64() / 3600.0,
-            records: own.totals.n_records,
-            confirmed: own.totals.n_confirmed,
-            recounts: own.totals.n_recounts,
-            solutions: own.totals.solutions.to_string(),
-            share: own.share.get(),
-            rank: own.place.map(|place| place.rank),
-            people: own.place.map(|place| place.n_people),
-            since_ms: own.place.map(|place| place.since_ms),
-            job: own.job.map(|job| OwnJobStatus {
-                n: job.n.get(),
-                method: job.method.name().to_owned(),
-                fraction: job.fraction.get(),
-                seconds_left: job.seconds_left,
-            }),
-        }
+/// Describes what the party has counted: "12.34 core-hours, rank 3 of 120, 2.11 % of all".
+pub(crate) fn sums(own: &OwnContribution) -> String {
+    let mut told = format!("{} core-hours", core_hours(own.core_hours));
+    if let (Some(rank), Some(people)) = (own.rank, own.people) {
+        _ = write!(told, ", rank {rank} of {people}");
     }
+    format!("{told}, {} of all", percent(own.share))
 }
 
-impl OwnNumbersStatus {
-    /// Describes what the party has counted: "12.34 core-hours, rank 3 of 120, 2.11 % of all".
-    #[must_use]
-    pub fn sums(&self) -> String {
-        let hours = self.core_hours;
-        let mut told = match hours < 100.0 {
-            true => format!("{hours:.2} core-hours"),
-            false => format!("{} core-hours", grouped(hours)),
-        };
-        if let (Some(rank), Some(people)) = (self.rank, self.people) {
-            _ = write!(told, ", rank {rank} of {people}");
-        }
-        format!("{told}, {} of all", percent(self.share))
-    }
-}
-
-impl OwnJobStatus {
-    /// Describes the job: "n = 27 by halves, 45.2 % counted, 3.1 days left".
-    #[must_use]
-    pub fn described(&self) -> String {
-        let Self { n, method, fraction, seconds_left } = self;
-        let left =
-            seconds_left.map(|seconds| format!(", {} left", rough_time(seconds, ""))).unwrap_or_default();
-        format!("n = {n} by {method}, {} counted{left}", percent(*fraction))
-    }
+/// Describes the job: "n = 27 by halves, 45.2 % counted, 3.1 days left".
+pub(crate) fn described(job: &OwnJob) -> String {
+    let OwnJob { n, method, fraction, seconds_left } = job;
+    let left = seconds_left.map(|seconds| format!(", {} left", rough_time(seconds, ""))).unwrap_or_default();
+    format!("n = {n} by {method}, {} counted{left}", percent(*fraction))
 }
 
 #[cfg(test)]
@@ -191,16 +116,16 @@ mod tests {
 
     #[test]
     fn it_is_told_in_a_few_words() {
-        let job = OwnJobStatus {
+        let job = OwnJob {
             n: 27,
             method: "halves".to_owned(),
             fraction: 0.4529,
             seconds_left: Some(3.1 * 86400.0),
         };
-        assert_eq!(job.described(), "n = 27 by halves, 45.2 % counted, 3.1 days left");
-        let unknown = OwnJobStatus { seconds_left: None, ..job };
-        assert_eq!(unknown.described(), "n = 27 by halves, 45.2 % counted");
-        let own = OwnNumbersStatus {
+        assert_eq!(described(&job), "n = 27 by halves, 45.2 % counted, 3.1 days left");
+        let unknown = OwnJob { seconds_left: None, ..job };
+        assert_eq!(described(&unknown), "n = 27 by halves, 45.2 % counted");
+        let own = OwnContribution {
             at_ms: 0,
             core_hours: 12.341,
             records: 1,
@@ -213,8 +138,8 @@ mod tests {
             since_ms: Some(0),
             job: None,
         };
-        assert_eq!(own.sums(), "12.34 core-hours, rank 3 of 120, 2.11 % of all");
-        let operators = OwnNumbersStatus { rank: None, people: None, core_hours: 12_345.6, ..own };
-        assert_eq!(operators.sums(), "12,346 core-hours, 2.11 % of all");
+        assert_eq!(sums(&own), "12.34 core-hours, rank 3 of 120, 2.11 % of all");
+        let operators = OwnContribution { rank: None, people: None, core_hours: 12_345.6, ..own };
+        assert_eq!(sums(&operators), "12,346 core-hours, 2.11 % of all");
     }
 }

@@ -8,21 +8,10 @@ use queens_counting::PauseFlag;
 use tokio::sync::watch;
 use tracing::info;
 
-use crate::pause_policy::{Conditions, PausePolicy, PauseReason};
+use crate::pause_policy::{PausePolicy, PauseReason, Sensed};
 
 /// A source of the conditions besides the user's wish. It may block for a moment.
 pub type Sensors = Arc<dyn Fn() -> Sensed + Send + Sync>;
-
-/// What sensors know at one moment.
-#[derive(Clone, Debug)]
-pub struct Sensed {
-    /// The local time.
-    pub now: Zoned,
-    /// Whether the machine runs on battery.
-    pub is_on_battery: bool,
-    /// For how long nobody has used the machine.
-    pub idle_for: Duration,
-}
 
 /// Lets the user pause the worker, and tells why it does not count. Clones are of the same worker.
 #[derive(Clone, Debug)]
@@ -76,10 +65,10 @@ impl PauseControl {
 
     /// Applies a policy once. Returns after which time the sensors may tell something else; `None` if they never do.
     pub async fn check(&self, policy: &PausePolicy, sensors: &Sensors) -> Option<Duration> {
-        let Sensed { now, is_on_battery, idle_for } = sense(sensors).await;
+        let sensed = sense(sensors).await;
         let is_paused_by_user = *self.is_paused_by_user.borrow();
-        let look_again = policy.look_again_after(&now);
-        self.apply(policy.reasons(&Conditions { now, is_paused_by_user, is_on_battery, idle_for }));
+        let look_again = policy.look_again_after(&sensed.now);
+        self.apply(policy.reasons(&sensed, is_paused_by_user));
         look_again
     }
 

@@ -18,16 +18,14 @@ pub struct PausePolicy {
     pub when_idle: Option<Duration>,
 }
 
-/// What the rules depend on, at one moment.
+/// What sensors know at one moment.
 #[derive(Clone, Debug)]
-pub struct Conditions {
+pub struct Sensed {
     /// The local time.
     pub now: Zoned,
-    /// Whether the user has paused the worker.
-    pub is_paused_by_user: bool,
     /// Whether the machine runs on battery.
     pub is_on_battery: bool,
-    /// For how long nobody has used the machine; zero while somebody does.
+    /// For how long nobody has used the machine.
     pub idle_for: Duration,
 }
 
@@ -56,14 +54,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 impl PausePolicy {
     /// Returns all reasons not to count; none if the worker may count.
     #[must_use]
-    pub fn reasons(&self, conditions: &Conditions) -> Vec<PauseReason> {
-        let outside = self.schedule.as_ref().filter(|schedule| !schedule.contains(conditions.now.datetime()));
-        let outside = outside
-            .map(|schedule| PauseReason::OutsideSchedule { next: schedule.next_change(&conditions.now) });
-        let is_used = self.when_idle.is_some_and(|least| conditions.idle_for < least);
-        let on_battery = self.pauses_on_battery && conditions.is_on_battery;
+    pub fn reasons(&self, sensed: &Sensed, is_paused_by_user: bool) -> Vec<PauseReason> {
+        let outside = self.schedule.as_ref().filter(|schedule| !schedule.contains(sensed.now.datetime()));
+        let outside =
+            outside.map(|schedule| PauseReason::OutsideSchedule { next: schedule.next_change(&sensed.now) });
+        let is_used = self.when_idle.is_some_and(|least| sensed.idle_for < least);
+        let on_battery = self.pauses_on_battery && sensed.is_on_battery;
         [
-            conditions.is_paused_by_user.then_some(PauseReason::ByUser),
+            is_paused_by_user.then_some(PauseReason::ByUser),
             outside,
             on_battery.then_some(PauseReason::OnBattery),
             is_used.then_some(PauseReason::InUse),
@@ -103,19 +101,18 @@ impl fmt::Display for PauseReason {
 mod tests {
     use super::*;
 
-    fn at(time: &str) -> Conditions {
-        Conditions {
+    fn at(time: &str) -> Sensed {
+        Sensed {
             now: format!("{time}+01:00[+01:00]").parse().expect("a time"),
-            is_paused_by_user: false,
             is_on_battery: false,
             idle_for: Duration::ZERO,
         }
     }
 
     #[track_caller]
-    fn check(policy: &PausePolicy, conditions: &Conditions, expected: &[&str]) {
-        let reasons: Vec<String> = policy.reasons(conditions).iter().map(ToString::to_string).collect();
-        assert_eq!(reasons, expected, "{conditions:?}");
+    fn check(policy: &PausePolicy, sensed: &Sensed, by_user: bool, expected: &[&str]) {
+        let reasons: Vec<String> = policy.reasons(sensed, by_user).iter().map(ToString::to_string).collect();
+        assert_eq!(reasons, expected, "{sensed:?}");
     }
 
     #[test]
@@ -126,20 +123,26 @@ mod tests {
             when_idle: Some(Duration::from_secs(300)),
         };
         let outside = "outside of its schedule, next at Thu 2026-11-26 19:00";
-        let noon = Conditions { is_paused_by_user: true, is_on_battery: true, ..at("2026-11-26T12:00:00") };
-        check(&strict, &noon, &["paused by you", outside, "on battery", "somebody uses this machine"]);
+        let noon = Sensed { is_on_battery: true, ..at("2026-11-26T12:00:00") };
+        check(&strict, &noon, true, &["paused by you", outside, "on battery", "somebody uses this machine"]);
         let idle_for = Duration::from_secs(299);
         check(
             &strict,
-            &Conditions { idle_for, ..at("2026-11-26T20:00:00") },
+            &Sensed { idle_for, ..at("2026-11-26T20:00:00") },
+            false,
             &["somebody uses this machine"],
         );
         let idle_for = Duration::from_secs(300);
-        check(&strict, &Conditions { idle_for, ..at("2026-11-26T20:00:00") }, &[]);
-        check(&strict, &Conditions { idle_for, ..at("2026-11-26T12:00:00") }, &[outside]);
+        check(&strict, &Sensed { idle_for, ..at("2026-11-26T20:00:00") }, false, &[]);
+        check(&strict, &Sensed { idle_for, ..at("2026-11-26T12:00:00") }, false, &[outside]);
         // Without rules only the user decides.
-        check(&PausePolicy::default(), &Conditions { is_on_battery: true, ..at("2026-11-26T12:00:00") }, &[]);
-        check(&PausePolicy::default(), &noon, &["paused by you"]);
+        check(
+            &PausePolicy::default(),
+            &Sensed { is_on_battery: true, ..at("2026-11-26T12:00:00") },
+            false,
+            &[],
+        );
+        check(&PausePolicy::default(), &noon, true, &["paused by you"]);
     }
 
     #[test]

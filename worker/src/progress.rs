@@ -6,7 +6,7 @@ use queens_counting::{Counted, Metrics};
 use tokio::time::{Instant, interval_at};
 use tracing::info;
 
-use crate::own_numbers::OwnNumbers;
+use crate::own_numbers::{OwnNumbers, described, sums};
 
 /// The interval between two lines of the log.
 const INTERVAL: Duration = Duration::from_secs(600);
@@ -24,10 +24,10 @@ pub async fn log(metrics: &Metrics, own: &OwnNumbers) {
             info!("counted {counted} in the {minutes} minutes since it started");
             continue;
         };
-        let job = own.job.as_ref().map(|job| format!("; {}", job.described())).unwrap_or_default();
+        let job = own.job.as_ref().map(|job| format!("; {}", described(job))).unwrap_or_default();
         info!(
             "counted {counted} in the {minutes} minutes since it started; all of yours: {}{job}",
-            own.sums()
+            sums(&own)
         );
     }
 }

@@ -67,7 +67,7 @@ pub(crate) async fn submit(
     asked: Submission,
     recount_by: Option<&Name>,
 ) -> anyhow::Result<JobId> {
-    let job = operator.submit_to_be_recounted(asked, recount_by).await;
+    let job = operator.submit(asked, recount_by).await;
     job.map_err(|error| match error.problem {
         Problem::Unconfirmed(_) => {
             anyhow!("{error}: 'queens jobs --coordinator {}' lists the job if it is there", error.coordinator)

@@ -436,7 +436,7 @@ fn check(invitation: &Invitation, permission: Permission) -> Result<(), AuthErro
 fn cookie(headers: &HeaderMap) -> Option<Secret> {
     let all = headers.get_all(COOKIE_HEADER).iter().filter_map(|value| value.to_str().ok());
     let mut all = all.flat_map(|value| value.split(';'));
-    all.find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('=')?.parse().ok())
+    all.find_map(|pair| Secret::parse(pair.trim().strip_prefix(COOKIE)?.strip_prefix('=')?))
 }
 
 fn token(headers: &HeaderMap) -> Result<Token, AuthError> {

@@ -1,11 +1,12 @@
 //! Keeps the invitations in memory. Its thread rereads the store, binds worker names and writes audit entries.
 
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use parking_lot::{RwLock, RwLockReadGuard};
 use queens_auth::Invitation;
 use queens_model::{AuditEntry, Name, Party};
 use queens_store::unix_ms;
@@ -88,7 +89,7 @@ impl InvitationCache {
     }
 
     pub(super) fn known(&self) -> RwLockReadGuard<'_, KnownInvitations> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
+        self.known.read()
     }
 
     /// Reads changes by other processes from the store; returns whether it could be read.
@@ -211,9 +212,9 @@ impl CacheThread {
             }
             Err(error) => vec![Err(RequestRefusal::unavailable(error)); wanted.len()],
         };
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         let of_each = wanted.into_iter().zip(&bound).filter(|(_, bound)| bound.is_ok());
-        known.add_names(of_each.map(|((party, name), _)| (name, party)));
+        known.names.extend(of_each.map(|((party, name), _)| (name, party)));
         drop(known);
         for (reply, bound) in replies.into_iter().zip(bound) {
             _ = reply.send(bound);
@@ -224,8 +225,8 @@ impl CacheThread {
     /// own changes.
     fn join(&mut self, application: &Application) -> Result<Joined, JoinRefusal> {
         let (joined, invitation) = self.store.join(application)?;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.add_names([(joined.name.clone(), invitation.party)]);
+        let mut known = self.known.write();
+        known.names.extend([(joined.name.clone(), invitation.party)]);
         known.add(invitation);
         Ok(joined)
     }
@@ -296,7 +297,7 @@ impl CacheThread {
         }
         let (all, names) = (self.store.invitations()?, self.store.names()?);
         let campaigns = self.store.campaigns()?;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         let gone = known.replace(all, names, campaigns);
         drop(known);
         self.version = Some(version);
@@ -331,7 +332,7 @@ impl CacheThread {
 
     fn end_expired(&self) {
         let now_ms = unix_ms();
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         let ended = known.all().filter(|it| it.invitation.has_ended(now_ms));
         ended.for_each(|it| it.ended.cancel());
     }

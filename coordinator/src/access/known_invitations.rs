@@ -19,7 +19,7 @@ pub(super) struct KnownInvitations {
     /// The latest invitation of each key.
     by_key: HashMap<Pin, u64>,
     /// The owners of worker names.
-    names: HashMap<Name, Party>,
+    pub(super) names: HashMap<Name, Party>,
     /// Campaigns by the hashes of their codes.
     campaigns: HashMap<[u8; 32], Campaign>,
 }
@@ -91,10 +91,6 @@ impl KnownInvitations {
     /// Returns whether there were campaigns, and nobody can join any of them.
     pub(super) fn have_campaigns_ended(&self, now_ms: u64) -> bool {
         !self.campaigns.is_empty() && self.campaigns.values().all(|campaign| !campaign.is_open(now_ms))
-    }
-
-    pub(super) fn add_names(&mut self, names: impl IntoIterator<Item = (Name, Party)>) {
-        self.names.extend(names);
     }
 
     /// Adds a new invitation.

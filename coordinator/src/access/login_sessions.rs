@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_auth::Secret;
 use queens_model::Party;
 use tokio::time::Instant;
@@ -39,7 +39,7 @@ impl LoginSessions {
     /// Starts a session for a party; returns its cookie.
     pub(super) fn begin(&self, party: Party) -> io::Result<Secret> {
         let (secret, now) = (Secret::random()?, Instant::now());
-        let mut all = self.all();
+        let mut all = self.0.lock();
         all.retain(|_, session| !session.is_over(now));
         let idlest = |all: &HashMap<[u8; 32], LoginSession>, of: &dyn Fn(&LoginSession) -> bool| {
             let those = all.iter().filter(|(_, session)| of(session));
@@ -63,19 +63,14 @@ impl LoginSessions {
     /// Returns the party of a session that has not ended.
     pub(super) fn find(&self, secret: &Secret) -> Option<Party> {
         let now = Instant::now();
-        let mut all = self.all();
+        let mut all = self.0.lock();
         let session = all.get_mut(&secret.hash()).filter(|session| !session.is_over(now))?;
         session.used = now;
         Some(session.party)
     }
 
     pub(super) fn end(&self, secret: &Secret) {
-        self.all().remove(&secret.hash());
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<[u8; 32], LoginSession>> {
-        // A panic leaves no inconsistent state: the map is valid after each operation.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(&secret.hash());
     }
 }
 
@@ -101,7 +96,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(12)).await;
         assert_eq!(sessions.find(&busy), None, "12 hours have passed");
         let other = sessions.begin(party(3)).expect("random");
-        assert_eq!(sessions.all().len(), 1, "what is over is not kept");
+        assert_eq!(sessions.0.lock().len(), 1, "what is over is not kept");
         sessions.end(&other);
         assert_eq!(sessions.find(&other), None);
     }
@@ -116,6 +111,6 @@ mod tests {
             _ = sessions.begin(party(1)).expect("random");
         }
         assert_eq!((sessions.find(&first), sessions.find(&others)), (None, Some(party(2))));
-        assert_eq!(sessions.all().len(), MOST_OF_ONE + 1);
+        assert_eq!(sessions.0.lock().len(), MOST_OF_ONE + 1);
     }
 }

@@ -5,9 +5,10 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::time::Instant;
 
@@ -101,7 +102,7 @@ impl Usage {
         n_names: usize,
     ) -> Result<Reservation, QuotaExceeded> {
         let QuotaLimits { n_requests, n_submissions } = limits;
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         match kind {
             RequestKind::Session => {
                 let most = SESSIONS_OF_A_NAME.saturating_mul(n_names).saturating_add(MORE_SESSIONS);
@@ -128,11 +129,6 @@ impl Usage {
         counts.n_of(kind).into_iter().for_each(|n| *n += 1);
         Ok(Reservation { usage: self.clone(), kind })
     }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        // A panic leaves no inconsistent state: each operation changes one counter.
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Quota that a request holds; released on drop.
@@ -144,7 +140,7 @@ pub(super) struct Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.usage.counts().n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
+        self.usage.counts.lock().n_of(self.kind).into_iter().for_each(|n| *n = n.saturating_sub(1));
     }
 }
 
@@ -161,7 +157,7 @@ struct UsageByAddress {
 impl StrangerUsage {
     /// Returns what callers from this address use. Removes unused addresses; the amortised time for each is constant.
     pub(super) fn at(&self, peer: IpAddr) -> Arc<Usage> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if all.usages.len() >= all.sweep_at.max(FIRST_SWEEP) {
             all.usages.retain(|_, usage| Arc::strong_count(usage) > 1);
             all.sweep_at = 2 * all.usages.len();
@@ -225,6 +221,6 @@ mod tests {
             _ = strangers.at(IpAddr::V4(number.into()));
         }
         assert!(Arc::ptr_eq(&held, &at("2001:db8::1")));
-        assert!(strangers.0.lock().expect("unbroken").usages.len() <= FIRST_SWEEP);
+        assert!(strangers.0.lock().usages.len() <= FIRST_SWEEP);
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -47,7 +48,7 @@ impl FailureDelay {
 
     fn note(&self, peer: IpAddr) -> Duration {
         let now = Instant::now();
-        let mut all = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.by_address.lock();
         if all.len() >= MOST_ADDRESSES {
             all.retain(|_, (_, last)| now.duration_since(*last) < FORGOTTEN);
             if all.len() >= MOST_ADDRESSES {
@@ -101,7 +102,7 @@ impl JoinThrottle {
     pub(super) fn begin(&self, peer: Option<IpAddr>) -> Result<(), JoinRefusal> {
         let now = Instant::now();
         let address = self.address(peer);
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         recent.forget(now);
         let within = |(at, _): &(Instant, _)| now.duration_since(*at) >= MINUTE;
         if recent.joins.len() - recent.joins.partition_point(within) >= MOST_IN_MINUTE {
@@ -119,7 +120,7 @@ impl JoinThrottle {
     /// Takes back the latest join from an address, which has failed by no fault of the sender.
     pub(super) fn take_back(&self, peer: Option<IpAddr>) {
         let address = self.address(peer);
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         if let Some(at) = recent.joins.iter().rposition(|(_, of)| *of == address) {
             recent.joins.remove(at);
             recent.forget_one(address);
@@ -185,7 +186,7 @@ mod tests {
         assert_eq!(throttle.begin(one), Err(JoinRefusal::AddressLimit(5)));
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(throttle.begin(one), Ok(()));
-        let recent = throttle.recent.lock().expect("unbroken");
+        let recent = throttle.recent.lock();
         assert_eq!((recent.joins.len(), recent.by_network.len()), (1, 3), "nobody is kept for longer");
     }
 
@@ -212,7 +213,7 @@ mod tests {
         }
         assert_eq!(n_joins, MOST_IN_MINUTE);
         assert_eq!(throttle.begin(address("10.0.0.1")), Err(JoinRefusal::RateLimit));
-        assert_eq!(throttle.recent.lock().expect("unbroken").by_network.len(), 2 * MOST_IN_MINUTE);
+        assert_eq!(throttle.recent.lock().by_network.len(), 2 * MOST_IN_MINUTE);
         tokio::time::advance(MINUTE).await;
         assert_eq!(throttle.begin(address("10.0.0.1")), Ok(()));
     }
@@ -240,6 +241,6 @@ mod tests {
         for number in 0..100_000_u32 {
             failures.note(IpAddr::V4(number.into()));
         }
-        assert!(failures.by_address.lock().expect("unbroken").len() <= MOST_ADDRESSES);
+        assert!(failures.by_address.lock().len() <= MOST_ADDRESSES);
     }
 }

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use queens_ledger::Reporting;
-use queens_model::{InvalidReportInterval, ListenAddress, ReportInterval};
+use queens_model::{CoordinatorUrl, InvalidReportInterval, ListenAddress, ReportInterval};
 use queens_platform::allow_many_files;
 use queens_store::postgres::Contact;
 use tokio::net::TcpListener;
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::auth_setup::AuthArgs;
 use super::invite::duration;
 use crate::access::{PublishedAddress, QuotaLimits};
-use crate::http::Site;
+use crate::http::{Hosts, Site};
 use crate::net::{AppProtocol, ConnectionLimits, Limits, Network, Port, Tls};
 
 /// Assumed limit of open files if it can't be determined.
@@ -28,7 +28,7 @@ const USUAL_FILES: u64 = 1024;
 #[derive(Debug)]
 pub(crate) struct Ports {
     workers: StdListener,
-    site: Option<Site>,
+    pages: Option<(StdListener, Hosts)>,
     pub(crate) tls: Option<Arc<Tls>>,
     proxies: Arc<[Network]>,
     limits: (Limits, Limits),
@@ -43,21 +43,25 @@ impl Ports {
         limits: &LimitArgs,
     ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(listen.as_str()).await;
-        let listener = listener.with_context(|| format!("failed to listen on {listen}"))?;
-        let (tls, proxies) = (auth.tls()?, Arc::<[Network]>::from(auth.trusted_proxy.as_slice()));
-        let site = match pages {
+        let workers = listener.with_context(|| format!("failed to listen on {listen}"))?.into_std()?;
+        let pages = match pages {
             Some(address) => {
-                let urls = [auth.url.as_ref(), auth.pages_url.as_ref()];
-                let site = Site::bind(address, urls, tls.clone(), proxies.clone()).await;
-                Some(site.with_context(|| format!("failed to listen on {address}, which --http asks for"))?)
+                let listener = TcpListener::bind(address.as_str()).await;
+                let asked = || format!("failed to listen on {address}, which --http asks for");
+                // Requests may also name the other URLs that lead here.
+                let [url, pages_url] =
+                    [&auth.url, &auth.pages_url].map(|url| url.as_ref().map(CoordinatorUrl::host));
+                let hosts = Hosts::named([Some(address.host()), url, pages_url]);
+                Some((listener.with_context(asked)?.into_std()?, hosts))
             }
             None => None,
         };
-        let mut listening = vec![listener.local_addr()?];
-        listening.extend(site.as_ref().map(Site::local_addr).transpose()?);
-        auth.check(&listening)?;
-        if let Some(site) = &site {
-            site.announce()?;
+        let (tls, proxies) = (auth.tls()?, Arc::<[Network]>::from(auth.trusted_proxy.as_slice()));
+        let pages_address = pages.as_ref().map(|(listener, _)| listener.local_addr()).transpose()?;
+        auth.check(&[&[workers.local_addr()?], pages_address.as_slice()].concat())?;
+        if let Some(address) = pages_address {
+            let scheme = if tls.is_some() { "https" } else { "http" };
+            info!(url = format!("{scheme}://{address}/"), "dashboard");
         }
         // Each connection takes a file descriptor.
         let n_files = allow_many_files().unwrap_or_else(|error| {
@@ -71,8 +75,8 @@ impl Ports {
                 "fewer connections than --max-connections says: the limit of open files allows no more"
             );
         }
-        let limits = Limits::share(n_files, site.is_some(), most);
-        Ok(Self { workers: listener.into_std()?, site, tls, proxies, limits })
+        let limits = Limits::share(n_files, pages.is_some(), most);
+        Ok(Self { workers, pages, tls, proxies, limits })
     }
 
     /// Returns the address for workers and operators.
@@ -91,19 +95,25 @@ impl Ports {
     }
 
     fn pages_addr(&self) -> io::Result<Option<SocketAddr>> {
-        self.site.as_ref().map(Site::local_addr).transpose()
+        self.pages.as_ref().map(|(listener, _)| listener.local_addr()).transpose()
     }
 
     /// Returns the port for workers and operators, for a server in this runtime.
     pub(crate) fn for_workers(&self) -> io::Result<Port> {
-        let listener = TcpListener::from_std(self.workers.try_clone()?)?;
-        Ok(Port::new(AppProtocol::Grpc, listener, self.limits.0, self.tls.clone(), self.proxies.clone()))
+        self.port(AppProtocol::Grpc, &self.workers, self.limits.0)
     }
 
-    /// Returns the web site and its connection limits, if it is enabled.
-    pub(crate) fn for_pages(&self) -> io::Result<Option<(Site, Limits)>> {
-        let again = self.site.as_ref().map(Site::again).transpose()?;
-        Ok(again.map(|site| (site, self.limits.1)))
+    /// Returns the web site for a server in this runtime, if it is enabled.
+    pub(crate) fn for_pages(&self) -> io::Result<Option<Site>> {
+        let Some((listener, hosts)) = &self.pages else { return Ok(None) };
+        let (limits, hosts) = (self.limits.1, hosts.clone());
+        let port = self.port(AppProtocol::Pages, listener, limits)?;
+        Ok(Some(Site { port, hosts, n_connections: limits.n_connections }))
+    }
+
+    fn port(&self, app_protocol: AppProtocol, listener: &StdListener, limits: Limits) -> io::Result<Port> {
+        let listener = TcpListener::from_std(listener.try_clone()?)?;
+        Ok(Port::new(app_protocol, listener, limits, self.tls.clone(), self.proxies.clone()))
     }
 }
 

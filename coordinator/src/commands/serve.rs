@@ -200,9 +200,9 @@ async fn serve_as_leader(
     let (workers, about) = (ports.for_workers()?, args.about_url.clone());
     let server = grpc::serve(workers, handle.clone(), authenticator.clone(), about, stop.clone());
     let server = tokio::spawn(server);
-    let site = ports.for_pages()?.map(|(site, limits)| {
+    let site = ports.for_pages()?.map(|site| {
         let about = args.about_url.clone();
-        tokio::spawn(site.serve(limits, handle.clone(), authenticator, args.public, about, stop.clone()))
+        tokio::spawn(site.serve(handle.clone(), authenticator, args.public, about, stop.clone()))
     });
     ready();
     let end = tokio::select! {
@@ -253,7 +253,7 @@ async fn lease_ended(lease: Option<&LeaderLease>, handle: &Handle) -> End {
     let Some(lease) = lease else { return std::future::pending().await };
     let began = Instant::now();
     let is_unheard = || {
-        let since_worker_contact = handle.since_worker_contact();
+        let since_worker_contact = handle.loop_monitor.since_worker_contact();
         since_worker_contact >= if since_worker_contact < began.elapsed() { UNHEARD } else { NEVER_HEARD }
     };
     let unattended = async {

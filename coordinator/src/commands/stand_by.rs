@@ -44,8 +44,8 @@ impl StandingBy {
             }
             let served = grpc::stand_by(ports.for_workers()?, standby.clone(), stop.clone());
             tokio::spawn(async { served.await.unwrap_or_else(|error| failed("gRPC", &error)) });
-            if let Some((site, limits)) = ports.for_pages()? {
-                let served = site.stand_by(limits, standby.clone(), stop.clone());
+            if let Some(site) = ports.for_pages()? {
+                let served = site.stand_by(standby.clone(), stop.clone());
                 tokio::spawn(async { served.await.unwrap_or_else(|error| failed("HTTP", &error)) });
             }
             anyhow::Ok(())

@@ -8,6 +8,7 @@ use queens_event_loop::{Handle, NoExport, Stopped};
 use queens_ledger::{JobChange, Verification, WorkerChange};
 use queens_model::{JobId, JobState, Priority, Submission};
 use queens_proto::convert::{verify_more, worker_name};
+use queens_proto::page::UnknownPage;
 use queens_proto::pb::jobs_server::Jobs;
 use queens_proto::pb::{self, change_job_request, change_workers_request};
 use queens_store::unix_ms;
@@ -54,8 +55,10 @@ impl Jobs for JobsService {
     }
 
     async fn list(&self, request: Request<pb::ListRequest>) -> Result<Response<pb::ListResponse>, Status> {
-        let page = request.into_inner().page.parse().map_err(RequestRefusal::from)?;
-        Ok(Response::new(lists::jobs(&self.handle.snapshot(), page)))
+        let page = request.into_inner().page;
+        let after = (!page.is_empty()).then(|| page.parse().map_err(|_| UnknownPage)).transpose();
+        let after = after.map_err(RequestRefusal::bad_request)?;
+        Ok(Response::new(lists::jobs(&self.handle.snapshot(), after)))
     }
 
     async fn get(&self, request: Request<pb::GetRequest>) -> Result<Response<pb::Job>, Status> {
@@ -97,7 +100,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<pb::ListWorkersRequest>,
     ) -> Result<Response<pb::ListWorkersResponse>, Status> {
-        let page = request.into_inner().page.parse().map_err(RequestRefusal::from)?;
+        let page = request.into_inner().page.parse().map_err(RequestRefusal::bad_request)?;
         Ok(Response::new(lists::workers(&self.handle.snapshot(), page)))
     }
 

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use queens_event_loop::Snapshot;
 use queens_model::{Event, JobId, Name, WorkerId};
-use queens_proto::page::{JobsPage, MOST_BYTES, WorkersPage, fill};
+use queens_proto::page::{MOST_BYTES, WorkersPage, fill};
 use queens_proto::pb;
 
 /// Maximal events by workers in an answer, and maximal other events.
 const MOST_EVENTS: usize = 250;
 
-/// Returns a page of all jobs, in the order of submission.
-pub(super) fn jobs(snapshot: &Snapshot, page: JobsPage) -> pb::ListResponse {
-    let first = page.after.map_or(0, |after| snapshot.jobs.partition_point(|job| job.id <= after));
+/// Returns the page of all jobs, in the order of submission, that begins after this job or with the first.
+pub(super) fn jobs(snapshot: &Snapshot, after: Option<JobId>) -> pb::ListResponse {
+    let first = after.map_or(0, |after| snapshot.jobs.partition_point(|job| job.id <= after));
     let jobs = snapshot.jobs[first..].iter().map(|job| pb::Job::from(job.clone()));
     let (jobs, more) = fill(&mut { MOST_BYTES }, jobs);
-    let after = jobs.last().filter(|_| more).map(|job| JobId(job.job));
-    pb::ListResponse { jobs, next_page: JobsPage { after }.to_string() }
+    let next_page = jobs.last().filter(|_| more).map(|job| job.job.to_string()).unwrap_or_default();
+    pb::ListResponse { jobs, next_page }
 }
 
 /// Returns a page of all workers, followed by all blocked names.

@@ -30,7 +30,7 @@ use super::jobs::JobsService;
 use super::session::WorkersService;
 use super::worker_news::WorkerNews;
 use crate::access::{Authenticator, Protocol, Requirement};
-use crate::net::{ConnectionInfo, TooLate, attend};
+use crate::net::{ConnectionInfo, Port, TooLate, attend};
 use crate::refusal::RequestRefusal;
 
 /// An idle connection gets a ping after this time, and is closed if the ping is not answered within the same time.
@@ -190,14 +190,11 @@ async fn authorize(State(authenticator): State<Authenticator>, request: Request,
 }
 
 /// Answers all clients on the connections of `incoming` with the leader's address, until `stop` is cancelled.
-pub(crate) async fn stand_by<C>(
-    incoming: impl Stream<Item = io::Result<C>>,
+pub(crate) async fn stand_by(
+    port: Port,
     standby: Standby,
     stop: CancellationToken,
-) -> Result<(), tonic::transport::Error>
-where
-    C: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
-{
+) -> Result<(), tonic::transport::Error> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_service_status("", ServingStatus::NotServing).await;
     health.set_not_serving::<WorkersServer<WorkersService>>().await;
@@ -211,7 +208,7 @@ where
             let refusal = refusal(&standby.leader());
             async move { refusal.into_http::<tonic::body::Body>() }
         });
-    serve_router(router, incoming, stop).await
+    serve_router(router, port, stop).await
 }
 
 fn refusal(leader: &LeaderView) -> Status {

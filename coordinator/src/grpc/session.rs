@@ -1,6 +1,5 @@
 //! A worker's gRPC session: forwards messages between the stream and the event loop.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
@@ -8,14 +7,14 @@ use std::time::Duration;
 
 use queens_event_loop::{Handle, OpenSession, Stopped};
 use queens_ledger::WorkerRefusal;
-use queens_model::{Hello, LeaseId, Notice, Report, ToCoordinator, ToWorker};
+use queens_model::{Hello, Notice, ToCoordinator, ToWorker};
 use queens_platform::LogThrottle;
 use queens_proto::convert::{HeldPieces, InvalidMessage};
 use queens_proto::pb;
 use queens_proto::pb::workers_server::Workers;
 use queens_proto::pb::{coordinator_message, worker_message};
-use tokio::sync::{OwnedMutexGuard, mpsc, watch};
-use tokio::time::timeout;
+use tokio::sync::{OwnedMutexGuard, mpsc};
+use tokio::time::{sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
@@ -35,11 +34,8 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an ended session still counts towards its invitation's quota.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// How long a worker is idle before it is told why.
-const IDLE: Duration = Duration::from_secs(1);
-
-/// The most leases that a session knows of its worker: two for each of the most threads.
-const MOST_HELD: usize = 8192;
+/// How long after a change workers are told why they may have nothing to count: the leases of a new job come first.
+const SETTLING: Duration = Duration::from_millis(500);
 
 /// How long a session may take until its Hello, and how long the rest of the held leases may then take.
 const HELLO: Duration = Duration::from_secs(10);
@@ -80,7 +76,6 @@ impl Workers for WorkersService {
             caller: caller.clone(),
             name: worker.clone(),
             news: self.news.clone(),
-            held: Held::default(),
             outgoing,
         };
         let (handle, refusals) = (self.handle.clone(), self.refusals.clone());
@@ -90,7 +85,7 @@ impl Workers for WorkersService {
                 // The ledger keeps a disconnected worker's leases for a while: reconnecting must not circumvent the
                 // quota.
                 tokio::spawn(async move {
-                    tokio::time::sleep(LINGER).await;
+                    sleep(LINGER).await;
                     drop(caller);
                 });
             }
@@ -123,8 +118,6 @@ struct Heard {
     /// The worker's name, after its Hello.
     name: Arc<OnceLock<String>>,
     news: WorkerNews,
-    /// The leases that its worker holds, as far as the session has seen; absent before its Hello.
-    held: Held,
     outgoing: Outgoing,
 }
 
@@ -144,7 +137,6 @@ impl Heard {
         _ = self.name.set(hello.name.to_string());
         // Active before the name is bound: binding takes a while when thousands of workers connect at once.
         self.authenticator.use_name(&self.caller, &hello.name).await?;
-        self.held.change(|held| held.extend(hello.held.iter().map(|held| held.lease)));
         if let Some(notice) = self.news.of_version(hello.build.as_str()) {
             _ = self.outgoing.send(Ok(message_of(notice))).await;
         }
@@ -198,54 +190,17 @@ fn has_more(hello: &pb::WorkerMessage) -> bool {
     hello.held.as_ref().is_some_and(|held| held.more)
 }
 
-/// The leases that a worker holds; cheap to clone.
-#[derive(Clone, Default)]
-struct Held(Arc<watch::Sender<Option<BTreeSet<LeaseId>>>>);
-
-impl Held {
-    /// Adds a lease, unless there are more than an honest worker holds.
-    fn insert(&self, lease: LeaseId) {
-        self.change(|held| {
-            if held.len() < MOST_HELD {
-                held.insert(lease);
-            }
-        });
-    }
-
-    /// Changes the leases. Wakes waiters only when the first one comes or the last one goes.
-    fn change(&self, change: impl FnOnce(&mut BTreeSet<LeaseId>)) {
-        self.0.send_if_modified(|held| {
-            let before = held.as_ref().map(BTreeSet::is_empty);
-            let held = held.get_or_insert_default();
-            change(held);
-            before != Some(held.is_empty())
-        });
-    }
-
-    /// Waits until the worker holds a lease. Cancel safe.
-    async fn busy(&self) {
-        _ = self.0.subscribe().wait_for(|held| held.as_ref().is_some_and(|held| !held.is_empty())).await;
-    }
-
-    /// Waits until the worker has introduced itself and holds no lease. Cancel safe.
-    async fn idle(&self) {
-        _ = self.0.subscribe().wait_for(|held| held.as_ref().is_some_and(BTreeSet::is_empty)).await;
-    }
-}
-
 /// Messages to a worker, and the reason why they end.
 type Outgoing = mpsc::Sender<Result<pb::CoordinatorMessage, Status>>;
 
 /// Runs a session until either side ends it. Returns the reason, unless the worker ended it.
 async fn run_session(handle: Handle, incoming: Streaming<pb::WorkerMessage>, heard: Heard) -> Option<Status> {
     let (caller, outgoing, stop) = (heard.caller.clone(), heard.outgoing.clone(), CancellationToken::new());
-    let mut telling = pin!(tell(heard.news.clone(), heard.held.clone(), outgoing.clone()));
     let mut serving = tokio::spawn(serve(handle, incoming, heard, stop.clone()));
     let mut has_ended = false;
     let reason = tokio::select! {
         // This must not wait for pending answers, which a stalled worker may never read.
         () = caller.ended() => Some(Status::permission_denied(REVOKED)),
-        () = &mut telling => None,
         () = outgoing.closed() => None,
         end = &mut serving => {
             has_ended = true;
@@ -285,28 +240,23 @@ async fn serve(
     let opened = handle.open(*hello, heard.caller.party()).await.map_err(|Stopped| closed())?;
     let (session, messages) = opened.map_err(|refusal| heard.refused(&refusal))?;
     drop(turn);
-    let forwarding = forward(messages, heard.held.clone(), heard.outgoing.clone(), heard.news.clone());
+    let forwarding = forward(messages, heard.outgoing.clone(), heard.news.clone());
     let end = tokio::select! {
         end = receive(incoming, &heard, &session, forwarding) => end,
+        () = tell(heard.news.clone(), &heard.outgoing) => Ok(()),
         () = stop.cancelled() => Ok(()),
     };
     _ = timeout(DRAIN_TIMEOUT, session.disconnect()).await;
     end
 }
 
-/// Tells an idle worker why it has nothing to count, until the session is gone. A worker with leases is told when it has
-/// none.
-async fn tell(mut news: WorkerNews, held: Held, outgoing: Outgoing) {
+/// Tells a worker at each change why it would have nothing to count, until the session is gone. The worker shows that
+/// while it holds no lease.
+async fn tell(mut news: WorkerNews, outgoing: &Outgoing) {
     news.begin();
     loop {
         news.changed().await;
-        // Between two leases, and after its Hello, a worker has none for a moment.
-        loop {
-            held.idle().await;
-            if timeout(IDLE, held.busy()).await.is_err() {
-                break;
-            }
-        }
+        sleep(SETTLING).await;
         if let Some(notice) = news.reason_to_wait()
             && outgoing.send(Ok(message_of(notice))).await.is_err()
         {
@@ -337,11 +287,6 @@ async fn receive(
         };
         let Some(message) = message else { return Ok(()) };
         let message = heard.read(message)?;
-        if let ToCoordinator::Report(Report { finished, .. }) = &message
-            && !finished.is_empty()
-        {
-            heard.held.change(|held| finished.iter().for_each(|lease| _ = held.remove(lease)));
-        }
         let is_goodbye = matches!(message, ToCoordinator::Goodbye);
         session.pass(message).await.map_err(|refusal| heard.refused(&refusal))?;
         if is_goodbye {
@@ -361,13 +306,8 @@ fn status(invalid: InvalidMessage) -> Status {
 }
 
 /// Sends messages until the event loop closes the session or the stream is gone.
-async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, held: Held, outgoing: Outgoing, news: WorkerNews) {
+async fn forward(mut to_worker: mpsc::Receiver<ToWorker>, outgoing: Outgoing, news: WorkerNews) {
     while let Some(message) = to_worker.recv().await {
-        match &message {
-            ToWorker::Lease(lease) => held.insert(lease.id),
-            ToWorker::Cancel(lease) => held.change(|held| _ = held.remove(lease)),
-            _ => {}
-        }
         let notice = news.about(&message).map(message_of);
         let is_notice = matches!(message, ToWorker::Notice(_));
         let message = (!is_notice).then(|| message.into());

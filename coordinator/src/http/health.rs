@@ -36,7 +36,7 @@ pub(super) async fn readiness(State(app): State<App>) -> Result<&'static str, (S
         "the coordinator has stopped".to_owned()
     } else if let Some(error) = &snapshot.store_error {
         error.clone()
-    } else if let Some(busy) = app.handle.busy() {
+    } else if let Some(busy) = app.handle.loop_monitor.busy() {
         format!("the coordinator has been busy with one step for {:.2} s", busy.as_secs_f64())
     } else {
         return Ok("ready\n");
@@ -53,7 +53,7 @@ pub(super) async fn readiness(State(app): State<App>) -> Result<&'static str, (S
     ),
 ))]
 pub(super) async fn metrics(State(app): State<App>, headers: HeaderMap) -> Response {
-    exposed(app.handle.metrics().registry(), &headers)
+    exposed(&app.handle.metrics.registry, &headers)
 }
 
 /// Answers with the metrics of a registry.

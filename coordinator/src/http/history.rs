@@ -21,7 +21,7 @@ use super::refusal::find;
 pub(super) async fn history(State(app): State<App>, Path(id): Path<String>) -> Answer<CurveView> {
     let job = job_id(&id)?;
     find(&app.handle.snapshot(), job)?;
-    let curve = app.handle.history().curves.lock().curve(Subject::Job(job));
+    let curve = app.handle.history.curves.lock().curve(Subject::Job(job));
     Ok(Json(CurveView::of_job(&curve)))
 }
 
@@ -45,7 +45,7 @@ pub(super) struct FleetHistory {
     responses((status = 200, description = "The answer.", body = FleetHistory)),
 ))]
 pub(super) async fn fleet_history(State(app): State<App>) -> Json<FleetHistory> {
-    let curve = |subject, unit| CurveView::of(&app.handle.history().curves.lock().curve(subject), unit);
+    let curve = |subject, unit| CurveView::of(&app.handle.history.curves.lock().curve(subject), unit);
     Json(FleetHistory {
         search: curve(Subject::Search, 1.0),
         halves: curve(Subject::Halves, 1.0),
@@ -74,7 +74,7 @@ pub(super) struct WorkerHistory {
     responses((status = 200, description = "The answer.", body = WorkerHistory)),
 ))]
 pub(super) async fn worker_history(State(app): State<App>, Path(name): Path<String>) -> Json<WorkerHistory> {
-    let [search, halves] = app.handle.history().worker_speeds.lock().curves(&name);
+    let [search, halves] = app.handle.history.worker_speeds.lock().curves(&name);
     Json(WorkerHistory { search: CurveView::of(&search, 1.0), halves: CurveView::of(&halves, 1.0) })
 }
 

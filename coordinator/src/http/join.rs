@@ -1,8 +1,6 @@
 //! The page of a campaign, the request that makes an invitation for a person who joins it, and the location of its
 //! coordinators.
 
-use std::fmt::Write;
-
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CACHE_CONTROL;
@@ -14,6 +12,7 @@ use queens_solver::published;
 use serde::{Deserialize, Serialize};
 
 use super::app::{App, Body, Object};
+use super::html::{fact, fill, time_left};
 #[cfg(test)]
 use super::refusal::described::{NotDecided, NotJoined, NotLocated};
 use super::refusal::{RequestRefusal, error_page};
@@ -123,11 +122,6 @@ pub(super) async fn page(
     let campaign = campaign.terms;
     let (facts, why) = described(campaign.job.and_then(|job| snapshot.job(job)), campaign.job);
     // Nothing else in these texts needs escaping: they are ours, and numbers.
-    let page = PAGE.replace("{facts}", &facts).replace("{why}", &why);
-    let page = page
-        .replace("{link}", &link)
-        .replace("{pin}", &pin)
-        .replace("{programs}", &programs(app.about.as_deref()));
     let public = match app.public {
         None => "",
         Some(_) => {
@@ -135,10 +129,18 @@ pub(super) async fn page(
              will be among them, for everybody to read."
         }
     };
-    let page = page.replace("{public}", public);
     let approve = if campaign.approve { " It waits until the operator has approved you." } else { "" };
-    let page = page.replace("{approve}", approve);
-    Html(page).into_response()
+    let programs = programs(app.about.as_deref());
+    let values = [
+        ("facts", &*facts),
+        ("why", &why),
+        ("link", &link),
+        ("pin", &pin),
+        ("programs", &programs),
+        ("public", public),
+        ("approve", approve),
+    ];
+    Html(fill(PAGE, &values)).into_response()
 }
 
 /// Says where to get the programs, as HTML.
@@ -157,28 +159,21 @@ fn programs(about: Option<&PageUrl>) -> String {
 
 /// Describes what is counted: facts as HTML, and why, as text.
 fn described(job: Option<&JobStatus>, shown: Option<JobId>) -> (String, String) {
-    let mut facts = String::new();
-    let mut fact =
-        |name: &str, value: &str| _ = writeln!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     let Some(job) = job else {
         let board = match shown {
             Some(_) => "a job that is not here any more",
             None => "n queens on n×n squares, for the sizes that the operator chooses",
         };
-        fact("Board", board);
         let why = "Nobody knows a formula for the number of ways to place n queens so that none attacks another: each \
                    number has to be counted, and every count checks the programs and the records of others.";
-        return (facts, why.to_owned());
+        return (fact("Board", board), why.to_owned());
     };
     let n = job.n.get();
-    fact("Board", &format!("{n} queens on {n}×{n} squares"));
-    fact("Method", job.method.name());
     let progress = if job.state == JobState::Done { "all of it".to_owned() } else { percent(job.fraction()) };
-    fact("Done", &progress);
-    fact(
-        "Time left",
-        &job.time_left.map_or_else(|| "not known yet".to_owned(), |left| about(left.expected())),
-    );
+    let facts = fact("Board", &format!("{n} queens on {n}×{n} squares"))
+        + &fact("Method", job.method.name())
+        + &fact("Done", &progress)
+        + &fact("Time left", &time_left(job));
     let known = match published(job.n) {
         None => {
             "Nobody knows this number yet, and there is no formula for it: it has to be counted, which takes one \
@@ -195,43 +190,11 @@ fn described(job: Option<&JobStatus>, shown: Option<JobId>) -> (String, String) 
     (facts, why)
 }
 
-/// Formats a time in its largest unit: "about 3 months".
-pub(super) fn about(seconds: f64) -> String {
-    const UNITS: [(f64, &str); 5] = [
-        (365.25 * 86400.0, "year"),
-        (30.44 * 86400.0, "month"),
-        (86400.0, "day"),
-        (3600.0, "hour"),
-        (60.0, "minute"),
-    ];
-    for (unit, name) in UNITS {
-        let n = (seconds / unit).round();
-        if n >= 1.0 && seconds >= unit {
-            return format!("about {n} {name}{}", if n > 1.0 { "s" } else { "" });
-        }
-    }
-    "less than a minute".to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use queens_solver::{BoardSize, Method};
 
     use super::*;
-
-    #[test]
-    fn a_time_has_its_largest_unit() {
-        for (seconds, expected) in [
-            (0.0, "less than a minute"),
-            (59.0, "less than a minute"),
-            (61.0, "about 1 minute"),
-            (7100.0, "about 2 hours"),
-            (8e6, "about 3 months"),
-            (1e9, "about 32 years"),
-        ] {
-            assert_eq!(about(seconds), expected);
-        }
-    }
 
     #[test]
     fn the_page_links_the_programs_harmlessly() {

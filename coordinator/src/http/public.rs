@@ -4,7 +4,6 @@
 //! A page is rendered at most once for each ranking, so a reader costs a look-up.
 
 mod curve;
-pub(super) mod html;
 mod json;
 mod page;
 
@@ -20,9 +19,9 @@ use queens_solver::boards::grid::escaped;
 use serde::{Deserialize, Serialize};
 
 use self::curve::Curve;
-use self::html::segment;
 use self::json::{MOST_LISTED, PersonDetails, PublicPeople, PublicSummary};
 use super::app::{App, Queried, Route};
+use super::html::segment;
 #[cfg(test)]
 use super::refusal::described::{InvalidRequest, NoPublicPages, NoRecords};
 use super::refusal::{RequestRefusal, error_page, is_of_a_person};

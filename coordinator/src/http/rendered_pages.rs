@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
 
 use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 /// How long browsers and proxies may keep a page.
@@ -84,8 +84,8 @@ impl RenderedPages {
         Some(page)
     }
 
-    fn of(&self, made: Instant) -> std::sync::MutexGuard<'_, Kept> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn of(&self, made: Instant) -> MutexGuard<'_, Kept> {
+        let mut kept = self.0.lock();
         if kept.made != Some(made) {
             *kept = Kept { made: Some(made), ..Kept::default() };
         }

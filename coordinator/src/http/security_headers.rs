@@ -20,6 +20,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use percent_encoding::percent_decode_str;
+
 use super::refusal::RequestRefusal;
 
 /// Pages load everything from here, have no inline scripts or styles, and can't be framed by other sites.
@@ -30,12 +32,12 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Names of this host, besides its addresses.
 #[derive(Clone, Debug)]
-pub(super) struct Hosts {
+pub(crate) struct Hosts {
     named: Arc<[String]>,
 }
 
 impl Hosts {
-    pub(super) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
+    pub(crate) fn named<const N: usize>(names: [Option<&str>; N]) -> Self {
         Self { named: names.into_iter().flatten().map(str::to_owned).collect() }
     }
 
@@ -64,7 +66,7 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
     if ["/healthz", "/readyz", "/metrics"].contains(&request.uri().path()) {
         return Ok(());
     }
-    if !is_text(request.uri().path()) {
+    if percent_decode_str(request.uri().path()).decode_utf8().is_err() {
         return Err(RequestRefusal::bad_request("the path is not UTF-8"));
     }
     if request.headers().get_all(HOST).iter().count() > 1 {
@@ -94,19 +96,6 @@ fn check(hosts: &Hosts, request: &Request) -> Result<(), RequestRefusal> {
         return Err(RequestRefusal::new(StatusCode::FORBIDDEN, "this was sent by a page of another site"));
     }
     Ok(())
-}
-
-/// Returns whether a decoded path is UTF-8.
-fn is_text(path: &str) -> bool {
-    let mut decoded = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, after @ ..] = rest {
-        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        decoded.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(decoded).is_ok()
 }
 
 /// Returns whether `origin` is the origin of `host`'s pages.

@@ -3,10 +3,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use queens_event_loop::history::{Curves, Shared, Speeds};
+use parking_lot::Mutex;
+use queens_event_loop::history::{Curves, Speeds};
 use queens_event_loop::{Handle, Snapshot};
 use queens_model::json::{Coordinator, SpeedBy};
 use queens_model::{FleetSpeed, JobId, JobState, JobStatus, WorkerState};
@@ -34,7 +35,7 @@ const UNREAD: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(super) struct SummaryStream {
     summaries: watch::Receiver<Arc<str>>,
-    curves: Shared<Curves>,
+    curves: Arc<Mutex<Curves>>,
     subscribers: Arc<Subscribers>,
 }
 
@@ -43,7 +44,7 @@ impl SummaryStream {
     pub(super) fn start(handle: Handle, n_subscribers: usize, stop: CancellationToken) -> Self {
         let stream = Self {
             summaries: watch::channel("".into()).1,
-            curves: handle.history().curves.clone(),
+            curves: handle.history.curves.clone(),
             subscribers: Arc::new(Subscribers::new(n_subscribers.min(MOST_SUBSCRIBERS))),
         };
         let (sender, summaries) = watch::channel(stream.summary(&handle));
@@ -58,7 +59,7 @@ impl SummaryStream {
                 }
                 let began = Instant::now();
                 sender.send_replace(maker.summary(&handle));
-                handle.metrics().counters().published_in(began.elapsed());
+                handle.metrics.counters.published_in(began.elapsed());
             }
         });
         Self { summaries, ..stream }
@@ -235,7 +236,7 @@ impl Subscribers {
     /// Adds a subscriber. At the limit, it replaces the one that has not read for [`UNREAD`], or else the oldest.
     fn subscribe(self: &Arc<Self>) -> Subscriber {
         let now = Instant::now();
-        let mut list = self.list();
+        let mut list = self.list.lock();
         if list.read.len() >= self.n_places {
             let reads = |read: &Instant| now.duration_since(*read) < UNREAD;
             let first = list.read.iter().min_by_key(|(number, read)| (reads(read), **number));
@@ -247,17 +248,12 @@ impl Subscribers {
         list.read.insert(number, now);
         Subscriber { subscribers: self.clone(), number }
     }
-
-    fn list(&self) -> MutexGuard<'_, List> {
-        // No update of the list can panic half way.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Subscriber {
     /// Records that the subscriber reads; `false` if it has been replaced.
     pub(super) fn reads(&self) -> bool {
-        let mut list = self.subscribers.list();
+        let mut list = self.subscribers.list.lock();
         let read = list.read.get_mut(&self.number);
         read.map(|read| *read = Instant::now()).is_some()
     }
@@ -265,7 +261,7 @@ impl Subscriber {
 
 impl Drop for Subscriber {
     fn drop(&mut self) {
-        self.subscribers.list().read.remove(&self.number);
+        self.subscribers.list.lock().read.remove(&self.number);
     }
 }
 

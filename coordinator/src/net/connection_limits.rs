@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// File descriptors reserved for everything but connections, mostly for the database.
@@ -83,7 +84,7 @@ impl Places {
         let permit = self.all.clone().try_acquire_owned().map_err(|_| "there is no room for more")?;
         let address = peer.map(neighbourhood);
         if let Some(address) = address {
-            let mut of_address = self.of_address();
+            let mut of_address = self.of_address.lock();
             let n = of_address.entry(address).or_default();
             if *n >= self.most_of_address {
                 return Err("its address has too many");
@@ -91,11 +92,6 @@ impl Places {
             *n += 1;
         }
         Ok(Place { places: self.clone(), address, _permit: permit })
-    }
-
-    fn of_address(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        // A panic leaves no inconsistent state: each operation changes one entry.
-        self.of_address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,7 +106,7 @@ pub(super) struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
-        let mut of_address = self.places.of_address();
+        let mut of_address = self.places.of_address.lock();
         if let Some(n) = of_address.get_mut(&address) {
             *n -= 1;
             if *n == 0 {
@@ -172,7 +168,7 @@ mod tests {
         assert!(others.iter().all(Result::is_ok));
         assert_eq!(places.take(None).expect_err("full"), "there is no room for more");
         drop((held, others));
-        assert!(places.of_address().is_empty());
+        assert!(places.of_address.lock().is_empty());
         assert!((0..6).map(|_| places.take(None)).all(|place| place.is_ok()), "each is dropped at once");
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use queens_auth::{Loaded, Pin, ServerFiles, TlsError};
 use queens_platform::Hangups;
 use tokio::time::MissedTickBehavior;
@@ -25,42 +26,28 @@ pub(crate) enum AppProtocol {
 /// The present TLS configuration of the ports, which follows its files.
 pub(crate) struct Tls {
     files: ServerFiles,
-    current: RwLock<CurrentConfig>,
-}
-
-/// The configuration for new connections.
-struct CurrentConfig {
-    loaded: Loaded,
-    grpc: TlsAcceptor,
-    pages: TlsAcceptor,
-}
-
-impl CurrentConfig {
-    fn new(loaded: Loaded) -> Self {
-        // The pages request no client certificate: browsers would ask people to choose one.
-        let grpc = loaded.config(&[b"h2"], true).into();
-        let pages = loaded.config(&[b"http/1.1"], false).into();
-        Self { loaded, grpc, pages }
-    }
+    /// The configuration for new connections.
+    current: RwLock<Loaded>,
 }
 
 impl Tls {
     pub(crate) fn load(files: ServerFiles) -> Result<Arc<Self>, TlsError> {
-        let current = RwLock::new(CurrentConfig::new(files.load()?));
+        let current = RwLock::new(files.load()?);
         Ok(Arc::new(Self { files, current }))
     }
 
     /// Returns the pin of the present key, by which workers can verify the coordinator.
     pub(crate) fn pin(&self) -> Pin {
-        self.current(|now| now.loaded.pin())
+        self.current.read().pin
     }
 
     /// Returns the acceptor of a port's next connections.
     pub(crate) fn acceptor(&self, app_protocol: AppProtocol) -> TlsAcceptor {
-        self.current(|now| match app_protocol {
-            AppProtocol::Grpc => now.grpc.clone(),
-            AppProtocol::Pages => now.pages.clone(),
-        })
+        let current = self.current.read();
+        match app_protocol {
+            AppProtocol::Grpc => current.grpc.clone().into(),
+            AppProtocol::Pages => current.pages.clone().into(),
+        }
     }
 
     /// Reloads the files when they change, and at a [request](Hangups), until `stop` is cancelled. Unusable files are logged, and the
@@ -92,17 +79,12 @@ impl Tls {
     }
 
     fn reload_if_changed(&self) -> Result<(), TlsError> {
-        let before = self.current(|now| now.loaded.clone());
+        let before = self.current.read().clone();
         if let Some(loaded) = self.files.load_if_changed(&before)? {
-            info!(pin = %loaded.pin(), "the TLS files have changed: new connections use them");
-            *self.current.write().unwrap_or_else(PoisonError::into_inner) = CurrentConfig::new(loaded);
+            info!(pin = %loaded.pin, "the TLS files have changed: new connections use them");
+            *self.current.write() = loaded;
         }
         Ok(())
-    }
-
-    fn current<T>(&self, read: impl FnOnce(&CurrentConfig) -> T) -> T {
-        // A panic leaves no inconsistent state: the value is replaced as a whole.
-        read(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

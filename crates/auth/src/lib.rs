@@ -25,7 +25,7 @@ pub use join_code::{InvalidJoinCode, JoinCode};
 pub use pem::TlsError;
 pub use pin::{InvalidPin, Pin};
 pub use role::{InvalidRole, Permission, Role};
-pub use secret::{InvalidSecret, Secret};
+pub use secret::Secret;
 pub use server::{Loaded, ServerFiles};
 pub use token::{InvalidToken, Token, TokenHash};
 pub use validity::end_of;

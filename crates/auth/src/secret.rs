@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io;
-use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
@@ -10,10 +9,6 @@ use crate::hex::{from_hex, to_hex};
 
 /// 256 random bits that only one browser holds.
 pub struct Secret([u8; 32]);
-
-/// A text that is no secret of this format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidSecret;
 
 impl Secret {
     /// Draws a new secret.
@@ -24,6 +19,12 @@ impl Secret {
         let mut bits = [0; 32];
         getrandom::fill(&mut bits).map_err(io::Error::other)?;
         Ok(Self(bits))
+    }
+
+    /// Parses what [`reveal`](Self::reveal) writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        from_hex(text).map(Self)
     }
 
     /// Returns the hash that identifies this secret. Nobody can invert it, because the secret has 256 random bits. A
@@ -37,14 +38,6 @@ impl Secret {
     #[must_use]
     pub fn reveal(&self) -> String {
         to_hex(&self.0)
-    }
-}
-
-impl FromStr for Secret {
-    type Err = InvalidSecret;
-
-    fn from_str(text: &str) -> Result<Self, InvalidSecret> {
-        from_hex(text).map(Self).ok_or(InvalidSecret)
     }
 }
 

@@ -37,11 +37,13 @@ struct Contents {
 #[derive(Clone)]
 pub struct Loaded {
     contents: Contents,
-    /// For ports that request a TLS certificate from clients.
-    asking: ServerConfig,
-    /// For ports that don't.
-    silent: ServerConfig,
-    pin: Pin,
+    /// For gRPC. It requests an optional TLS certificate from clients, whose key identifies them. They prove in the
+    /// handshake that they own it.
+    pub grpc: Arc<ServerConfig>,
+    /// For pages. It requests no certificate: browsers would ask people to choose one.
+    pub pages: Arc<ServerConfig>,
+    /// The pin by which clients may verify the server.
+    pub pin: Pin,
 }
 
 impl ServerFiles {
@@ -78,30 +80,14 @@ impl ServerFiles {
         let builder = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(versions)
             .map_err(|error| unusable(&self.certificate, error))?;
-        let asking = builder.clone().with_client_cert_verifier(any_key);
-        let asking = asking.with_single_cert(chain.clone(), key.clone_key());
-        let asking = asking.map_err(|error| unusable(&self.key, error))?;
-        let silent = builder.with_no_client_auth().with_single_cert(chain, key);
-        let silent = silent.map_err(|error| unusable(&self.key, error))?;
-        Ok(Loaded { contents, asking, silent, pin })
-    }
-}
-
-impl Loaded {
-    /// Returns the configuration of a server that speaks one of these protocols over TLS. If `asks` is set, it requests
-    /// an optional TLS certificate from clients, whose key identifies them. They prove in the handshake that they own
-    /// it.
-    #[must_use]
-    pub fn config(&self, protocols: &[&[u8]], asks: bool) -> Arc<ServerConfig> {
-        let mut config = if asks { &self.asking } else { &self.silent }.clone();
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        Arc::new(config)
-    }
-
-    /// Returns the pin by which clients may verify the server.
-    #[must_use]
-    pub fn pin(&self) -> Pin {
-        self.pin
+        let grpc = builder.clone().with_client_cert_verifier(any_key);
+        let grpc = grpc.with_single_cert(chain.clone(), key.clone_key());
+        let mut grpc = grpc.map_err(|error| unusable(&self.key, error))?;
+        grpc.alpn_protocols = vec![b"h2".to_vec()];
+        let pages = builder.with_no_client_auth().with_single_cert(chain, key);
+        let mut pages = pages.map_err(|error| unusable(&self.key, error))?;
+        pages.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Loaded { contents, grpc: Arc::new(grpc), pages: Arc::new(pages), pin })
     }
 }
 

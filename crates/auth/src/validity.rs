@@ -1,47 +1,22 @@
 //! Expiry dates of TLS certificates.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use der::asn1::{AnyRef, GeneralizedTime, UtcTime};
-use der::{Reader, SliceReader, Tag, TagNumber};
 use rustls::pki_types::CertificateDer;
-
-/// The first field of a certificate, which is optional.
-const VERSION: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber::N0 };
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
 
 /// Returns when a TLS certificate expires; `None` if it can't be parsed.
 #[must_use]
 pub fn end_of(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(not_after(certificate).ok()?)
-}
-
-/// Returns the field `notAfter` of a certificate (RFC 5280, section 4.1), since 1970. The handshake has validated the
-/// other fields.
-fn not_after(certificate: &[u8]) -> der::Result<Duration> {
-    let mut certificate = fields(&mut SliceReader::new(certificate)?)?;
-    let mut body = fields(&mut certificate)?;
-    if body.peek_tag()? == VERSION {
-        body.tlv_bytes()?;
-    }
-    let _serial_number = body.tlv_bytes()?;
-    let _signature = body.tlv_bytes()?;
-    let _issuer = body.tlv_bytes()?;
-    let mut validity = fields(&mut body)?;
-    let _not_before = validity.tlv_bytes()?;
-    match validity.peek_tag()? {
-        Tag::UtcTime => Ok(validity.decode::<UtcTime>()?.to_unix_duration()),
-        _ => Ok(validity.decode::<GeneralizedTime>()?.to_unix_duration()),
-    }
-}
-
-/// Returns the fields of the next sequence.
-fn fields<'a>(reader: &mut SliceReader<'a>) -> der::Result<SliceReader<'a>> {
-    let sequence = reader.decode::<AnyRef<'a>>()?;
-    SliceReader::new(sequence.value())
+    let certificate = Certificate::from_der(certificate).ok()?;
+    UNIX_EPOCH.checked_add(certificate.tbs_certificate.validity.not_after.to_unix_duration())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
     use super::*;

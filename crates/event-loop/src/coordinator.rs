@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::event_loop::EventLoop;
-use crate::handle::{Handle, Readers};
+use crate::handle::Handle;
 use crate::history::Historian;
 use crate::metrics::Metrics;
+use crate::party_totals::TotalsReader;
+use crate::record_queries::RecordQueries;
 
 /// The length of the command queue. Senders wait while it is full.
 const QUEUE: usize = 4096;
@@ -113,13 +115,15 @@ fn prepare(
     let (commands, queue) = mpsc::channel(QUEUE);
     let records = store.records();
     let (event_loop, historian) = EventLoop::new(core, store, n_threads, queue, commands.downgrade(), stop);
-    let (snapshots, history) = (event_loop.snapshots(), historian.shared());
+    let (snapshots, history) = (event_loop.publisher.subscribe(), historian.shared.clone());
     let handle = Handle {
         commands,
-        metrics: Arc::new(Metrics::new(event_loop.counters(), snapshots.clone())),
+        metrics: Arc::new(Metrics::new(event_loop.counters.clone(), snapshots.clone())),
         snapshots,
-        loop_monitor: event_loop.loop_monitor(),
-        readers: Readers::of(records, &history),
+        loop_monitor: event_loop.loop_monitor.clone(),
+        queries: Arc::new(RecordQueries::of(records.clone())),
+        totals: Arc::new(TotalsReader::of(records, history.days.clone())),
+        ranking: Arc::default(),
         history,
         store: kind,
     };

@@ -9,7 +9,6 @@ mod writes;
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -18,8 +17,8 @@ use queens_ledger::{Core, Effects, JobChange, LedgerEvent, Session, SpanOutcome,
 use queens_model::{EventKind, JobState, Report, ToCoordinator, ToWorker, WorkerId};
 use queens_platform::LogThrottle;
 use queens_store::{Archive, unix_ms};
+use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
@@ -32,7 +31,6 @@ use crate::judge::Judge;
 use crate::loop_monitor::{LoopMonitor, SLOW};
 use crate::metrics::{Counters, Fate};
 use crate::planners::Planners;
-use crate::snapshot::Snapshot;
 use crate::snapshot_publisher::{Publisher, Sources};
 use crate::symmetric_counts::SymmetricCounts;
 use crate::traces::Traces;
@@ -56,16 +54,16 @@ pub(crate) struct EventLoop {
     answers: Vec<WaitingAnswer>,
     /// Whether reports that cause no write are about to be acknowledged.
     drops: bool,
-    counters: Counters,
+    pub(crate) counters: Counters,
     traces: Traces,
     /// The arrival times of the reports that are not durable yet.
     reports: Vec<Instant>,
     started: Instant,
-    loop_monitor: LoopMonitor,
+    pub(crate) loop_monitor: LoopMonitor,
     slow_steps: LogThrottle,
     failed_reads: LogThrottle,
     unread: LogThrottle,
-    publisher: Publisher,
+    pub(crate) publisher: Publisher,
     event_log: EventLog,
     stop: CancellationToken,
 }
@@ -124,20 +122,6 @@ impl EventLoop {
         (event_loop, historian)
     }
 
-    pub(crate) fn snapshots(&self) -> watch::Receiver<Arc<Snapshot>> {
-        self.publisher.subscribe()
-    }
-
-    /// Returns the counters of its own work.
-    pub(crate) fn counters(&self) -> Counters {
-        self.counters.clone()
-    }
-
-    /// Returns the monitor of its timing.
-    pub(crate) fn loop_monitor(&self) -> LoopMonitor {
-        self.loop_monitor.clone()
-    }
-
     /// Runs it on a thread of its own.
     pub(crate) fn spawn(self) -> std::io::Result<JoinHandle<()>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -179,7 +163,7 @@ impl EventLoop {
 
     /// Waits for the next command or timeout and applies it to the core; returns `false` to stop.
     async fn step(&mut self) -> bool {
-        let is_busy = self.publisher.has_news() || self.planners.is_making();
+        let is_busy = self.publisher.has_news || self.planners.is_making();
         let next_tick = self.core.next_tick(is_busy);
         let tick_at = next_tick.map_or(self.started, |next_tick| self.started + next_tick);
         let mut command = tokio::select! {
@@ -202,7 +186,7 @@ impl EventLoop {
         for n_taken in 1.. {
             let Some(taken) = command else { break };
             if !taken.is_sign_of_life() {
-                self.publisher.note_news();
+                self.publisher.has_news = true;
             }
             self.apply(taken);
             let goes_on = n_taken < BATCH && self.time().saturating_sub(woke) < STEP;
@@ -219,7 +203,7 @@ impl EventLoop {
     /// Reports the step if it was slow.
     fn end_step(&mut self) {
         let took = self.loop_monitor.end();
-        self.counters.stepped_in(took);
+        self.counters.step.observe(took.as_secs_f64());
         if took >= SLOW
             && let Some(left_out) = self.slow_steps.allows()
         {
@@ -235,7 +219,7 @@ impl EventLoop {
         if !self.core.ledger().is_open(job) {
             return;
         }
-        self.publisher.note_news();
+        self.publisher.has_news = true;
         self.core.planned(job, plan);
     }
 
@@ -261,7 +245,7 @@ impl EventLoop {
             Command::PlanEnded { board, plan } => self.planners.ended(board, plan),
             Command::Judged { judgement, counted } => self.core.judged(&judgement, counted),
             Command::SymmetricCounted { n, found } => self.symmetric_counts.ended(n, found),
-            Command::MakeDetails { job } => self.publisher.request_details(job),
+            Command::MakeDetails { job } => _ = self.publisher.requested.insert(job, Instant::now()),
         }
     }
 
@@ -322,7 +306,9 @@ impl EventLoop {
             let Some((durable, effects)) = self.write(batch).await? else { return Ok(()) };
             let Effects { messages, farewells, plans, comparisons, draws, judgement, .. } = effects;
             self.traces.committed();
-            self.reports.drain(..).for_each(|received| self.counters.acknowledged_after(received.elapsed()));
+            for received in self.reports.drain(..) {
+                self.counters.report.observe(received.elapsed().as_secs_f64());
+            }
             plans.into_iter().for_each(|plan| self.planners.add(plan.job, (plan.n, plan.method, plan.pass)));
             if !self.answers.is_empty() {
                 // A client that gets an answer finds its effect in the snapshot.

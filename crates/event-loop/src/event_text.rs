@@ -42,31 +42,12 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
             info!(%job, %method, parts = n_parts, %work, "job planned");
             about(*job, format!("planned: {n_parts} parts"), event_log);
         }
-        LedgerEvent::JobChanged { job, change: JobChange::Pause } => {
-            info!(%job, "job paused");
-            about(*job, "paused".to_owned(), event_log);
-        }
-        LedgerEvent::JobChanged { job, change: JobChange::Resume } => {
-            info!(%job, "job resumed");
-            about(*job, "resumed".to_owned(), event_log);
-        }
-        LedgerEvent::JobChanged { job, change: JobChange::Priority(priority) } => {
-            info!(%job, %priority, "job's priority changed");
-            about(*job, format!("has priority {priority} now"), event_log);
-        }
-        LedgerEvent::JobChanged { job, change: JobChange::Verify(more) } => {
-            let Verification { recount, recount_by, second_pass } = more;
-            let again = recount.map(|share| format!("{share} of its work"));
-            let twice = second_pass.map(|method| format!("all of it by {method}"));
-            let what: Vec<String> = again.into_iter().chain(twice).collect();
-            let by = recount_by.map(|arbiter| format!(" by {arbiter} alone")).unwrap_or_default();
-            let what = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
-            let text = format!("to be counted again{by}{what}");
-            info!(%job, "{text}");
+        LedgerEvent::JobChanged { job, change } => {
+            // The end of a job is logged when its last state is known.
+            let Some(text) = change_text(change) else { return };
+            info!(%job, "job {text}");
             about(*job, text, event_log);
         }
-        // The end of the job reports it.
-        LedgerEvent::JobChanged { change: JobChange::Cancel, .. } => {}
         LedgerEvent::WorkersChanged { name, change, n_workers } => {
             let what = match change {
                 WorkerChange::Drain => "drained",
@@ -134,6 +115,23 @@ fn log_event(note: &LedgerEvent, event_log: &mut EventLog) {
 }
 
 /// Reports how many events were left out.
+fn change_text(change: &JobChange) -> Option<String> {
+    Some(match change {
+        JobChange::Pause => "paused".to_owned(),
+        JobChange::Resume => "resumed".to_owned(),
+        JobChange::Priority(priority) => format!("has priority {priority} now"),
+        JobChange::Verify(Verification { recount, recount_by, second_pass }) => {
+            let again = recount.map(|share| format!("{share} of its work"));
+            let twice = second_pass.map(|method| format!("all of it by {method}"));
+            let what: Vec<String> = again.into_iter().chain(twice).collect();
+            let by = recount_by.map(|arbiter| format!(" by {arbiter} alone")).unwrap_or_default();
+            let what = if what.is_empty() { String::new() } else { format!(": {}", what.join(" and ")) };
+            format!("to be counted again{by}{what}")
+        }
+        JobChange::Cancel => return None,
+    })
+}
+
 fn say_left_out(left_out: &LeftOut, event_log: &mut EventLog) {
     let LeftOut { n_events, most_of } = left_out;
     warn!(n_events, %most_of, "workers caused too many events: the others were left out");

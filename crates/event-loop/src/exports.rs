@@ -1,18 +1,18 @@
 //! Streams certificates to remote clients. A background thread makes one at a time, as fast as the client reads.
 
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use queens_model::{JobId, Name};
 use queens_platform::VERSION;
 use thiserror::Error;
 use tokio::runtime::Handle as Runtime;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use queens_store::Records;
 use queens_store::certificate::ExportError;
+
+use crate::record_queries::RecordQueries;
 
 /// The size of a piece in bytes.
 const PIECE: usize = 1 << 16;
@@ -42,79 +42,53 @@ pub enum NoExport {
 /// The pieces of a certificate, in order. An incomplete certificate ends with the reason.
 pub type Pieces = mpsc::Receiver<Result<Vec<u8>, NoExport>>;
 
-/// The export of certificates from the records of a store.
-#[derive(Debug)]
-pub(crate) struct Exports {
-    records: Option<Arc<dyn Records>>,
-    one: Arc<Semaphore>,
-}
-
-impl Exports {
-    pub(crate) fn of(records: Option<Arc<dyn Records>>) -> Self {
-        Self { records, one: Arc::new(Semaphore::new(1)) }
-    }
-
+impl RecordQueries {
     /// Starts an export. `ended` is called after everything is sent, or the export has failed.
-    pub(crate) fn begin(
+    pub(crate) fn export(
         &self,
         job: JobId,
         ended: impl AsyncFnOnce(&Result<(), NoExport>) + Send + 'static,
     ) -> Result<Pieces, NoExport> {
         let records = self.records.clone().ok_or(NoExport::Unkept)?;
-        let permit = self.one.clone().try_acquire_owned().map_err(|_| NoExport::Busy)?;
+        let permit = self.exports.clone().try_acquire_owned().map_err(|_| NoExport::Busy)?;
         let (sender, pieces) = mpsc::channel(WAITING);
         let runtime = Runtime::current();
         tokio::task::spawn_blocking(move || {
-            let began = Instant::now();
-            let mut out = PieceWriter { piece: Vec::new(), sender, runtime: runtime.clone(), began };
+            let pieces = PieceSender { sender, runtime: runtime.clone(), began: Instant::now() };
+            let mut out = BufWriter::with_capacity(PIECE, pieces);
             let exported = records.export(job, &Name::of_any(VERSION), &mut out);
-            let sent = exported.and_then(|()| Ok(out.send()?)).map_err(NoExport::from);
+            let sent = exported.and_then(|()| Ok(out.flush()?)).map_err(NoExport::from);
             // Before the client knows the end: it may ask for another certificate at once.
             drop(permit);
             runtime.block_on(ended(&sent));
+            let (PieceSender { sender, .. }, _unsent) = out.into_parts();
             if let Err(error) = sent {
                 // If the client has gone away, that is why it failed.
-                _ = runtime.block_on(out.sender.send_timeout(Err(error), UNREAD));
+                _ = runtime.block_on(sender.send_timeout(Err(error), UNREAD));
             }
         });
         Ok(pieces)
     }
 }
 
-/// Cuts its input into pieces and sends them.
-struct PieceWriter {
-    piece: Vec<u8>,
+/// Sends what is written as a piece.
+struct PieceSender {
     sender: mpsc::Sender<Result<Vec<u8>, NoExport>>,
     runtime: Runtime,
     began: Instant,
 }
 
-impl PieceWriter {
-    /// Sends the present piece.
-    fn send(&mut self) -> io::Result<()> {
-        if self.piece.is_empty() {
-            return Ok(());
-        }
-        let piece = std::mem::take(&mut self.piece);
+impl Write for PieceSender {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = bytes[..bytes.len().min(PIECE)].to_vec();
+        let n_bytes = piece.len();
         let sent = self.runtime.block_on(self.sender.send_timeout(Ok(piece), UNREAD));
         if sent.is_err() || self.began.elapsed() > LONGEST {
             return Err(io::Error::other("the client does not read it"));
         }
-        Ok(())
-    }
-}
-
-impl Write for PieceWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = bytes.len().min(PIECE - self.piece.len());
-        self.piece.extend(&bytes[..n]);
-        if self.piece.len() == PIECE {
-            self.send()?;
-        }
-        Ok(n)
+        Ok(n_bytes)
     }
 
-    /// Does nothing: only the last piece may be smaller than the others.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -122,8 +96,11 @@ impl Write for PieceWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use queens_ledger::store::StoreError;
     use queens_model::{Contribution, Party, PartyTotals, VerdictStatus};
+    use queens_store::Records;
 
     use super::*;
 
@@ -151,10 +128,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_may_ask_for_another_certificate_when_the_first_has_ended() {
-        let exports = Exports::of(Some(Arc::new(OneByte)));
-        let (one, one_in_test) = (exports.one.clone(), exports.one.clone());
+        let exports = RecordQueries::of(Some(Arc::new(OneByte)));
+        let (one, one_in_test) = (exports.exports.clone(), exports.exports.clone());
         let mut pieces = exports
-            .begin(JobId(1), async move |sent| {
+            .export(JobId(1), async move |sent| {
                 assert!(sent.is_ok());
                 one.try_acquire().expect("the next export may begin before this one's end is known").forget();
             })

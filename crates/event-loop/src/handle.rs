@@ -12,20 +12,20 @@ use queens_model::{
     Contribution, CoordinatorStatus, Hello, JobId, Name, Party, Person, Submission, ToCoordinator, ToWorker,
     VerdictStatus,
 };
-use queens_store::{Records, seed};
+use queens_store::seed;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::audit_action::AuditAction;
 use crate::command::{Command, WaitingAnswer};
-use crate::exports::{Exports, NoExport, Pieces};
+use crate::exports::{NoExport, Pieces};
 use crate::history::SharedHistory;
 use crate::loop_monitor::LoopMonitor;
 use crate::metrics::Metrics;
 use crate::party_totals::TotalsReader;
 use crate::people::{People, Ranking};
-use crate::record_queries::{Contributions, QueryError};
+use crate::record_queries::{QueryError, RecordQueries};
 use crate::snapshot::{Details, Snapshot};
 use crate::snapshot_publisher::DETAILS_AGE;
 use crate::status;
@@ -43,32 +43,17 @@ pub struct Stopped;
 pub struct Handle {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
-    pub(crate) loop_monitor: LoopMonitor,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) history: SharedHistory,
-    pub(crate) readers: Arc<Readers>,
+    /// The timing of the event loop.
+    pub loop_monitor: LoopMonitor,
+    /// Its counters, and the registry of all metrics.
+    pub metrics: Arc<Metrics>,
+    /// The history in memory.
+    pub history: SharedHistory,
+    pub(crate) queries: Arc<RecordQueries>,
+    pub(crate) totals: Arc<TotalsReader>,
+    pub(crate) ranking: Arc<Ranking>,
     /// The kind of its store.
     pub(crate) store: &'static str,
-}
-
-/// The readers of the store's records.
-#[derive(Debug)]
-pub(crate) struct Readers {
-    contributions: Contributions,
-    exports: Exports,
-    totals: TotalsReader,
-    ranking: Ranking,
-}
-
-impl Readers {
-    pub(crate) fn of(records: Option<Arc<dyn Records>>, history: &SharedHistory) -> Arc<Self> {
-        Arc::new(Self {
-            contributions: Contributions::of(records.clone()),
-            exports: Exports::of(records.clone()),
-            totals: TotalsReader::of(records, history.days.clone()),
-            ranking: Ranking::default(),
-        })
-    }
 }
 
 impl Handle {
@@ -163,27 +148,6 @@ impl Handle {
         status::of_coordinator(&self.snapshot(), self.store, &self.loop_monitor)
     }
 
-    /// Returns the metrics for Prometheus.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// Returns the history in memory.
-    pub fn history(&self) -> &SharedHistory {
-        &self.history
-    }
-
-    /// Returns the duration of the present step, if it is noticeably long.
-    pub fn busy(&self) -> Option<Duration> {
-        self.loop_monitor.busy()
-    }
-
-    /// Returns the time since the last contact with a worker, or else since the start.
-    #[must_use]
-    pub fn since_worker_contact(&self) -> Duration {
-        self.loop_monitor.since_worker_contact()
-    }
-
     /// Returns whether the coordinator has stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -217,7 +181,7 @@ impl Handle {
     /// # Errors
     /// See [`contributions`](Self::contributions).
     pub async fn verdicts(&self, job: JobId, offset: usize) -> Result<Vec<VerdictStatus>, QueryError> {
-        self.readers.contributions.verdicts(job, offset).await
+        self.queries.verdicts(job, offset).await
     }
 
     /// Returns the contributions to a job, most work first. They are some seconds old, or older if reading takes long.
@@ -226,7 +190,7 @@ impl Handle {
     /// # Errors
     /// If the records can't be read, or not now.
     pub async fn contributions(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
-        self.readers.contributions.of_job(job).await
+        self.queries.of_job(job).await
     }
 
     /// Returns the contributions to a part of a job.
@@ -234,7 +198,7 @@ impl Handle {
     /// # Errors
     /// See [`contributions`](Self::contributions).
     pub async fn contributions_to(&self, job: JobId, part: u32) -> Result<Vec<Contribution>, QueryError> {
-        self.readers.contributions.of_part(job, part).await
+        self.queries.of_part(job, part).await
     }
 
     /// Returns the ranking of these people. Ranking and sums are some seconds old each; the sums are older if reading
@@ -243,8 +207,8 @@ impl Handle {
     /// # Errors
     /// If the records are being read for the first time since the start.
     pub async fn people(&self, persons: impl FnOnce() -> Vec<Person>) -> Result<Arc<People>, QueryError> {
-        let totals = self.readers.totals.totals(&self.snapshot()).await.ok_or(QueryError::Busy)?;
-        Ok(self.readers.ranking.of(totals, persons))
+        let totals = self.totals.totals(&self.snapshot()).await.ok_or(QueryError::Busy)?;
+        Ok(self.ranking.of(totals, persons))
     }
 
     /// Returns the days on which the thread time of a party has changed, ascending, in days since 1970, with the time at
@@ -260,7 +224,7 @@ impl Handle {
         let audit_action = if record_action { AuditAction::current() } else { AuditAction::default() };
         audit_action.record_action(format!("export job {job}"));
         let (handle, of_end) = (self.clone(), audit_action.clone());
-        let begun = self.readers.exports.begin(job, async move |made| {
+        let begun = self.queries.export(job, async move |made| {
             if made.is_ok() && record_action {
                 // If the coordinator is stopping, the job is exported another time.
                 let Ok(answer) = handle.ask(move |core| core.exported(job)).await else { return };

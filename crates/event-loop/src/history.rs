@@ -13,10 +13,11 @@ mod worker_speeds;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_model::{Event, JobId, JobStatus};
 use queens_store::{Archive, unix_ms};
 use tokio::sync::watch;
@@ -49,37 +50,15 @@ pub(crate) fn open(store: &dyn Archive, jobs: &[JobStatus]) -> (Option<Box<dyn H
     (history, past)
 }
 
-/// A value that threads share.
-#[derive(Debug, Default)]
-pub struct Shared<T>(Arc<Mutex<T>>);
-
-impl<T> Clone for Shared<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T> Shared<T> {
-    fn new(value: T) -> Self {
-        Self(Arc::new(Mutex::new(value)))
-    }
-
-    /// Locks the value for reading or changing.
-    pub fn lock(&self) -> MutexGuard<'_, T> {
-        // Holders of the lock leave no inconsistent state, even if they panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The history in memory; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct SharedHistory {
     /// The progress curves of jobs.
-    pub curves: Shared<Curves>,
+    pub curves: Arc<Mutex<Curves>>,
     /// The speeds of workers over time.
-    pub worker_speeds: Shared<WorkerSpeeds>,
+    pub worker_speeds: Arc<Mutex<WorkerSpeeds>>,
     /// The days of parties, which the reader of records notes.
-    pub(crate) days: Shared<Days>,
+    pub(crate) days: Arc<Mutex<Days>>,
 }
 
 /// Measures the speeds of jobs and the number of workers, and stores them with events.
@@ -87,7 +66,7 @@ pub struct SharedHistory {
 pub(crate) struct Historian {
     snapshots: watch::Receiver<Arc<Snapshot>>,
     store: Option<Box<dyn History>>,
-    shared: SharedHistory,
+    pub(crate) shared: SharedHistory,
     started: Instant,
     /// The number of the last stored event.
     last_event: u64,
@@ -106,9 +85,9 @@ impl Historian {
         let Past { curves, events, days, is_stored } = past;
         let last_event = events.last().filter(|_| is_stored).map_or(0, |event| event.number);
         let shared = SharedHistory {
-            curves: Shared::new(Curves::restore(curves, is_stored, unix_ms())),
-            days: Shared::new(Days::restore(days, is_stored)),
-            worker_speeds: Shared::default(),
+            curves: Arc::new(Mutex::new(Curves::restore(curves, is_stored, unix_ms()))),
+            days: Arc::new(Mutex::new(Days::restore(days, is_stored))),
+            worker_speeds: Arc::default(),
         };
         Self {
             snapshots,
@@ -119,11 +98,6 @@ impl Historian {
             changed: None,
             is_failing: false,
         }
-    }
-
-    /// Returns the history in memory.
-    pub(crate) fn shared(&self) -> SharedHistory {
-        self.shared.clone()
     }
 
     /// Runs the historian on a thread of its own.

@@ -30,6 +30,7 @@ pub use audit_action::AuditAction;
 pub use coordinator::{Coordinator, StartError, unthreaded};
 pub use exports::{NoExport, Pieces};
 pub use handle::{Handle, OpenSession, Stopped};
+pub use loop_monitor::LoopMonitor;
 pub use people::{People, RankedPerson};
 pub use record_queries::QueryError;
 pub use snapshot::{Details, Snapshot};

@@ -1,9 +1,10 @@
 //! Monitors whether the event loop keeps up.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// A step of the event loop that takes longer is reported, because all senders of commands wait that long.
@@ -11,7 +12,7 @@ pub(crate) const SLOW: Duration = Duration::from_millis(250);
 
 /// The timing of the event loop, shared between threads.
 #[derive(Clone, Debug)]
-pub(crate) struct LoopMonitor {
+pub struct LoopMonitor {
     started: Instant,
     /// The start of the present step: microseconds since `started`, plus one; 0 while the loop waits for commands.
     step_began: Arc<AtomicU64>,
@@ -66,7 +67,8 @@ impl LoopMonitor {
     }
 
     /// Returns the time since the last contact with a worker.
-    pub(crate) fn since_worker_contact(&self) -> Duration {
+    #[must_use]
+    pub fn since_worker_contact(&self) -> Duration {
         Duration::from_micros(self.now().saturating_sub(self.heard.load(Ordering::Relaxed)))
     }
 
@@ -82,14 +84,14 @@ impl LoopMonitor {
     }
 
     fn with_longest<T>(&self, look: impl FnOnce(&mut Longest) -> T) -> T {
-        // Holders of the lock leave no inconsistent state, even if they panic.
-        let mut longest = self.longest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut longest = self.longest.lock();
         longest.turn_to(self.uptime().as_secs() / 60);
         look(&mut longest)
     }
 
     /// Returns the duration of the present step, if that is long.
-    pub(crate) fn busy(&self) -> Option<Duration> {
+    #[must_use]
+    pub fn busy(&self) -> Option<Duration> {
         self.since(self.step_began.load(Ordering::Relaxed)).filter(|busy| *busy >= SLOW)
     }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeLabelValue, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -26,16 +26,21 @@ use crate::snapshot::Snapshot;
 /// The maximum number of finished jobs with metrics.
 const MOST_JOBS_OVER: usize = 100;
 
+type Labels = Vec<(&'static str, String)>;
+
 /// The counters, updated by the event loop.
 #[derive(Clone, Debug)]
 pub struct Counters {
     /// In floating point, so that it can't wrap: 2^64 nodes are the work of weeks for a large cluster.
-    work: Family<OfMethod, Counter<f64, AtomicU64>>,
-    reported: Family<OfFate, Counter>,
-    report: Histogram,
-    commit: Histogram,
+    work: Family<Labels, Counter<f64, AtomicU64>>,
+    reported: Family<Labels, Counter>,
+    /// From a report's arrival to its acknowledgement, in seconds, like all of these.
+    pub(crate) report: Histogram,
+    /// A transaction.
+    pub(crate) commit: Histogram,
     publishing: Counter<f64, AtomicU64>,
-    step: Histogram,
+    /// A step of the event loop.
+    pub(crate) step: Histogram,
 }
 
 /// The fate of a reported span.
@@ -65,6 +70,17 @@ impl Fate {
         Self::Unleased,
     ];
 
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::CountedAgain => "counted_again",
+            Self::Duplicate => "duplicate",
+            Self::Discarded => "discarded",
+            Self::Conflict => "conflict",
+            Self::Unleased => "unleased",
+        }
+    }
+
     /// Returns the fate of a span that lies wholly in recorded ones.
     pub(crate) fn of_repeated(count: Count, recorded: Option<&Recorded>) -> Self {
         match recorded {
@@ -78,8 +94,10 @@ impl Fate {
 /// All metrics, encoded on demand.
 #[derive(Debug)]
 pub struct Metrics {
-    registry: Registry,
-    counters: Counters,
+    /// The registry of all metrics.
+    pub registry: Registry,
+    /// The counters among them.
+    pub counters: Counters,
 }
 
 impl Counters {
@@ -106,27 +124,12 @@ impl Counters {
 
     /// Counts recorded work by a method.
     pub(crate) fn add_work(&self, method: Method, work: u64) {
-        self.work.get_or_create(&OfMethod { method: method.name() }).inc_by(work as f64);
+        self.work.get_or_create(&of_method(method)).inc_by(work as f64);
     }
 
     /// Counts reported spans with this fate.
     pub(crate) fn add_spans(&self, fate: Fate, n_spans: u64) {
-        self.reported.get_or_create(&OfFate { outcome: fate }).inc_by(n_spans);
-    }
-
-    /// Observes the time from a report's arrival to its acknowledgement.
-    pub(crate) fn acknowledged_after(&self, time: Duration) {
-        self.report.observe(time.as_secs_f64());
-    }
-
-    /// Observes the duration of a transaction.
-    pub(crate) fn committed_in(&self, time: Duration) {
-        self.commit.observe(time.as_secs_f64());
-    }
-
-    /// Observes the duration of a step of the event loop.
-    pub(crate) fn stepped_in(&self, time: Duration) {
-        self.step.observe(time.as_secs_f64());
+        self.reported.get_or_create(&vec![("outcome", fate.name().to_owned())]).inc_by(n_spans);
     }
 
     /// Adds the time to make a snapshot, or the data that all pages get from one.
@@ -139,8 +142,9 @@ impl Metrics {
     pub(crate) fn new(counters: Counters, snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let mut registry = Registry::with_prefix("queens");
         let Counters { work, reported, report, commit, publishing, step } = counters.clone();
-        let build = Build { version: queens_platform::VERSION, decomposition: DECOMPOSITION_VERSION };
-        let info = Family::<Build, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
+        let version = queens_platform::VERSION.to_owned();
+        let build = vec![("version", version), ("decomposition", DECOMPOSITION_VERSION.to_string())];
+        let info = Family::<Labels, ConstGauge<i64>>::new_with_constructor(|| ConstGauge::new(1));
         drop(info.get_or_create(&build));
         registry.register("build_info", "The running program", info);
         registry.register(
@@ -177,73 +181,12 @@ impl Metrics {
         registry.register_collector(Box::new(SnapshotNumbers(snapshots)));
         Self { registry, counters }
     }
-
-    /// Returns the counters.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Returns the registry of all metrics.
-    #[must_use]
-    pub fn registry(&self) -> &Registry {
-        &self.registry
-    }
 }
 
 /// Registers whether the coordinator leads among those of its database. With a data directory, it always does.
 pub fn register_leading(registry: &mut Registry, leads: bool) {
     let help = "Whether this coordinator leads (1) or stands by (0)";
     registry.register("leading", help, ConstGauge::new(i64::from(leads)));
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Build {
-    version: &'static str,
-    decomposition: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfFate {
-    outcome: Fate,
-}
-
-impl EncodeLabelValue for Fate {
-    fn encode(&self, encoder: &mut prometheus_client::encoding::LabelValueEncoder<'_>) -> fmt::Result {
-        let name = match self {
-            Self::Accepted => "accepted",
-            Self::CountedAgain => "counted_again",
-            Self::Duplicate => "duplicate",
-            Self::Discarded => "discarded",
-            Self::Conflict => "conflict",
-            Self::Unleased => "unleased",
-        };
-        name.encode(encoder)
-    }
-}
-
-#[derive(Debug, EncodeLabelSet)]
-struct OfState {
-    state: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfMethod {
-    method: &'static str,
-}
-
-#[derive(Debug, EncodeLabelSet)]
-struct OfJob {
-    job: u64,
-    n: u8,
-    method: &'static str,
-}
-
-#[derive(Debug, EncodeLabelSet)]
-struct OfTimeLeft {
-    job: u64,
-    n: u8,
-    method: &'static str,
-    bound: &'static str,
 }
 
 /// The metrics of the snapshot.
@@ -260,14 +203,25 @@ impl Collector for SnapshotNumbers {
     }
 }
 
+fn of_method(method: Method) -> Labels {
+    vec![("method", method.name().to_owned())]
+}
+
+fn of_state(state: &str) -> Labels {
+    vec![("state", state.to_owned())]
+}
+
+fn of_job(job: &JobStatus) -> Labels {
+    vec![("job", job.id.to_string()), ("n", job.n.to_string()), ("method", job.method.name().to_owned())]
+}
+
 fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus]) -> fmt::Result {
     let number = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
         workers.iter().filter(|worker| is_counted(worker)).count() as f64
     };
-    let connected = WorkerState::ALL.map(|state| {
-        (OfState { state: state.name() }, number(&|worker| worker.connected && worker.state == state))
-    });
-    let lost = (OfState { state: "lost" }, number(&|worker| !worker.connected));
+    let connected = WorkerState::ALL
+        .map(|state| (of_state(state.name()), number(&|worker| worker.connected && worker.state == state)));
+    let lost = (of_state("lost"), number(&|worker| !worker.connected));
     let states = connected.into_iter().chain([lost]);
     gauge(encoder, "workers", "Workers by state; lost: the connection broke, it may come back", states)?;
     let threads = |is_counted: &dyn Fn(&WorkerStatus) -> bool| {
@@ -275,9 +229,8 @@ fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus])
         counted.map(|worker| u64::from(worker.n_threads)).sum::<u64>() as f64
     };
     single(encoder, "worker_threads", "Counting threads of the connected workers", threads(&|_| true))?;
-    let able = Method::ALL.map(|method| {
-        (OfMethod { method: method.name() }, threads(&|worker| worker.methods.contains(&method)))
-    });
+    let able =
+        Method::ALL.map(|method| (of_method(method), threads(&|worker| worker.methods.contains(&method))));
     gauge(encoder, "method_threads", "Those of them that can count by the method", able)?;
     let leases: u64 = workers.iter().map(|worker| u64::from(worker.n_leases)).sum();
     single(encoder, "leases", "Leases that are counted or wait at a worker", leases as f64)
@@ -285,23 +238,19 @@ fn encode_workers(encoder: &mut DescriptorEncoder<'_>, workers: &[WorkerStatus])
 
 fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::Result {
     let number = |state| jobs.iter().filter(|job| job.state == state).count() as f64;
-    let states = JobState::ALL.map(|state| (OfState { state: state.name() }, number(state)));
+    let states = JobState::ALL.map(|state| (of_state(state.name()), number(state)));
     gauge(encoder, "jobs", "Jobs by state", states)?;
 
     let n_over = jobs.iter().filter(|job| is_closed(job)).count();
     let mut to_skip = n_over.saturating_sub(MOST_JOBS_OVER);
-    let mut listed = Vec::new();
-    for job in jobs {
-        if is_closed(job) && to_skip > 0 {
-            to_skip -= 1;
-        } else {
-            listed.push(job);
-        }
-    }
+    let is_listed = |job: &&JobStatus| {
+        let is_skipped = is_closed(job) && to_skip > 0;
+        to_skip -= usize::from(is_skipped);
+        !is_skipped
+    };
+    let listed: Vec<&JobStatus> = jobs.iter().filter(is_listed).collect();
     let mut of_jobs = |name, help, number: &dyn Fn(&JobStatus) -> f64| {
-        let rows = listed
-            .iter()
-            .map(|job| (OfJob { job: job.id.0, n: job.n.get(), method: job.method.name() }, number(job)));
+        let rows = listed.iter().map(|job| (of_job(job), number(job)));
         gauge(encoder, name, help, rows)
     };
     of_jobs(
@@ -333,8 +282,8 @@ fn encode_jobs(encoder: &mut DescriptorEncoder<'_>, jobs: &[JobStatus]) -> fmt::
         let bounds = job
             .time_left
             .map(|left| [("low", left.low()), ("expected", left.expected()), ("high", left.high())]);
-        let of_job = |bound| OfTimeLeft { job: job.id.0, n: job.n.get(), method: job.method.name(), bound };
-        bounds.into_iter().flatten().map(move |(bound, seconds)| (of_job(bound), seconds))
+        let labels = |bound: &str| [of_job(job), vec![("bound", bound.to_owned())]].concat();
+        bounds.into_iter().flatten().map(move |(bound, seconds)| (labels(bound), seconds))
     });
     gauge(
         encoder,
@@ -356,11 +305,11 @@ fn single(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, number: f
 }
 
 /// Writes a gauge with its samples.
-fn gauge<L: EncodeLabelSet + fmt::Debug>(
+fn gauge(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    samples: impl IntoIterator<Item = (L, f64)>,
+    samples: impl IntoIterator<Item = (Labels, f64)>,
 ) -> fmt::Result {
     let help = format!("{help}.");
     let mut metric = encoder.encode_descriptor(name, &help, None, MetricType::Gauge)?;

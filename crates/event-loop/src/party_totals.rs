@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_model::{JobId, JobState, JobStatus, Party, PartyTotals};
 use queens_platform::LogThrottle;
 use queens_store::{Records, unix_ms};
@@ -16,7 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::history::{Days, Shared};
+use crate::history::Days;
 use crate::snapshot::Snapshot;
 
 /// Sums are read again after `KEPT` at the earliest, and after `KEPT_TIMES` as long as the last reading took.
@@ -44,7 +45,7 @@ pub(crate) struct Totals {
 #[derive(Debug)]
 pub(crate) struct TotalsReader {
     records: Option<Arc<dyn Records>>,
-    days: Shared<Days>,
+    days: Arc<Mutex<Days>>,
     totals: watch::Sender<Option<Arc<Totals>>>,
     jobs: Arc<Mutex<KeptJobs>>,
     /// One reading at a time.
@@ -90,7 +91,7 @@ impl JobVersion {
 }
 
 impl TotalsReader {
-    pub(crate) fn of(records: Option<Arc<dyn Records>>, days: Shared<Days>) -> Self {
+    pub(crate) fn of(records: Option<Arc<dyn Records>>, days: Arc<Mutex<Days>>) -> Self {
         Self {
             records,
             days,
@@ -112,7 +113,7 @@ impl TotalsReader {
 
     fn refresh(&self, snapshot: &Arc<Snapshot>) {
         let Ok(permit) = self.reading.clone().try_acquire_owned() else { return };
-        let until = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).until;
+        let until = self.jobs.lock().until;
         if until.is_some_and(|until| Instant::now() < until) {
             return;
         }
@@ -125,7 +126,7 @@ impl TotalsReader {
         let (snapshot, failures) = (snapshot.clone(), self.failures.clone());
         tokio::task::spawn_blocking(move || {
             let (_permit, began) = (permit, Instant::now());
-            let mut jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut jobs = jobs.lock();
             let by_party = jobs.read(&*records, &snapshot.jobs, &failures);
             jobs.until = Some(Instant::now() + KEPT.max(began.elapsed() * KEPT_TIMES));
             drop(jobs);
@@ -246,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn readers_share_one_reading_and_get_its_time() {
         let records = Arc::new(Read::default());
-        let reader = TotalsReader::of(Some(records.clone()), Shared::default());
+        let reader = TotalsReader::of(Some(records.clone()), Arc::default());
         let snapshot = Arc::new(Snapshot { jobs: vec![job(1, 1)], ..Snapshot::default() });
         for _ in 0..100 {
             let totals = reader.totals(&snapshot).await.expect("read");

@@ -1,9 +1,10 @@
 //! Ranks the people of all campaigns by their thread time, for the public pages and for each of them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_model::{Name, Party, PartyTotals, Person};
 use tokio::time::Instant;
 
@@ -110,7 +111,7 @@ impl Ranking {
     /// Returns the last ranking, or a new one if that is too old. Others wait meanwhile: ten thousand people take some
     /// milliseconds.
     pub(crate) fn of(&self, totals: Arc<Totals>, persons: impl FnOnce() -> Vec<Person>) -> Arc<People> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if let Some(people) = kept.as_ref().filter(|people| people.made.elapsed() < KEPT) {
             return people.clone();
         }

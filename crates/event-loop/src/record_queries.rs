@@ -5,9 +5,10 @@
 //! single part has few records, so its answers are not cached.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use queens_model::{Contribution, JobId, VerdictStatus};
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -42,12 +43,14 @@ pub enum QueryError {
 
 /// The records of a store, with a cache of recent answers.
 #[derive(Debug)]
-pub(crate) struct Contributions {
-    records: Option<Arc<dyn Records>>,
+pub(crate) struct RecordQueries {
+    pub(crate) records: Option<Arc<dyn Records>>,
     kept: Arc<Mutex<BTreeMap<JobId, Kept>>>,
     /// One job and one part are read at a time. A read continues if its caller has gone away.
     jobs: Arc<Semaphore>,
     parts: Arc<Semaphore>,
+    /// One certificate is exported at a time.
+    pub(crate) exports: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
@@ -56,17 +59,17 @@ struct Kept {
     contributions: Arc<[Contribution]>,
 }
 
-impl Contributions {
+impl RecordQueries {
     pub(crate) fn of(records: Option<Arc<dyn Records>>) -> Self {
         let one = || Arc::new(Semaphore::new(1));
-        Self { records, kept: Arc::default(), jobs: one(), parts: one() }
+        Self { records, kept: Arc::default(), jobs: one(), parts: one(), exports: one() }
     }
 
     /// Returns the contributions to a job, most work first.
     pub(crate) async fn of_job(&self, job: JobId) -> Result<Arc<[Contribution]>, QueryError> {
         let kept = self.kept.clone();
         let known = |now| {
-            let kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = kept.lock();
             kept.get(&job).filter(|known| now < known.until).map(|known| known.contributions.clone())
         };
         if let Some(known) = known(Instant::now()) {
@@ -76,7 +79,7 @@ impl Contributions {
         let read = move |records: &dyn Records| {
             let began = Instant::now();
             let contributions: Arc<[Contribution]> = read(records, job, None)?.into();
-            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = kept.lock();
             if kept.len() >= MOST_JOBS {
                 kept.clear();
             }

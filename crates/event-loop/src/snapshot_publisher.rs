@@ -40,9 +40,9 @@ pub(crate) struct Publisher {
     /// The ledger's census at the last publication.
     census: (usize, usize),
     /// Whether anything may have happened since.
-    has_news: bool,
+    pub(crate) has_news: bool,
     /// The last request for the details of each job.
-    requested: BTreeMap<JobId, Instant>,
+    pub(crate) requested: BTreeMap<JobId, Instant>,
 }
 
 /// The sources of a snapshot's data.
@@ -75,21 +75,6 @@ impl Publisher {
     /// Returns a receiver of all further snapshots.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Snapshot>> {
         self.sender.subscribe()
-    }
-
-    /// Notes that there is news to publish.
-    pub(crate) fn note_news(&mut self) {
-        self.has_news = true;
-    }
-
-    /// Returns whether there may be unpublished news.
-    pub(crate) fn has_news(&self) -> bool {
-        self.has_news
-    }
-
-    /// Notes a request for the details of a job.
-    pub(crate) fn request_details(&mut self, job: JobId) {
-        self.requested.insert(job, Instant::now());
     }
 
     /// Returns whether to publish now. `is_busy` is whether jobs are counted or planned.

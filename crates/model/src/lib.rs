@@ -42,9 +42,11 @@ pub use message::{
 };
 pub use name::{InvalidName, Name};
 pub use notice::{InvalidPageUrl, Notice, PageUrl};
-pub use numbers::{TimeUnit, done_at, duration, grouped, percent, plural, range, rough_time, two_digits};
+pub use numbers::{
+    TimeUnit, core_hours, done_at, duration, grouped, percent, plural, range, rough_time, two_digits,
+};
 pub use party::{InvalidParty, Party};
-pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person, Place};
+pub use party_totals::{OwnContribution, OwnJob, PartyTotals, Person};
 pub use priority::{InvalidPriority, Priority};
 pub use recounting::{Recounting, VerdictStatus, bound};
 pub use report_interval::{InvalidReportInterval, ReportInterval};

@@ -61,6 +61,12 @@ pub fn two_digits(number: f64) -> String {
     }
 }
 
+/// Formats thread time in hours: "0.53", "1,234".
+#[must_use]
+pub fn core_hours(hours: f64) -> String {
+    if hours < 100.0 { format!("{hours:.2}") } else { grouped(hours) }
+}
+
 /// Formats a number as a whole one, grouped by thousands.
 #[must_use]
 pub fn grouped(number: f64) -> String {

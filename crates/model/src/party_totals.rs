@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use queens_solver::{BoardSize, Method};
+use serde::{Deserialize, Serialize};
 
-use crate::fraction::Fraction;
 use crate::name::Name;
 use crate::party::Party;
 
@@ -62,41 +61,42 @@ pub struct Person {
     pub since_ms: u64,
 }
 
-/// What a worker may know of its own party.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a worker may know of its own party, as `queens-worker status` shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnContribution {
-    /// When the records were summed, in milliseconds since 1970.
+    /// When the coordinator summed its records, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The sums over the party's records and recounts. The work is not sent.
-    pub totals: PartyTotals,
-    /// The share of the party in all thread time.
-    pub share: Fraction,
-    /// The place among the people who joined by a link, if the party is one of them.
-    pub place: Option<Place>,
-    /// The job that the worker counts, if it counts one.
+    /// Thread time of the party's records and recounts, in hours.
+    pub core_hours: f64,
+    /// Number of records.
+    pub records: u64,
+    /// Number of records that others have confirmed.
+    pub confirmed: u64,
+    /// Number of recounts of the records of others.
+    pub recounts: u64,
+    /// The solutions that the records found, in decimal.
+    pub solutions: String,
+    /// The share of all core-hours, 0 to 1.
+    pub share: f64,
+    /// The rank among the people who joined by a link; `None` if the party is not one of them.
+    pub rank: Option<u64>,
+    /// Number of these people.
+    pub people: Option<u64>,
+    /// When the person joined, in milliseconds since 1970.
+    pub since_ms: Option<u64>,
+    /// The job that the worker counts.
     pub job: Option<OwnJob>,
 }
 
-/// The place of a person among all who joined by a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The rank by thread time, from 1 on.
-    pub rank: u64,
-    /// Number of people.
-    pub n_people: u64,
-    /// When the person joined, in milliseconds since 1970.
-    pub since_ms: u64,
-}
-
 /// The job that a worker counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OwnJob {
     /// The size of the board.
-    pub n: BoardSize,
+    pub n: u8,
     /// The counting method.
-    pub method: Method,
-    /// The recorded share of its work.
-    pub fraction: Fraction,
-    /// The estimated remaining time in seconds; `None` if it is not known.
+    pub method: String,
+    /// The recorded share of its work, 0 to 1.
+    pub fraction: f64,
+    /// The estimated remaining time in seconds, if it is known.
     pub seconds_left: Option<f64>,
 }

@@ -200,7 +200,8 @@ pub fn is_same_file(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::io::{Read, Write};
     use std::os::unix::fs::symlink;

@@ -123,7 +123,8 @@ pub fn lower_thread_priority() -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
     use std::thread;

@@ -49,7 +49,8 @@ pub fn make_private_directory(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

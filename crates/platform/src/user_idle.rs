@@ -49,7 +49,8 @@ pub fn user_idle_time() -> io::Result<Duration> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this program can't tell it on this system"))
 }
 
-#[cfg(all(test, windows))]
+#[cfg(test)]
+#[cfg(windows)]
 mod tests {
     use std::thread::sleep;
 

@@ -13,7 +13,7 @@ const STYLES: Styles = Styles::styled()
     .placeholder(AnsiColor::Green.on_default());
 
 /// The characters in a line of help, which fit on every terminal.
-const LINE: usize = 80;
+pub(crate) const LINE: usize = 80;
 
 /// A program of the project: its arguments, and the additions to its help.
 pub trait Program: Parser {
@@ -48,7 +48,11 @@ fn with_examples(command: Command, path: &str, all: &'static str) -> Command {
 
 /// Returns the examples of the command at `path`, and their explanations. "" is the path of the program itself, "workers
 /// drain" that of a nested command. A command that does nothing itself has the examples of its own commands.
-fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'static str, &'static str)> {
+pub(crate) fn examples_of(
+    command: &Command,
+    path: &str,
+    all: &'static str,
+) -> Vec<(&'static str, &'static str)> {
     let (of_program, of_commands) = all.split_once("\n\n").unwrap_or((all, ""));
     let lines = if path.is_empty() { of_program } else { of_commands };
     let is_of_command = |line: &&str| {
@@ -63,7 +67,7 @@ fn examples_of(command: &Command, path: &str, all: &'static str) -> Vec<(&'stati
 }
 
 /// Formats examples for the end of the help.
-fn examples(lines: &[(&str, &str)]) -> String {
+pub(crate) fn examples(lines: &[(&str, &str)]) -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let dimmed = Style::new().dimmed();
     let lengths = |of: fn(&(&str, &str)) -> usize| lines.iter().map(of).max().unwrap_or(0);
@@ -89,7 +93,7 @@ fn about(command: &Command, name: &str) -> String {
 }
 
 /// Returns the help template of a program with grouped commands.
-fn template(command: &Command, groups: &[Group]) -> String {
+pub(crate) fn template(command: &Command, groups: &[Group]) -> String {
     let (header, literal) = (STYLES.get_header(), STYLES.get_literal());
     let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
     let names = groups.iter().flat_map(|(_, names)| *names);
@@ -124,73 +128,4 @@ pub(crate) fn short<P: Program>() -> String {
     }
     _ = write!(text, "\n'{name} --help' has a line on each, '{name} COMMAND --help' all about one.");
     text
-}
-
-/// Returns the faults in a program's examples and groups, one per line. Tests assert that there are none.
-#[must_use]
-pub fn faults<P: Program>() -> Vec<String> {
-    let mut faults: Vec<String> = P::EXAMPLES.lines().filter_map(fault::<P>).collect();
-    find_faults(&P::command(), "", P::EXAMPLES, &mut faults);
-    let all = P::command();
-    let commands = all.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name);
-    for name in commands.chain(["help"]).filter(|_| !P::GROUPS.is_empty()) {
-        let n = P::GROUPS.iter().flat_map(|(_, names)| *names).filter(|one| **one == name).count();
-        if n != 1 {
-            faults.push(format!("'{name}' is in {n} groups"));
-        }
-    }
-    let lines = short::<P>();
-    let lines = clap::builder::StyledStr::from(lines).to_string();
-    if !P::GROUPS.is_empty()
-        && (lines.lines().count() > 23 || lines.lines().any(|l| l.chars().count() > LINE))
-    {
-        faults.push(format!("the short help does not fit on 24 lines of 80 characters:\n{lines}"));
-    }
-    let template = clap::builder::StyledStr::from(template(&all, P::GROUPS)).to_string();
-    let long = template.lines().filter(|line| line.chars().count() > LINE);
-    faults.extend(long.map(|line| format!("longer than 80 characters: {line}")));
-    faults
-}
-
-/// Collects the faults in the examples of all visible commands below `path`.
-fn find_faults(command: &Command, path: &str, all: &'static str, faults: &mut Vec<String>) {
-    let lines = examples_of(command, path, all);
-    if lines.is_empty() {
-        faults.push(format!("'{path}' has no example"));
-    }
-    let text = clap::builder::StyledStr::from(examples(&lines)).to_string();
-    let long = text.lines().filter(|line| line.chars().count() > LINE);
-    faults.extend(long.map(|line| format!("longer than 80 characters: {line}")));
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        find_faults(below, format!("{path} {}", below.get_name()).trim_start(), all, faults);
-    }
-}
-
-/// Returns the fault of an example: it does not begin with the program, the program refuses it, or it says nothing.
-fn fault<P: Program>(line: &str) -> Option<String> {
-    let Some((line, _)) = line.split_once("  # ") else {
-        return Some(line).filter(|line| !line.is_empty()).map(|line| format!("no explanation: {line}"));
-    };
-    // Up to a pipe, a redirection or the next command.
-    let words: Vec<String> =
-        words(line).into_iter().take_while(|word| !["|", ">", "&&"].contains(&word.as_str())).collect();
-    if words.first().map(String::as_str) != Some(P::command().get_name()) {
-        return Some(format!("does not begin with the program: {line}"));
-    }
-    P::try_parse_from(words).err().map(|error| format!("{line}: {error}"))
-}
-
-/// Splits a line into words like a shell, with quotes only.
-fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
-    for c in line.chars() {
-        match (c, quote) {
-            (_, Some(end)) if c == end => quote = None,
-            ('"' | '\'', None) => quote = Some(c),
-            (' ', None) => words.push(std::mem::take(&mut word)),
-            _ => word.push(c),
-        }
-    }
-    words.push(word);
-    words.into_iter().filter(|word| !word.is_empty()).collect()
 }

@@ -10,6 +10,8 @@ mod output;
 #[cfg(feature = "service")]
 pub mod service;
 mod signals;
+#[cfg(feature = "checks")]
+pub mod tests;
 
 pub use arguments::{arguments, threads, threads_beside_cards, wrong_usage};
 pub use credentials::{CONNECTION, CredentialsArgs, TrustArgs};

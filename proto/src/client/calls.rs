@@ -1,11 +1,11 @@
 //! Calls to the leading coordinator, with failover to another.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tonic::{Response, Status};
 
-use crate::client::connection::{Connection, PATIENCE};
+use crate::client::connection::Connection;
 use crate::client::error::{ClientError, Problem};
 use crate::client::route::Route;
 use crate::client::route_list::Routes;
@@ -37,7 +37,7 @@ struct Found {
 
 /// Whether a call may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Changes nothing, and may be sent to one coordinator after another.
     Question,
     /// Changes something, and is sent to another coordinator only if the first has certainly not executed it.
@@ -63,38 +63,20 @@ impl Calls {
 
     /// Returns the URL of the last known leader.
     pub(super) fn coordinator(&self) -> String {
-        self.found().route.uri().to_string()
-    }
-
-    /// Makes a call that changes nothing. `patience` is the timeout for each coordinator, if there is one.
-    pub(super) async fn answer<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
-        &self,
-        patience: Option<Duration>,
-        request: Q,
-        call: impl Fn(Jobs, Q) -> F,
-    ) -> Result<T, ClientError> {
-        self.carry(Kind::Question, patience, request, call).await
-    }
-
-    /// Makes a call that changes something. If no answer comes, it may or may not have been executed.
-    pub(super) async fn change<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
-        &self,
-        request: Q,
-        call: impl Fn(Jobs, Q) -> F,
-    ) -> Result<T, ClientError> {
-        self.carry(Kind::Change, Some(PATIENCE), request, call).await
+        self.found.lock().route.uri().to_string()
     }
 
     /// Handles a broken stream: if the coordinator may be gone, the next call looks for another.
     pub(super) async fn broke_off(&self, ClientError { coordinator, problem }: &ClientError) {
-        let found = self.found().clone();
+        let found = self.found.lock().clone();
         let is_of_it = !found.is_lost && found.route.uri().to_string() == *coordinator;
         if is_of_it && found.may_be_left(problem) {
             self.leave(&found.route, problem, &mut Failures::default()).await;
         }
     }
 
-    async fn carry<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
+    /// Makes a call to the leader. `patience` is the timeout for each coordinator, if there is one.
+    pub(super) async fn call<Q: Clone, T, F: Future<Output = Result<Response<T>, Status>>>(
         &self,
         kind: Kind,
         patience: Option<Duration>,
@@ -135,14 +117,14 @@ impl Calls {
         }
         search.failed(route, problem);
         failures.0.push((route.clone(), problem.clone()));
-        let mut found = self.found();
+        let mut found = self.found.lock();
         found.is_lost |= found.route.uri() == route.uri();
     }
 
     /// Returns the last known leader, or searches for one.
     async fn leader(&self, failures: &mut Failures) -> Result<Found, ClientError> {
         let mut search = self.search.lock().await;
-        let found = self.found().clone();
+        let found = self.found.lock().clone();
         if !found.is_lost {
             return Ok(found);
         }
@@ -150,12 +132,8 @@ impl Calls {
             search.begin();
         }
         let found = find(&mut search, failures).await?;
-        *self.found() = found.clone();
+        *self.found.lock() = found.clone();
         Ok(found)
-    }
-
-    fn found(&self) -> MutexGuard<'_, Found> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -79,18 +79,7 @@ impl Problem {
     /// Returns whether the same call would fail again.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        match self {
-            Self::SpeaksHttp | Self::Unimplemented | Self::Refused(_) | Self::Nonsense(_) => true,
-            Self::Connection(_)
-            | Self::Silent
-            | Self::Unconfirmed(_)
-            | Self::SpeaksOtherwise(_)
-            | Self::Untrusted(_)
-            | Self::NumberTaken(_)
-            | Self::Unavailable(_)
-            | Self::StandsBy { .. }
-            | Self::NoneLeads(_) => false,
-        }
+        matches!(self, Self::SpeaksHttp | Self::Unimplemented | Self::Refused(_) | Self::Nonsense(_))
     }
 
     /// Classifies the failure of a call that changes something.
@@ -130,13 +119,7 @@ impl Problem {
             }
             Self::Untrusted(_) => Some("--pin or --ca says whom to take for it"),
             Self::SpeaksHttp => Some("--coordinator wants the address of its --listen"),
-            Self::Unconfirmed(_)
-            | Self::Refused(_)
-            | Self::NumberTaken(_)
-            | Self::Unavailable(_)
-            | Self::StandsBy { .. }
-            | Self::NoneLeads(_)
-            | Self::Nonsense(_) => None,
+            _ => None,
         }
     }
 }
@@ -206,16 +189,7 @@ impl From<Status> for Problem {
             | Code::Unauthenticated => Self::Refused(words()),
             Code::AlreadyExists => Self::NumberTaken(words()),
             Code::DataLoss => Self::Nonsense(words()),
-            Code::Ok
-            | Code::Cancelled
-            | Code::Unknown
-            | Code::DeadlineExceeded
-            // gRPC at either end reports messages that are too large, or whose length is garbled, with these codes.
-            | Code::OutOfRange
-            | Code::ResourceExhausted
-            | Code::Aborted
-            | Code::Internal
-            | Code::Unavailable => Self::Unavailable(words()),
+            _ => Self::Unavailable(words()),
         }
     }
 }

@@ -7,7 +7,7 @@ use queens_model::{
 };
 use tonic::{Response, Status, Streaming};
 
-use crate::client::calls::{Calls, Jobs};
+use crate::client::calls::{Calls, Jobs, Kind};
 use crate::client::connection::PATIENCE;
 use crate::client::error::{ClientError, Problem};
 use crate::client::greeting::Greeting;
@@ -72,32 +72,23 @@ impl Operator {
         self.calls.are_several()
     }
 
-    /// Submits a job.
-    pub async fn submit(&self, asked: Submission) -> Result<JobId, ClientError> {
-        self.submit_to_be_recounted(asked, None).await
-    }
-
-    /// Submits a job that only this invitation recounts, named by its number or label.
-    pub async fn submit_to_be_recounted(
-        &self,
-        asked: Submission,
-        recount_by: Option<&Name>,
-    ) -> Result<JobId, ClientError> {
+    /// Submits a job. If an invitation is named by its number or label, only that recounts.
+    pub async fn submit(&self, asked: Submission, recount_by: Option<&Name>) -> Result<JobId, ClientError> {
         let recount_by = recount_by.map(ToString::to_string).unwrap_or_default();
         let request = pb::SubmitRequest { recount_by, ..asked.into() };
-        Ok(JobId(self.calls.change(request, call!(submit)).await?.job))
+        Ok(JobId(self.calls.call(Kind::Change, Some(PATIENCE), request, call!(submit)).await?.job))
     }
 
     /// Changes a job; returns it as it is then.
     pub async fn change_job(&self, job: JobId, change: JobChange) -> Result<JobStatus, ClientError> {
         let request = pb::ChangeJobRequest { job: job.0, change: Some(change) };
-        self.checked(self.calls.change(request, call!(change_job)).await?)
+        self.checked(self.calls.call(Kind::Change, Some(PATIENCE), request, call!(change_job)).await?)
     }
 
     /// Changes all workers of a name; returns their number.
     pub async fn change_workers(&self, name: &Name, change: WorkersChange) -> Result<u64, ClientError> {
         let request = pb::ChangeWorkersRequest { name: name.to_string(), change: Some(change) };
-        Ok(self.calls.change(request, call!(change_workers)).await?.workers)
+        Ok(self.calls.call(Kind::Change, Some(PATIENCE), request, call!(change_workers)).await?.workers)
     }
 
     /// Returns all jobs, in the order of submission.
@@ -181,7 +172,7 @@ impl Operator {
     /// Exports the certificate of a finished job.
     pub async fn export(&self, job: JobId) -> Result<Pieces<'_>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
-        let stream = self.calls.answer(Some(EXPORT_PATIENCE), request, call!(export)).await?;
+        let stream = self.calls.call(Kind::Question, Some(EXPORT_PATIENCE), request, call!(export)).await?;
         Ok(Pieces { operator: self, coordinator: self.coordinator(), stream })
     }
 
@@ -194,7 +185,7 @@ impl Operator {
     /// Streams a job now and at every change.
     pub async fn watch(&self, job: JobId) -> Result<Changes<'_>, ClientError> {
         let request = pb::GetRequest { job: job.0 };
-        let stream = self.calls.answer(None, request, call!(watch)).await?;
+        let stream = self.calls.call(Kind::Question, None, request, call!(watch)).await?;
         Ok(Changes { operator: self, coordinator: self.coordinator(), stream })
     }
 
@@ -204,7 +195,7 @@ impl Operator {
         request: Q,
         call: impl Fn(Jobs, Q) -> F,
     ) -> Result<T, ClientError> {
-        self.calls.answer(Some(PATIENCE), request, call).await
+        self.calls.call(Kind::Question, Some(PATIENCE), request, call).await
     }
 
     fn checked<M, T: TryFrom<M>>(&self, message: M) -> Result<T, ClientError>

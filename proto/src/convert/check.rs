@@ -119,12 +119,14 @@ pub(crate) fn some_line(text: &str) -> Option<String> {
 /// Parses a decimal number of at most 39 digits.
 pub(super) fn decimal(what: &'static str, text: &str) -> Result<u128, InvalidMessage> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let error = || InvalidMessage::OutOfRange {
-        what,
-        found: format!("'{}'", text.chars().take(50).collect::<String>()),
-        expected: "a decimal number below 2^128".to_owned(),
-    };
-    text.parse().ok().filter(|_| digits).ok_or_else(error)
+    let number = text.parse().ok().filter(|_| digits);
+    number.ok_or_else(|| malformed(what, text, "a decimal number below 2^128"))
+}
+
+/// Returns the error for a text of another form, with its beginning.
+pub(super) fn malformed(what: &'static str, text: &str, expected: &str) -> InvalidMessage {
+    let found = format!("'{}'", text.chars().take(50).collect::<String>());
+    InvalidMessage::OutOfRange { what, found, expected: expected.to_owned() }
 }
 
 impl From<Span> for pb::Span {

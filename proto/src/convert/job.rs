@@ -8,7 +8,7 @@ use queens_model::{
 };
 use queens_solver::BoardSize;
 
-use super::check::{InvalidMessage, decimal, method, millis, some_line};
+use super::check::{InvalidMessage, decimal, malformed, method, millis, some_line};
 use super::terms::{terms, told_terms};
 use crate::pb;
 
@@ -30,19 +30,8 @@ impl From<JobState> for pb::JobState {
 }
 
 fn job_state(state: i32) -> Result<JobState, InvalidMessage> {
-    match pb::JobState::try_from(state) {
-        Ok(pb::JobState::Planning) => Ok(JobState::Planning),
-        Ok(pb::JobState::Queued) => Ok(JobState::Queued),
-        Ok(pb::JobState::Running) => Ok(JobState::Running),
-        Ok(pb::JobState::Paused) => Ok(JobState::Paused),
-        Ok(pb::JobState::Done) => Ok(JobState::Done),
-        Ok(pb::JobState::Cancelled) => Ok(JobState::Cancelled),
-        Ok(pb::JobState::Failed) => Ok(JobState::Failed),
-        Ok(pb::JobState::Verifying) => Ok(JobState::Verifying),
-        Ok(pb::JobState::Disputed) => Ok(JobState::Disputed),
-        Ok(pb::JobState::Damaged) => Ok(JobState::Damaged),
-        Ok(pb::JobState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a job's state")),
-    }
+    let known = JobState::ALL.into_iter().find(|known| pb::JobState::from(*known) as i32 == state);
+    known.ok_or(InvalidMessage::Missing("a job's state"))
 }
 
 impl From<JobStatus> for pb::Job {
@@ -146,11 +135,8 @@ fn identity(told: &str) -> Result<Option<JobIdentity>, InvalidMessage> {
     if told.is_empty() {
         return Ok(None);
     }
-    told.parse().map(Some).map_err(|InvalidJobIdentity| InvalidMessage::OutOfRange {
-        what: "a job's identity",
-        found: format!("'{}'", told.chars().take(50).collect::<String>()),
-        expected: "32 hexadecimal digits".to_owned(),
-    })
+    let identity = told.parse().map(Some);
+    identity.map_err(|InvalidJobIdentity| malformed("a job's identity", told, "32 hexadecimal digits"))
 }
 
 fn recounting(told: pb::Recounting) -> Result<Recounting, InvalidMessage> {

@@ -1,56 +1,30 @@
-//! Converts what a worker may know of its own party.
+//! Checks what a coordinator tells a worker of its own party.
 
 use std::time::Duration;
 
-use queens_model::{Fraction, OwnContribution, OwnJob, PartyTotals, Place, TimeLeft};
+use queens_model::{Fraction, OwnContribution, OwnJob, TimeLeft};
 use queens_solver::BoardSize;
 
 use super::check::{InvalidMessage, decimal, method};
 use crate::pb;
 
-impl From<OwnContribution> for pb::OwnContribution {
-    fn from(own: OwnContribution) -> Self {
-        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        Self {
-            at_ms: own.at_ms,
-            records: own.totals.n_records,
-            record_time_us: micros(own.totals.record_time),
-            recounts: own.totals.n_recounts,
-            recount_time_us: micros(own.totals.recount_time),
-            confirmed: own.totals.n_confirmed,
-            solutions: own.totals.solutions.to_string(),
-            share: own.share.get(),
-            rank: own.place.map_or(0, |place| place.rank),
-            people: own.place.map_or(0, |place| place.n_people),
-            since_ms: own.place.map_or(0, |place| place.since_ms),
-            job: own.job.map(|job| pb::OwnJob {
-                n: job.n.get().into(),
-                method: pb::Method::from(job.method).into(),
-                fraction: job.fraction.get(),
-                seconds_left: job.seconds_left,
-            }),
-        }
-    }
-}
-
 impl TryFrom<pb::OwnContribution> for OwnContribution {
     type Error = InvalidMessage;
 
     fn try_from(own: pb::OwnContribution) -> Result<Self, InvalidMessage> {
-        let place = Place { rank: own.rank, n_people: own.people, since_ms: own.since_ms };
+        let time_us = own.record_time_us.saturating_add(own.recount_time_us);
+        let is_ranked = own.rank > 0;
         Ok(Self {
             at_ms: own.at_ms,
-            totals: PartyTotals {
-                n_records: own.records,
-                solutions: decimal("the number of solutions", &own.solutions)?,
-                record_time: Duration::from_micros(own.record_time_us),
-                n_confirmed: own.confirmed,
-                n_recounts: own.recounts,
-                recount_time: Duration::from_micros(own.recount_time_us),
-                ..PartyTotals::default()
-            },
-            share: Fraction::try_from(own.share)?,
-            place: Some(place).filter(|place| place.rank > 0),
+            core_hours: Duration::from_micros(time_us).as_secs_f64() / 3600.0,
+            records: own.records,
+            confirmed: own.confirmed,
+            recounts: own.recounts,
+            solutions: decimal("the number of solutions", &own.solutions)?.to_string(),
+            share: Fraction::try_from(own.share)?.get(),
+            rank: is_ranked.then_some(own.rank),
+            people: is_ranked.then_some(own.people),
+            since_ms: is_ranked.then_some(own.since_ms),
             job: own.job.map(OwnJob::try_from).transpose()?,
         })
     }
@@ -62,9 +36,9 @@ impl TryFrom<pb::OwnJob> for OwnJob {
     fn try_from(job: pb::OwnJob) -> Result<Self, InvalidMessage> {
         let left = job.seconds_left.map(|seconds| TimeLeft::new(seconds, seconds, seconds)).transpose()?;
         Ok(Self {
-            n: BoardSize::try_from(job.n)?,
-            method: method(job.method)?,
-            fraction: Fraction::try_from(job.fraction)?,
+            n: BoardSize::try_from(job.n)?.get(),
+            method: method(job.method)?.name().to_owned(),
+            fraction: Fraction::try_from(job.fraction)?.get(),
             seconds_left: left.map(TimeLeft::expected),
         })
     }
@@ -72,28 +46,25 @@ impl TryFrom<pb::OwnJob> for OwnJob {
 
 #[cfg(test)]
 mod tests {
-    use queens_solver::Method;
-
     use super::*;
 
-    fn own() -> OwnContribution {
-        OwnContribution {
+    fn message() -> pb::OwnContribution {
+        pb::OwnContribution {
             at_ms: 7,
-            totals: PartyTotals {
-                n_records: 1,
-                solutions: u128::MAX,
-                record_time: Duration::from_micros(2),
-                n_confirmed: 3,
-                n_recounts: 4,
-                recount_time: Duration::from_micros(5),
-                ..PartyTotals::default()
-            },
-            share: Fraction::try_from(0.25).expect("a share"),
-            place: Some(Place { rank: 3, n_people: 120, since_ms: 6 }),
-            job: Some(OwnJob {
-                n: BoardSize::new(27).expect("a board size"),
-                method: Method::Halves,
-                fraction: Fraction::try_from(0.5).expect("a share"),
+            records: 1,
+            record_time_us: 3_600_000_000,
+            recounts: 4,
+            recount_time_us: 1_800_000_000,
+            confirmed: 3,
+            solutions: u128::MAX.to_string(),
+            share: 0.25,
+            rank: 3,
+            people: 120,
+            since_ms: 6,
+            job: Some(pb::OwnJob {
+                n: 27,
+                method: pb::Method::Halves.into(),
+                fraction: 0.5,
                 seconds_left: Some(1e9),
             }),
         }
@@ -101,16 +72,21 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_on_the_way() {
-        let bare = OwnContribution { place: None, job: None, ..own() };
-        for own in [own(), bare] {
-            assert_eq!(OwnContribution::try_from(pb::OwnContribution::from(own)), Ok(own));
-        }
+        let own = OwnContribution::try_from(message()).expect("it is right");
+        assert_eq!((own.at_ms, own.core_hours, own.records, own.confirmed), (7, 1.5, 1, 3));
+        assert_eq!((own.recounts, own.solutions, own.share), (4, u128::MAX.to_string(), 0.25));
+        assert_eq!((own.rank, own.people, own.since_ms), (Some(3), Some(120), Some(6)));
+        let job = OwnJob { n: 27, method: "halves".to_owned(), fraction: 0.5, seconds_left: Some(1e9) };
+        assert_eq!(own.job, Some(job));
+        let bare = pb::OwnContribution { rank: 0, job: None, ..message() };
+        let bare = OwnContribution::try_from(bare).expect("it is right");
+        assert_eq!((bare.rank, bare.people, bare.since_ms, bare.job), (None, None, None, None));
     }
 
     #[test]
     fn nonsense_is_refused() {
         let check = |change: &dyn Fn(&mut pb::OwnContribution)| {
-            let mut message = pb::OwnContribution::from(own());
+            let mut message = message();
             change(&mut message);
             assert!(OwnContribution::try_from(message).is_err());
         };

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queens_model::{
-    Delta, Failure, HalvesSkill, Hello, Lease, LeaseId, LeasedSpan, MOST_DELTAS, MOST_THREADS, Report, Speed,
-    ToCoordinator, ToWorker, WorkerId,
+    Delta, Failure, HalvesSkill, Hello, Lease, LeaseId, LeasedSpan, MOST_DELTAS, MOST_THREADS, Notice,
+    Report, Speed, ToCoordinator, ToWorker, WorkerId,
 };
 use queens_solver::{BoardSize, Count, Symmetry};
 
@@ -269,6 +269,21 @@ impl TryFrom<pb::Lease> for Lease {
     }
 }
 
+impl From<Notice> for pb::Notice {
+    fn from(notice: Notice) -> Self {
+        let url = notice.url.map(|url| url.to_string()).unwrap_or_default();
+        Self { text: one_line(&notice.text), url, is_reason_to_wait: notice.is_reason_to_wait }
+    }
+}
+
+impl From<pb::Notice> for Notice {
+    /// Drops a URL that can't be shown: the text is worth it without.
+    fn from(notice: pb::Notice) -> Self {
+        let pb::Notice { text, url, is_reason_to_wait } = notice;
+        Self { text: one_line(&text), url: url.parse().ok(), is_reason_to_wait }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use queens_model::CardSensors;
@@ -288,5 +303,17 @@ mod tests {
         let odd = pb::CardSensors { celsius: Some(u32::MAX), watts: Some(0), megahertz: Some(100_001) };
         let known = CardSensors::new(None, Some(0), None);
         assert_eq!(arrives(odd), Ok(ToCoordinator::Sensors(known)));
+    }
+
+    #[test]
+    fn a_notice_is_cut_off_and_loses_a_url_that_is_none() {
+        let wire = |text: String, url: &str| {
+            Notice::from(pb::Notice { text, url: url.to_owned(), is_reason_to_wait: true })
+        };
+        let found = wire(format!("\u{1b}{}", "x".repeat(1 << 20)), "https://a/\u{7}");
+        assert_eq!((found.text.chars().count(), found.url.clone()), (500, None));
+        let notice = wire("a".to_owned(), "https://a/b");
+        assert_eq!(notice.to_string(), "a (see https://a/b)");
+        assert_eq!(Notice::from(pb::Notice::from(notice.clone())), notice);
     }
 }

@@ -3,7 +3,7 @@
 use queens_model::{Arbiter, JobId, PartRange, Party, Priority, Share, Submission, Terms};
 use queens_solver::{BoardSize, Method};
 
-use super::check::{InvalidMessage, method};
+use super::check::{InvalidMessage, malformed, method};
 use crate::pb;
 
 impl From<PartRange> for pb::PartRange {
@@ -89,11 +89,7 @@ pub(super) fn terms(told: pb::Terms) -> Result<(Terms, Option<JobId>), InvalidMe
         text if text.len() == 32 => u128::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+')),
         _ => None,
     };
-    let wrong = || InvalidMessage::OutOfRange {
-        what: "the seed",
-        found: format!("'{}'", told.seed.chars().take(50).collect::<String>()),
-        expected: "32 hexadecimal digits".to_owned(),
-    };
+    let wrong = || malformed("the seed", &told.seed, "32 hexadecimal digits");
     let terms = Terms {
         part_range: told.part_range.map(PartRange::try_from).transpose()?,
         recount: Share::of_ppm(told.recount)?,

@@ -23,14 +23,8 @@ impl From<WorkerState> for pb::WorkerState {
 }
 
 fn worker_state(state: i32) -> Result<WorkerState, InvalidMessage> {
-    match pb::WorkerState::try_from(state) {
-        Ok(pb::WorkerState::Ready) => Ok(WorkerState::Ready),
-        Ok(pb::WorkerState::Draining) => Ok(WorkerState::Draining),
-        Ok(pb::WorkerState::Blocked) => Ok(WorkerState::Blocked),
-        Ok(pb::WorkerState::Stuck) => Ok(WorkerState::Stuck),
-        Ok(pb::WorkerState::Failing) => Ok(WorkerState::Failing),
-        Ok(pb::WorkerState::Unspecified) | Err(_) => Err(InvalidMessage::Missing("a worker's state")),
-    }
+    let known = WorkerState::ALL.into_iter().find(|known| pb::WorkerState::from(*known) as i32 == state);
+    known.ok_or(InvalidMessage::Missing("a worker's state"))
 }
 
 /// Converts the total speed and that by halves.

@@ -3,22 +3,23 @@
 use std::io;
 use std::path::Path;
 
+use anyhow::{anyhow, bail};
 use jiff::Timestamp;
 use queens_platform::{connect_to_socket, socket_directory, sockets_in};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::{ControlError, Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
+use super::{Doing, LONGEST_ANSWER, PATIENCE, PROGRAM, Request, WorkerStatus};
+use crate::own_numbers::{described, sums};
 
 /// Sends a request to the worker of this name; without a name, to the only one. Returns its status after that.
 ///
 /// # Errors
 /// If there is no such worker, if there are several, or if it does not answer.
-pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatus, ControlError> {
-    let failed = |error: io::Error| ControlError::Failed(error.to_string());
-    let directory = socket_directory(PROGRAM).map_err(failed)?;
+pub async fn request(request: Request, name: Option<&str>) -> anyhow::Result<WorkerStatus> {
+    let directory = socket_directory(PROGRAM)?;
     let (mut found, mut n_silent) = (Vec::new(), 0);
-    for path in sockets_in(&directory).map_err(failed)? {
+    for path in sockets_in(&directory)? {
         match ask(&path, Request::Status).await {
             Ok(status) => found.push((status, path)),
             // It is of a worker that was killed.
@@ -31,9 +32,9 @@ pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatu
     found.retain(|(status, _)| name.is_none_or(|name| status.name == name));
     match &found[..] {
         [(status, _)] if request == Request::Status => Ok(status.clone()),
-        [(status, path)] => ask(path, request).await.map_err(|error| {
-            ControlError::Failed(format!("the worker '{}' did not answer: {error}", status.name))
-        }),
+        [(status, path)] => ask(path, request)
+            .await
+            .map_err(|error| anyhow!("the worker '{}' did not answer: {error}", status.name)),
         [] => {
             let which =
                 name.map_or_else(|| "no worker".to_owned(), |name| format!("no worker named '{name}'"));
@@ -44,11 +45,12 @@ pub async fn request(request: Request, name: Option<&str>) -> Result<WorkerStatu
             if !names.is_empty() {
                 told += &format!("; there is {}", names.join(", "));
             }
-            Err(ControlError::NotFound(told))
+            bail!(told)
         }
         _ => {
             names.sort();
-            Err(ControlError::Several(names))
+            let (n, names) = (names.len(), names.join(", "));
+            bail!("{n} of your workers run on this machine: name one by --name ({names})")
         }
     }
 }
@@ -102,14 +104,11 @@ impl WorkerStatus {
             let (records, confirmed, recounts) = (own.records, own.confirmed, own.recounts);
             let at = i64::try_from(own.at_ms).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
             let at = at.map(|at| at.strftime(", as of %F %H:%M:%S UTC").to_string()).unwrap_or_default();
-            lines += &format!("\nall of yours {}{at}", own.sums());
+            lines += &format!("\nall of yours {}{at}", sums(own));
             lines +=
                 &format!("\nrecords      {records}, {confirmed} confirmed by others; {recounts} recounts");
-            lines += &own
-                .job
-                .as_ref()
-                .map(|job| format!("\njob          {}", job.described()))
-                .unwrap_or_default();
+            lines +=
+                &own.job.as_ref().map(|job| format!("\njob          {}", described(job))).unwrap_or_default();
         }
         lines
     }

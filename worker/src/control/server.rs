@@ -160,8 +160,9 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::pause_monitor::{Sensed, Sensors};
+    use crate::pause_monitor::Sensors;
     use crate::pause_policy::PausePolicy;
+    use crate::pause_policy::Sensed;
 
     struct Served {
         path: PathBuf,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::html::{core_hours, day, hours};
+use super::super::html::{core_hours, day, hours};
 
 const DAY_MS: u64 = 86_400_000;
 

@@ -4,8 +4,8 @@ use queens_event_loop::{People, RankedPerson, Snapshot};
 use queens_model::{JobState, JobStatus, PartyTotals, TimeLeft};
 use serde::Serialize;
 
+use super::super::html::hours;
 use super::curve::Curve;
-use super::html::hours;
 
 /// How many people and jobs one answer lists.
 pub(super) const MOST_LISTED: usize = 100;

@@ -6,9 +6,8 @@ use queens_event_loop::{People, RankedPerson, Snapshot};
 use queens_model::{JobState, JobStatus, PartyTotals, percent};
 use queens_solver::boards::grid::{escaped, grouped};
 
-use super::super::join::about;
+use super::super::html::{core_hours, day, fact, fill, moment, segment, time_left};
 use super::curve::Curve;
-use super::html::{core_hours, day, fact, fill, moment, segment};
 use super::json::{MOST_LISTED, MOST_PEOPLE, listed, shown_jobs};
 
 /// The pages, with placeholders.
@@ -50,11 +49,10 @@ fn board(job: &JobStatus) -> String {
 fn open_job(job: &JobStatus) -> String {
     let title = board(job);
     let fraction = job.fraction();
-    let left = job.time_left.map_or_else(|| "not known yet".to_owned(), |left| about(left.expected()));
     let facts = fact("Method", job.method.name())
         + &fact("State", job.state.name())
         + &fact("Counted", &percent(fraction))
-        + &fact("Time left", &left);
+        + &fact("Time left", &time_left(job));
     format!(
         "<h3>{title}</h3>\n<progress value=\"{fraction:.4}\" max=\"1\" aria-label=\"{title}: the counted share\">\
          </progress>\n<dl class=\"facts\">\n{facts}</dl>\n"

@@ -64,7 +64,7 @@ impl EventLoop {
             let began = Instant::now();
             let _span = debug_span!("commit", writes = writes.len()).entered();
             self.store.commit(writes)?;
-            self.counters.committed_in(began.elapsed());
+            self.counters.commit.observe(began.elapsed().as_secs_f64());
         } else if self.drops || !self.answers.is_empty() {
             // A deposed leader does not know the grants and decisions of its successor.
             self.store.confirm()?;

@@ -1,6 +1,6 @@
 //! The thread time of parties by day, for the curve of each person.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use queens_model::Party;
@@ -9,26 +9,22 @@ use queens_store::history::{MOST_PARTIES_OF_A_DAY, MOST_PARTY_ROWS, PARTY_DAYS, 
 /// The thread time of each party at the end of each day that changed it.
 #[derive(Debug, Default)]
 pub(crate) struct Days {
-    /// By day, ascending; in microseconds.
-    curves: HashMap<Party, Vec<(u32, u64)>>,
-    n_rows: usize,
+    /// By day; in microseconds.
+    curves: HashMap<Party, BTreeMap<u32, u64>>,
     /// The first day to keep.
     first_day: u32,
-    /// The first day that a party has, if there is one.
-    oldest: Option<u32>,
     unstored: BTreeSet<(u32, Party)>,
 }
 
 impl Days {
     /// Continues with the stored days.
-    pub(super) fn restore(mut stored: Vec<PartyDay>, is_stored: bool) -> Self {
+    pub(super) fn restore(stored: Vec<PartyDay>, is_stored: bool) -> Self {
         let mut days = Self::default();
-        stored.sort_unstable_by_key(|day| day.day);
         for PartyDay { day, party, time_us } in stored {
-            days.set(day, party, time_us);
+            days.curves.entry(party).or_default().insert(day, time_us);
         }
-        if is_stored {
-            days.unstored.clear();
+        if !is_stored {
+            days.lose();
         }
         days
     }
@@ -50,16 +46,21 @@ impl Days {
     /// Drops days that are too old on this day, and the oldest days of all while there are too many rows.
     fn limit(&mut self, day: u32, most_rows: usize) {
         self.drop_before(day.saturating_sub(PARTY_DAYS - 1));
-        while self.n_rows > most_rows {
-            let Some(oldest) = self.oldest else { break };
-            self.drop_before(oldest + 1);
+        while self.n_rows() > most_rows
+            && let Some(oldest) = self.curves.values().filter_map(BTreeMap::first_key_value).min()
+        {
+            self.drop_before(oldest.0 + 1);
         }
+    }
+
+    fn n_rows(&self) -> usize {
+        self.curves.values().map(BTreeMap::len).sum()
     }
 
     /// Returns the days of a party, ascending, with its thread time at the end of each.
     pub(crate) fn of(&self, party: Party) -> Vec<(u32, Duration)> {
-        let curve = self.curves.get(&party).map(Vec::as_slice).unwrap_or_default();
-        curve.iter().map(|&(day, time_us)| (day, Duration::from_micros(time_us))).collect()
+        let curve = self.curves.get(&party).into_iter().flatten();
+        curve.map(|(day, time_us)| (*day, Duration::from_micros(*time_us))).collect()
     }
 
     pub(super) fn has_unstored(&self) -> bool {
@@ -69,9 +70,8 @@ impl Days {
     /// Returns the days that are not stored yet, in the order of the key, and the first day to keep.
     pub(super) fn unstored(&self) -> (Vec<PartyDay>, u32) {
         let day = |&(day, party): &(u32, Party)| {
-            let curve = self.curves.get(&party)?;
-            let at = curve.binary_search_by_key(&day, |&(day, _)| day).ok()?;
-            curve.get(at).map(|&(_, time_us)| PartyDay { day, party, time_us })
+            let time_us = *self.curves.get(&party)?.get(&day)?;
+            Some(PartyDay { day, party, time_us })
         };
         (self.unstored.iter().filter_map(day).collect(), self.first_day)
     }
@@ -79,9 +79,8 @@ impl Days {
     /// Removes the marks of stored days, unless they have changed meanwhile.
     pub(super) fn stored(&mut self, days: &[PartyDay]) {
         for &PartyDay { day, party, time_us } in days {
-            let has_changed =
-                |curve: &Vec<(u32, u64)>| curve.last().is_some_and(|last| last.0 == day && last.1 != time_us);
-            if !self.curves.get(&party).is_some_and(has_changed) {
+            let is_stored = |curve: &BTreeMap<u32, u64>| curve.get(&day).is_none_or(|now| *now == time_us);
+            if self.curves.get(&party).is_none_or(is_stored) {
                 self.unstored.remove(&(day, party));
             }
         }
@@ -89,39 +88,28 @@ impl Days {
 
     /// Marks everything as not stored.
     pub(super) fn lose(&mut self) {
-        let all = self.curves.iter().flat_map(|(party, curve)| curve.iter().map(|&(day, _)| (day, *party)));
+        let all = self.curves.iter().flat_map(|(party, curve)| curve.keys().map(|day| (*day, *party)));
         self.unstored = all.collect();
     }
 
     fn set(&mut self, day: u32, party: Party, time_us: u64) {
         let curve = self.curves.entry(party).or_default();
-        match curve.last_mut() {
-            // The clock was set back, or nothing was counted since.
-            Some((last, time)) if *last > day || *time == time_us => return,
-            Some((last, time)) if *last == day => *time = time_us,
-            _ => {
-                curve.push((day, time_us));
-                self.n_rows += 1;
-                self.oldest = Some(self.oldest.map_or(day, |oldest| oldest.min(day)));
-            }
+        // Not if the clock was set back, or nothing was counted since.
+        if curve.last_key_value().is_none_or(|(last, time)| *last <= day && *time != time_us) {
+            curve.insert(day, time_us);
+            self.unstored.insert((day, party));
         }
-        self.unstored.insert((day, party));
     }
 
     /// Drops all earlier days. The last of them that a party has stands for those after it, and goes as well: its curve
     /// begins at its first kept day.
     fn drop_before(&mut self, first_day: u32) {
         self.first_day = self.first_day.max(first_day);
-        if self.oldest.is_none_or(|oldest| oldest >= first_day) {
-            return;
-        }
         self.curves.retain(|_, curve| {
-            curve.retain(|&(day, _)| day >= first_day);
+            *curve = curve.split_off(&first_day);
             !curve.is_empty()
         });
-        self.n_rows = self.curves.values().map(Vec::len).sum();
-        self.oldest = self.curves.values().filter_map(|curve| curve.first()).map(|(day, _)| *day).min();
-        self.unstored.retain(|&(day, _)| day >= first_day);
+        self.unstored.retain(|(day, _)| *day >= first_day);
     }
 }
 
@@ -166,16 +154,16 @@ mod tests {
         for day in 0..PARTY_DAYS + 10 {
             days.note(day, [(party(1), hours(u64::from(day) + 1))]);
         }
-        assert_eq!((days.of(party(1)).len(), days.n_rows), (400, 400));
+        assert_eq!((days.of(party(1)).len(), days.n_rows()), (400, 400));
         assert_eq!((days.unstored().1, days.unstored.len()), (10, 400));
         let most = u32::try_from(MOST_PARTIES_OF_A_DAY).expect("few");
         let day = PARTY_DAYS + 10;
         days.note(day, (0..most + 5).map(|number| (party(number), hours(u64::from(number) + 500))));
-        assert_eq!((days.of(party(4)), days.n_rows), (vec![], 399 + MOST_PARTIES_OF_A_DAY));
+        assert_eq!((days.of(party(4)), days.n_rows()), (vec![], 399 + MOST_PARTIES_OF_A_DAY));
         days.limit(day, MOST_PARTIES_OF_A_DAY + 10);
-        assert_eq!((days.n_rows, days.of(party(1)).len()), (MOST_PARTIES_OF_A_DAY + 10, 10));
+        assert_eq!((days.n_rows(), days.of(party(1)).len()), (MOST_PARTIES_OF_A_DAY + 10, 10));
         days.limit(day, MOST_PARTIES_OF_A_DAY - 1);
-        assert_eq!((days.n_rows, days.unstored().1), (0, day + 1));
-        assert_eq!(days.n_rows, days.unstored.len());
+        assert_eq!((days.n_rows(), days.unstored().1), (0, day + 1));
+        assert_eq!(days.n_rows(), days.unstored.len());
     }
 }

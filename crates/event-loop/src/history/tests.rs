@@ -147,7 +147,7 @@ impl History for Kept {
     }
 
     fn store(&mut self, change: &Change) -> Result<(), NotKept> {
-        let mut kept = self.0.lock().expect("nobody panics");
+        let mut kept = self.0.lock();
         let Change { curves, events, .. } = change;
         kept.changes.push(Change { curves: curves.clone(), events: events.clone(), ..Change::default() });
         kept.fails.map_or(Ok(()), |fails| Err(fails("it is full".to_owned())))
@@ -157,7 +157,7 @@ impl History for Kept {
 impl Kept {
     /// Returns the changes since the last call, and sets whether it fails from now on.
     fn take(&self, fails: Option<fn(String) -> NotKept>) -> Vec<Change> {
-        let mut kept = self.0.lock().expect("nobody panics");
+        let mut kept = self.0.lock();
         kept.fails = fails;
         std::mem::take(&mut kept.changes)
     }
@@ -288,7 +288,7 @@ fn the_fleet_is_measured_while_anything_is_counted() {
 #[test]
 fn the_fleet_goes_on_after_a_restart_also_when_its_jobs_are_gone() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let all = |curves: &Shared<Curves>| {
+    let all = |curves: &Mutex<Curves>| {
         [Subject::Search, Subject::Workers, Subject::Job(JobId(1))]
             .map(|subject| curves.lock().curve(subject).points)
     };

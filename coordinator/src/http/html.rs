@@ -1,9 +1,9 @@
 //! Fills templates and formats values for the public pages. Names are of strangers: all of them are escaped.
 
-use std::fmt::Write;
 use std::time::Duration;
 
-use queens_model::{date, grouped};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use queens_model::{JobStatus, TimeLeft, date, rough_time};
 
 /// Replaces each `{key}` of a template by its value, which is HTML. A value is not searched for keys: a name may look
 /// like one.
@@ -28,15 +28,8 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
 /// Encodes a name as one segment of a path. A browser removes the segments `.` and `..`, also if they are encoded: they
 /// get a space, which no name has at its end.
 pub(super) fn segment(name: &str) -> String {
-    let mut encoded = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            other => _ = write!(encoded, "%{other:02X}"),
-        }
-    }
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    let encoded = utf8_percent_encode(name, ESCAPED).to_string();
     if name == "." || name == ".." { encoded + "%20" } else { encoded }
 }
 
@@ -47,8 +40,7 @@ pub(super) fn hours(time: Duration) -> f64 {
 
 /// Formats thread time in hours: "0.53", "1,234".
 pub(super) fn core_hours(time: Duration) -> String {
-    let hours = hours(time);
-    if hours < 100.0 { format!("{hours:.2}") } else { grouped(hours) }
+    queens_model::core_hours(hours(time))
 }
 
 /// Formats a time in milliseconds since 1970: "2026-11-21 22:14 UTC".
@@ -59,6 +51,12 @@ pub(super) fn moment(at_ms: u64) -> String {
 /// Formats the day of a time in milliseconds since 1970: "2026-11-21".
 pub(super) fn day(at_ms: u64) -> String {
     moment(at_ms).chars().take(10).collect()
+}
+
+/// Says how long a job should still take: "about 3.1 days".
+pub(super) fn time_left(job: &JobStatus) -> String {
+    let about = |left: TimeLeft| format!("about {}", rough_time(left.expected(), ""));
+    job.time_left.map_or_else(|| "not known yet".to_owned(), about)
 }
 
 /// Returns a fact for a list of facts. The value is HTML.
