@@ -3,7 +3,7 @@
 use queens_model::{AuditEntry, date};
 
 use crate::flags::RemoteArgs;
-use crate::present::table::{Column, Table};
+use crate::present::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
@@ -39,17 +39,9 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<()> {
 }
 
 fn audit_table(audit_entries: &[AuditEntry]) -> Table<6> {
-    let mut table = Table::new([
-        Column::text("WHEN"),
-        Column::text("WHO"),
-        Column::text("ROLE"),
-        Column::text("FROM"),
-        Column::text("WHAT"),
-        Column::text("OUTCOME"),
-    ]);
-    for it in audit_entries {
+    let row = |it: &AuditEntry| {
         let when = date(it.at_ms / 1000);
-        table.add_row([&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string));
-    }
-    table
+        [&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string)
+    };
+    Table::new(["WHEN", "WHO", "ROLE", "FROM", "WHAT", "OUTCOME"], audit_entries.iter().map(row))
 }

@@ -6,7 +6,7 @@ use queens_platform::CAN_LOAD_LIBRARIES;
 use queens_program::{Output, OutputArgs, say};
 use serde::Serialize;
 
-use crate::present::table::{Column, Table};
+use crate::present::table::Table;
 
 /// List the graphics cards and OpenCL devices of this machine
 ///
@@ -48,21 +48,13 @@ pub(crate) fn run(args: &GpusArgs) -> anyhow::Result<()> {
 }
 
 fn table(cards: &[Card]) -> Table<6> {
-    let mut table = Table::new([
-        Column::text("CARD"),
-        Column::text("NAME"),
-        Column::number("MEMORY"),
-        Column::text("IN ALL"),
-        Column::text("DRIVER"),
-        Column::text("NOW"),
-    ]);
-    for card in cards {
+    let row = |card: &Card| {
         let in_all = card.not_in_all.map_or("yes".to_owned(), |reason| format!("no, {reason}"));
         let memory = format!("{} MiB", card.memory_bytes >> 20);
         let now = if card.sensors.is_unknown() { "-".to_owned() } else { card.sensors.to_string() };
-        table.add_row([card.id.clone(), card.name.clone(), memory, in_all, card.driver.clone(), now]);
-    }
-    table
+        [card.id.clone(), card.name.clone(), memory, in_all, card.driver.clone(), now]
+    };
+    Table::new(["CARD", "NAME", ">MEMORY", "IN ALL", "DRIVER", "NOW"], cards.iter().map(row))
 }
 
 impl From<CardInfo> for Card {

@@ -4,7 +4,7 @@ use queens_model::json::Verdict;
 use queens_model::{VerdictStatus, date};
 
 use crate::flags::JobArgs;
-use crate::present::table::{Column, Table};
+use crate::present::table::Table;
 
 /// The maximum number of verdicts shown; programs may request more, page by page.
 const MOST: usize = 10_000;
@@ -32,19 +32,8 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<()> {
 }
 
 fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
-    let mut table = Table::new([
-        Column::text("SPAN"),
-        Column::number("SOLUTIONS"),
-        Column::number("WORK"),
-        Column::text("BY"),
-        Column::number("LOST"),
-        Column::number("WORK"),
-        Column::text("BY"),
-        Column::text("KERNEL"),
-        Column::text("FOUND"),
-    ]);
-    for it in verdicts {
-        table.add_row([
+    let row = |it: &VerdictStatus| {
+        [
             it.span.to_string(),
             it.count.solutions.to_string(),
             it.count.work.to_string(),
@@ -54,7 +43,8 @@ fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
             it.lost_worker.to_string(),
             it.lost_kernel.to_string(),
             date(it.at_ms / 1000),
-        ]);
-    }
-    table
+        ]
+    };
+    let headings = ["SPAN", ">SOLUTIONS", ">WORK", "BY", ">LOST", ">WORK", "BY", "KERNEL", "FOUND"];
+    Table::new(headings, verdicts.iter().map(row))
 }
