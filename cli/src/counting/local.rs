@@ -15,8 +15,8 @@ use queens_ledger::{JobChange, Reporting, WorkerChange, WorkerRefusal};
 use queens_model::{JobId, JobState, JobStatus, Name, Submission, ToCoordinator, ToWorker, percent};
 use queens_program::say;
 use queens_solver::{BoardSize, Kernel};
-use queens_store::Archive;
-use queens_store::sqlite::{CountedBy, SqliteStore, counted_by};
+use queens_store::sqlite::{SqliteStore, counted_by};
+use queens_store::{Archive, CountedBy};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

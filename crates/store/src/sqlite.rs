@@ -39,7 +39,7 @@ use super::sql::tables::Tables;
 
 pub use self::backup::{BackupError, Restoring, backup, restore};
 pub use self::certificate::{export_to, note_exported};
-pub use self::counted_by::{CountedBy, counted_by};
+pub use self::counted_by::counted_by;
 pub use self::directory::{DATABASE, check_database};
 pub use self::history::HISTORY;
 pub use self::open_files::OpenFiles;

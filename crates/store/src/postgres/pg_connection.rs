@@ -290,7 +290,6 @@ impl PgConnection {
 
     /// Returns the one or two statements that write a batch.
     fn statements_of(&self, batch: Batch) -> Result<Vec<(String, Vec<Parameter>)>, Fault> {
-        let only_row = batch.only_row();
         let Batch { table, rows, removed } = batch;
         // Several rows are sent as arrays of the parameter types of one row.
         let types = self.prepare(table.put_sql())?.params().to_vec();
@@ -298,19 +297,24 @@ impl PgConnection {
             let array = |(number, ty): (usize, &Type)| format!("?{number}::{}[]", ty.name());
             (1..).zip(&types[..n]).map(array).collect::<Vec<_>>().join(", ")
         };
+        let columns = |columns: Vec<Vec<Value>>| columns.into_iter().map(Parameter::Column).collect();
         let mut statements = Vec::new();
         if !removed.is_empty() {
             let (key, arrays) = (table.columns[..table.n_key].join(", "), arrays(table.n_key));
             let sql = format!("DELETE FROM {} WHERE ({key}) IN (SELECT * FROM unnest({arrays}))", table.name);
-            statements.push((sql, removed));
+            statements.push((sql, columns(removed)));
         }
-        if let Some(row) = only_row {
+        if rows.first().is_some_and(|column| column.len() == 1) {
+            // A statement for one row is cheaper than arrays.
+            let row = rows.into_iter().flatten().map(Parameter::One).collect();
             statements.push((table.put_sql().to_owned(), row));
         } else if let (false, Some((into, rest))) = (rows.is_empty(), table.put_sql().split_once(" VALUES "))
         {
             let conflict = rest.find("ON CONFLICT").map_or("", |at| &rest[at..]);
-            statements
-                .push((format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len())), rows));
+            statements.push((
+                format!("{into} SELECT * FROM unnest({}) {conflict}", arrays(types.len())),
+                columns(rows),
+            ));
         }
         Ok(statements)
     }
@@ -371,7 +375,7 @@ impl Database for PgConnection {
     }
 
     fn remove(&self, table: &'static Table, key: Vec<Value>) -> Result<(), Fault> {
-        self.waiting.borrow_mut().remove(table, &key);
+        self.waiting.borrow_mut().remove(table, key);
         Ok(())
     }
 }
