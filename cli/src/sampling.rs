@@ -43,7 +43,7 @@ impl Piece {
         let began = thread_time();
         let count = part.count(kernel);
         let seconds = thread_time().saturating_sub(began).as_secs_f64();
-        Self { count, weight: part.weight(), stands_for: part.stands_for(), seconds }
+        Self { count, weight: part.weight, stands_for: part.stands_for, seconds }
     }
 }
 

@@ -219,7 +219,7 @@ fn check(
             let (part, count) = (&parts[i], sample.pieces[i].count);
             let textbook = i % TEXTBOOK_EVERY == 0;
             other.is_none_or(|kernel| part.count(kernel) == count)
-                && part.queens().filter(|_| textbook).is_none_or(|queens| {
+                && part.queens.as_deref().filter(|_| textbook).is_none_or(|queens| {
                     classic::Method::Bitmask.count(sampler.n(), queens) == Ok(count.solutions)
                 })
         },

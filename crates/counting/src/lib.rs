@@ -13,14 +13,12 @@ mod metrics;
 mod sensor_monitor;
 mod session;
 mod shared_queue;
-mod tally;
 mod worker;
 
 pub use card_probe::{CardProbe, ProbedChunk, probe_card};
 pub use config::{Config, Device, Duty, default_threads};
 pub use counter::threads_of;
 pub use leave_requests::{LeaveRequests, PauseFlag};
-pub use metrics::{Activity, Metrics};
+pub use metrics::{Activity, Counted, Metrics};
 pub use session::{Departure, End};
-pub use tally::Counted;
 pub use worker::Worker;

@@ -11,7 +11,9 @@ use cudarc::nvrtc::Ptx;
 use flate2::read::GzDecoder;
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
+use crate::device::{
+    CardError, Device, JOIN, LEVEL_2, PATIENCE, Stage, StageTimes, all_stages, wait_for_end,
+};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -116,11 +118,11 @@ impl Cuda {
         let ptx = Ptx::from_src(unpacked(shape.m)?);
         let module = context.load_module(ptx).map_err(failed("loading the kernels"))?;
         let mut kernels = Vec::new();
-        for stage in Stage::ALL {
-            if stage == Stage::Level2 && shape.leaf == 2 {
+        for stage in all_stages() {
+            if stage == LEVEL_2 && shape.leaf == 2 {
                 continue;
             }
-            kernels.push((stage, module.load_function(stage.name()).map_err(failed(stage.name()))?));
+            kernels.push((stage, module.load_function(stage).map_err(failed(stage))?));
         }
         let shared_bytes = shape.shared_bytes(WARPS);
         let shared = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
@@ -179,7 +181,7 @@ impl Device for Cuda {
 
     fn start(&mut self, stage: Stage) -> Result<(), CardError> {
         let Some((_, kernel)) = self.kernels.iter().find(|(of, _)| *of == stage) else { return Ok(()) };
-        let config = if stage == Stage::Join {
+        let config = if stage == JOIN {
             LaunchConfig {
                 grid_dim: (self.n_processors * self.n_joining, 1, 1),
                 block_dim: (32 * WARPS, 1, 1),
@@ -197,7 +199,7 @@ impl Device for Cuda {
         let mut launch = self.stream.launch_builder(kernel);
         launch.arg(&mut self.arena);
         // SAFETY: the argument is that of the kernels, which stay within the arena's arrays.
-        unsafe { launch.launch(config) }.map(drop).map_err(failed(stage.name()))?;
+        unsafe { launch.launch(config) }.map(drop).map_err(failed(stage))?;
         let after = self.stream.record_event(timed).map_err(failed("taking the time"))?;
         self.events.push((stage, before, after));
         Ok(())

@@ -29,80 +29,35 @@ pub(crate) fn wait_for_end(
     Ok(())
 }
 
-/// The kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
-    CountTails,
-    PlaceTails,
-    WriteTails,
-    Clear,
-    CountHeads,
-    PlaceHeads,
-    WriteHeads,
-    CountWords,
-    PlaceWords,
-    WriteWords,
-    Level,
-    Level2,
-    Sieve,
-    Cut,
-    Join,
-}
+/// A kernel, by its name.
+pub(crate) type Stage = &'static str;
 
-impl Stage {
-    pub(crate) const ALL: [Self; 15] = [
-        Self::CountTails,
-        Self::PlaceTails,
-        Self::WriteTails,
-        Self::Clear,
-        Self::CountHeads,
-        Self::PlaceHeads,
-        Self::WriteHeads,
-        Self::CountWords,
-        Self::PlaceWords,
-        Self::WriteWords,
-        Self::Level,
-        Self::Level2,
-        Self::Sieve,
-        Self::Cut,
-        Self::Join,
-    ];
+/// The kernels that make tails, in order.
+pub(crate) const TAILS: [Stage; 3] = ["count_tails", "place_tails", "write_tails"];
 
-    /// The kernels that make the lists of a batch, in order. Then it is joined.
-    pub(crate) const LISTS: [Self; 11] = [
-        Self::Clear,
-        Self::CountHeads,
-        Self::PlaceHeads,
-        Self::WriteHeads,
-        Self::CountWords,
-        Self::PlaceWords,
-        Self::WriteWords,
-        Self::Level,
-        Self::Level2,
-        Self::Sieve,
-        Self::Cut,
-    ];
+/// The kernels that make the lists of a batch, in order. Then it is joined.
+pub(crate) const LISTS: [Stage; 11] = [
+    "clear",
+    "count_heads",
+    "place_heads",
+    "write_heads",
+    "count_words",
+    "place_words",
+    "write_words",
+    "level",
+    LEVEL_2,
+    "sieve",
+    "cut",
+];
 
-    /// Returns the kernel's name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::CountTails => "count_tails",
-            Self::PlaceTails => "place_tails",
-            Self::WriteTails => "write_tails",
-            Self::Clear => "clear",
-            Self::CountHeads => "count_heads",
-            Self::PlaceHeads => "place_heads",
-            Self::WriteHeads => "write_heads",
-            Self::CountWords => "count_words",
-            Self::PlaceWords => "place_words",
-            Self::WriteWords => "write_words",
-            Self::Level => "level",
-            Self::Level2 => "level_2",
-            Self::Sieve => "sieve",
-            Self::Cut => "cut",
-            Self::Join => "join",
-        }
-    }
+/// The kernel that a leaf of more than two rows needs.
+pub(crate) const LEVEL_2: Stage = "level_2";
+
+pub(crate) const JOIN: Stage = "join";
+
+/// Returns all kernels, the one that joins last.
+pub(crate) fn all_stages() -> impl Iterator<Item = Stage> {
+    TAILS.into_iter().chain(LISTS).chain([JOIN])
 }
 
 /// The seconds that each kernel has taken.
@@ -111,7 +66,7 @@ pub(crate) struct StageTimes(Vec<(Stage, f64)>);
 
 impl StageTimes {
     pub(crate) fn new() -> Self {
-        Self(Stage::ALL.map(|stage| (stage, 0.0)).to_vec())
+        Self(all_stages().map(|stage| (stage, 0.0)).collect())
     }
 
     pub(crate) fn add(&mut self, stage: Stage, seconds: f64) {
@@ -121,8 +76,8 @@ impl StageTimes {
     }
 
     /// Returns the seconds by the kernels' names, in their order.
-    pub(crate) fn by_name(&self) -> Vec<(&'static str, f64)> {
-        self.0.iter().map(|(stage, seconds)| (stage.name(), *seconds)).collect()
+    pub(crate) fn by_name(&self) -> Vec<(Stage, f64)> {
+        self.0.clone()
     }
 }
 

@@ -15,9 +15,19 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_device_id};
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{CardError, Device, PATIENCE, Stage, StageTimes, wait_for_end};
-use crate::kernels::SOURCE;
+use crate::device::{
+    CardError, Device, JOIN, LEVEL_2, PATIENCE, Stage, StageTimes, all_stages, wait_for_end,
+};
 use crate::shape::Shape;
+
+/// The kernels, in the language that CUDA C and OpenCL C share.
+const SOURCE: &str = concat!(
+    include_str!("../kernels/language.cl"),
+    include_str!("../kernels/half_boards.cl"),
+    include_str!("../kernels/words.cl"),
+    include_str!("../kernels/filters.cl"),
+    include_str!("../kernels/join.cl"),
+);
 
 /// A device, its queue and the kernels.
 pub(crate) struct OpenCl {
@@ -79,11 +89,11 @@ impl OpenCl {
         let program = Program::create_and_build_from_source(&context, SOURCE, &options)
             .map_err(|log| CardError::Driver(format!("compiling the kernels: {log}")))?;
         let mut kernels = Vec::new();
-        for stage in Stage::ALL {
-            if stage == Stage::Level2 && shape.leaf == 2 {
+        for stage in all_stages() {
+            if stage == LEVEL_2 && shape.leaf == 2 {
                 continue;
             }
-            kernels.push((stage, Kernel::create(&program, stage.name()).map_err(failed(stage.name()))?));
+            kernels.push((stage, Kernel::create(&program, stage).map_err(failed(stage))?));
         }
         // SAFETY: no command is enqueued that outlives the queue.
         let queue = unsafe {
@@ -103,12 +113,12 @@ impl OpenCl {
         for (stage, kernel) in &kernels {
             // SAFETY: the arguments are those of the kernels.
             let set = unsafe {
-                kernel.set_arg(0, &arena.get()).and_then(|()| match stage {
-                    Stage::Join => kernel.set_arg_local_buffer(1, shape.shared_bytes(1) as usize),
+                kernel.set_arg(0, &arena.get()).and_then(|()| match *stage {
+                    JOIN => kernel.set_arg_local_buffer(1, shape.shared_bytes(1) as usize),
                     _ => Ok(()),
                 })
             };
-            set.map_err(failed(stage.name()))?;
+            set.map_err(failed(stage))?;
         }
         let n_groups = 4 * device.max_compute_units().unwrap_or(1);
         let (started, times) = (Vec::new(), StageTimes::new());
@@ -147,7 +157,7 @@ impl Device for OpenCl {
                 &[],
             )
         };
-        self.started.push((stage, started.map_err(failed(stage.name()))?));
+        self.started.push((stage, started.map_err(failed(stage))?));
         Ok(())
     }
 

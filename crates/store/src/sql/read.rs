@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use queens_ledger::intervals::{Extent, Intervals};
 use queens_ledger::store::{Block, Coverage, JobEntry, Phase, Source, StoredJob};
-use queens_model::{
-    Arbiter, InvalidName, InvalidParty, JobId, JobIdentity, Name, PartRange, Party, Priority, Share, Terms,
-};
+use queens_model::{Arbiter, InvalidName, JobId, JobIdentity, Name, PartRange, Priority, Share, Terms};
 use queens_solver::{BoardSize, Choice, Count, Span, Symmetry};
 use rusqlite::types::{FromSql, Value, ValueRef};
 
@@ -62,18 +60,11 @@ pub(crate) fn blocked(database: &dyn Database) -> Result<BTreeMap<Block, String>
         let name: String = cell(row, "name", &place)?;
         let place = format!("blocked worker '{}'", name.escape_debug());
         BLOCKED_WORKER.verify(row, None, &place)?;
-        let parsed =
-            name.parse().map_err(|error: InvalidName| Fault::Damaged(format!("{place}: {error}")))?;
-        let party: String = cell(row, "party", &place)?;
-        let party = Some(party).filter(|party| !party.is_empty());
-        let party = party.map(|text| party_of(&text, &place)).transpose()?;
-        Ok((Block { name: parsed, party }, cell(row, "reason", &place)?))
+        let name = name.parse().map_err(|error: InvalidName| Fault::Damaged(format!("{place}: {error}")))?;
+        let is_of_all = cell::<String>(row, "party", &place)?.is_empty();
+        let party = if is_of_all { None } else { Some(parsed(row, "party", &place)?) };
+        Ok((Block { name, party }, cell(row, "reason", &place)?))
     })
-}
-
-/// Parses a stored party.
-fn party_of(text: &str, place: &dyn Display) -> Result<Party, Fault> {
-    text.parse().map_err(|error: InvalidParty| Fault::Damaged(format!("{place}, its party: {error}")))
 }
 
 /// Returns the ids of all sources.
@@ -91,7 +82,7 @@ pub(crate) fn source(database: &dyn Database, id: i64) -> Result<Source, Fault> 
     let source = first(database, &all(&SOURCE, "WHERE id = ?1"), &[id.into()], |row| {
         SOURCE.verify(row, None, &place)?;
         let name = |column| Ok::<_, Fault>(Name::of_any(&cell::<String>(row, column, &place)?));
-        let party = party_of(&cell::<String>(row, "party", &place)?, &place)?;
+        let party = parsed(row, "party", &place)?;
         Ok(Source { name: name("worker")?, build: name("build")?, kernel: name("kernel")?, party })
     })?;
     source.ok_or_else(|| Fault::Damaged(format!("{place} is missing")))
@@ -207,8 +198,8 @@ fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
         priority,
         paused: paused != 0,
         created_ms: integer(row, "created_ms", &place)?,
-        started_ms: time(row, "started_ms", place)?,
-        finished_ms: time(row, "finished_ms", place)?,
+        started_ms: optional(row, "started_ms", place)?,
+        finished_ms: optional(row, "finished_ms", place)?,
         active: Duration::from_millis(integer(row, "active_ms", &place)?),
         n_verified: integer(row, "n_verified", &place)?,
         n_disputed: integer(row, "n_disputed", &place)?,
@@ -219,13 +210,7 @@ fn job_row(row: &Row<'_>, id: JobId, place: &str) -> Result<JobEntry, Fault> {
 /// Reads the terms of a job.
 fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
     let wrong = |what: String| Fault::Damaged(format!("{place}: {what}"));
-    let bound = |column| -> Result<Option<u32>, Fault> {
-        let bound: Option<i64> = cell(row, column, &place)?;
-        let in_range =
-            |bound| u32::try_from(bound).map_err(|_| wrong(format!("{column} {bound} is out of range")));
-        bound.map(in_range).transpose()
-    };
-    let part_range = match (bound("parts_from")?, bound("parts_to")?) {
+    let part_range = match (optional(row, "parts_from", place)?, optional(row, "parts_to", place)?) {
         (None, None) => None,
         (Some(from), Some(to)) => Some(PartRange::new(from, to).map_err(|error| wrong(error.to_string()))?),
         _ => return Err(wrong("it has half a range of parts".to_owned())),
@@ -237,27 +222,24 @@ fn terms(row: &Row<'_>, place: &str) -> Result<Terms, Fault> {
         part_range,
         recount: Share::of_ppm(integer(row, "recount", &place)?).map_err(|error| wrong(error.to_string()))?,
         recount_by: arbiter(row, place)?,
-        second_of: time(row, "second_of", place)?.map(JobId),
+        second_of: optional(row, "second_of", place)?.map(JobId),
         seed: number.ok_or_else(|| wrong(format!("'{}' is no seed", seed.escape_debug())))?,
-        exported_ms: time(row, "exported_ms", place)?,
+        exported_ms: optional(row, "exported_ms", place)?,
     })
 }
 
 /// Reads the party that must recount the job, if one is named.
 fn arbiter(row: &Row<'_>, place: &str) -> Result<Option<Arbiter>, Fault> {
     let party: Option<String> = cell(row, "recount_by", &place)?;
-    let invitation = time(row, "invitation", place)?;
-    let party = party.map(|party| party_of(&party, &place)).transpose()?;
+    let invitation = optional(row, "invitation", place)?;
+    let party = party.map(|_| parsed(row, "recount_by", &place)).transpose()?;
     Ok(party.map(|party| Arbiter { party, invitation }))
 }
 
 /// Reads a time or a number that may be unknown.
-fn time(row: &Row<'_>, column: &str, place: &str) -> Result<Option<u64>, Fault> {
-    let time: Option<i64> = cell(row, column, &place)?;
-    let in_range = |time: i64| {
-        u64::try_from(time).map_err(|_| Fault::Damaged(format!("{place}: {column} {time} is out of range")))
-    };
-    time.map(in_range).transpose()
+fn optional<T: TryFrom<i64>>(row: &Row<'_>, column: &str, place: &str) -> Result<Option<T>, Fault> {
+    let found: Option<i64> = cell(row, column, &place)?;
+    found.map(|_| integer(row, column, &place)).transpose()
 }
 
 /// Returns whether the result of a boolean query is true.
