@@ -3,7 +3,7 @@
 use queens_model::{AuditEntry, date};
 
 use crate::flags::RemoteArgs;
-use crate::present::table::Table;
+use crate::present::table::table;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
@@ -34,14 +34,14 @@ pub(crate) async fn run(args: &AuditArgs) -> anyhow::Result<()> {
     audit_entries.truncate(args.limit);
     args.remote.output().print(&audit_entries, || match audit_entries.is_empty() {
         true => "the audit log is empty".to_owned(),
-        false => audit_table(&audit_entries).text(),
+        false => audit_table(&audit_entries),
     })
 }
 
-fn audit_table(audit_entries: &[AuditEntry]) -> Table<6> {
+fn audit_table(audit_entries: &[AuditEntry]) -> String {
     let row = |it: &AuditEntry| {
         let when = date(it.at_ms / 1000);
         [&when, &it.who, &it.role, &it.peer, &it.what, &it.outcome].map(ToString::to_string)
     };
-    Table::new(["WHEN", "WHO", "ROLE", "FROM", "WHAT", "OUTCOME"], audit_entries.iter().map(row))
+    table(["WHEN", "WHO", "ROLE", "FROM", "WHAT", "OUTCOME"], audit_entries.iter().map(row))
 }

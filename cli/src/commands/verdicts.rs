@@ -4,7 +4,7 @@ use queens_model::json::Verdict;
 use queens_model::{VerdictStatus, date};
 
 use crate::flags::JobArgs;
-use crate::present::table::Table;
+use crate::present::table::table;
 
 /// The maximum number of verdicts shown; programs may request more, page by page.
 const MOST: usize = 10_000;
@@ -27,11 +27,11 @@ pub(crate) async fn run(args: &JobArgs) -> anyhow::Result<()> {
     let answer: Vec<Verdict> = verdicts.iter().map(Verdict::from).collect();
     args.remote.output().print(&answer, || match verdicts.is_empty() {
         true => format!("no dispute about job {} has been decided", args.job),
-        false => verdicts_table(&verdicts).text(),
+        false => verdicts_table(&verdicts),
     })
 }
 
-fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
+fn verdicts_table(verdicts: &[VerdictStatus]) -> String {
     let row = |it: &VerdictStatus| {
         [
             it.span.to_string(),
@@ -46,5 +46,5 @@ fn verdicts_table(verdicts: &[VerdictStatus]) -> Table<9> {
         ]
     };
     let headings = ["SPAN", ">SOLUTIONS", ">WORK", "BY", ">LOST", ">WORK", "BY", "KERNEL", "FOUND"];
-    Table::new(headings, verdicts.iter().map(row))
+    table(headings, verdicts.iter().map(row))
 }

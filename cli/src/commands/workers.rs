@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::flags::RemoteArgs;
-use crate::present::table::Table;
+use crate::present::table::table;
 use crate::present::work::speeds;
 
 #[derive(Debug, clap::Args)]
@@ -93,7 +93,7 @@ async fn list_workers(args: &RemoteArgs) -> anyhow::Result<()> {
                 warn!("worker {} {what}: {failure}", worker.name);
             }
         }
-        workers_table(&workers, &absent).text()
+        workers_table(&workers, &absent)
     })
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn order(workers: &mut [WorkerStatus], blocked: &mut Vec<Name>) {
 }
 
 /// Formats the workers that are or were recently connected, and the blocked names without a worker.
-pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> Table<11> {
+pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> String {
     let row = |worker: &WorkerStatus| {
         let counting = worker.counting.map(|it| format!("job {} part {}", it.job, it.span.part()));
         let heard = format!("{:.0} s ago", worker.silent.as_secs_f64());
@@ -138,7 +138,7 @@ pub(crate) fn workers_table(workers: &[WorkerStatus], absent: &[Name]) -> Table<
         "HEARD OF",
         "BUILD",
     ];
-    Table::new(headings, workers.iter().map(row).chain(absent))
+    table(headings, workers.iter().map(row).chain(absent))
 }
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn sensors_are_listed_if_a_worker_has_a_card() {
         let mut workers = [worker(1, "anna"), worker(2, "anna-cuda:0")];
-        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]).text();
+        let listed = |workers: &[WorkerStatus]| workers_table(workers, &[]);
         assert!(!listed(&workers).contains("SENSORS"));
         workers[1].sensors = CardSensors::new(Some(46), Some(72), Some(1980));
         let lines = listed(&workers);

@@ -11,9 +11,7 @@ use cudarc::nvrtc::Ptx;
 use flate2::read::GzDecoder;
 
 use crate::card_id::{CardId, CardInfo};
-use crate::device::{
-    CardError, Device, JOIN, LEVEL_2, PATIENCE, Stage, StageTimes, all_stages, wait_for_end,
-};
+use crate::device::{CardError, Device, JOIN, PATIENCE, Stage, add_seconds, stages_of, wait_for_end};
 use crate::shape::{Shape, WARPS};
 
 /// Threads of a block, except of those that join.
@@ -55,7 +53,7 @@ pub(crate) struct Cuda {
     n_joining: u32,
     /// Before and after each kernel whose time is not known yet.
     events: Vec<(Stage, CudaEvent, CudaEvent)>,
-    times: StageTimes,
+    times: Vec<(Stage, f64)>,
 }
 
 fn failed(action: &str) -> impl Fn(DriverError) -> CardError {
@@ -118,10 +116,7 @@ impl Cuda {
         let ptx = Ptx::from_src(unpacked(shape.m)?);
         let module = context.load_module(ptx).map_err(failed("loading the kernels"))?;
         let mut kernels = Vec::new();
-        for stage in all_stages() {
-            if stage == LEVEL_2 && shape.leaf == 2 {
-                continue;
-            }
+        for stage in stages_of(shape) {
             kernels.push((stage, module.load_function(stage).map_err(failed(stage))?));
         }
         let shared_bytes = shape.shared_bytes(WARPS);
@@ -158,7 +153,7 @@ impl Cuda {
             n_processors,
             n_joining,
             events: Vec::new(),
-            times: StageTimes::new(),
+            times: stages_of(shape).map(|stage| (stage, 0.0)).collect(),
         })
     }
 }
@@ -215,14 +210,14 @@ impl Device for Cuda {
         self.stream.synchronize().map_err(failed("waiting for the card"))?;
         for (stage, before, after) in self.events.drain(..) {
             if let Ok(taken) = before.elapsed_ms(&after) {
-                self.times.add(stage, f64::from(taken) / 1e3);
+                add_seconds(&mut self.times, stage, f64::from(taken) / 1e3);
             }
         }
         Ok(())
     }
 
     fn seconds(&self) -> Vec<(&'static str, f64)> {
-        self.times.by_name()
+        self.times.clone()
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::shape::Shape;
+
 /// A batch of kernels that takes longer than this hangs. Batches take half a second, and a set of n = 29 some minutes on a
 /// small card until it is divided.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
@@ -51,7 +53,7 @@ pub(crate) const LISTS: [Stage; 11] = [
 ];
 
 /// The kernel that a leaf of more than two rows needs.
-pub(crate) const LEVEL_2: Stage = "level_2";
+const LEVEL_2: Stage = "level_2";
 
 pub(crate) const JOIN: Stage = "join";
 
@@ -60,24 +62,15 @@ pub(crate) fn all_stages() -> impl Iterator<Item = Stage> {
     TAILS.into_iter().chain(LISTS).chain([JOIN])
 }
 
-/// The seconds that each kernel has taken.
-#[derive(Clone, Debug)]
-pub(crate) struct StageTimes(Vec<(Stage, f64)>);
+/// Returns the kernels that a shape needs, in the same order.
+pub(crate) fn stages_of(shape: Shape) -> impl Iterator<Item = Stage> {
+    all_stages().filter(move |&stage| shape.leaf > 2 || stage != LEVEL_2)
+}
 
-impl StageTimes {
-    pub(crate) fn new() -> Self {
-        Self(all_stages().map(|stage| (stage, 0.0)).collect())
-    }
-
-    pub(crate) fn add(&mut self, stage: Stage, seconds: f64) {
-        if let Some((_, sum)) = self.0.iter_mut().find(|(of, _)| *of == stage) {
-            *sum += seconds;
-        }
-    }
-
-    /// Returns the seconds by the kernels' names, in their order.
-    pub(crate) fn by_name(&self) -> Vec<(Stage, f64)> {
-        self.0.clone()
+/// Adds to the seconds that a kernel has taken.
+pub(crate) fn add_seconds(times: &mut [(Stage, f64)], stage: Stage, seconds: f64) {
+    if let Some((_, sum)) = times.iter_mut().find(|(of, _)| *of == stage) {
+        *sum += seconds;
     }
 }
 

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 
 use crate::sql::database::{Database, Row, Wants, first};
 use crate::sql::fault::Fault;
-use crate::sql::read::cell;
 use crate::sql::table::Table;
 use rusqlite::types::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -177,7 +176,7 @@ impl PgConnection {
                    FROM pg_stat_activity \
                    WHERE pid = ?1::bigint AND (extract(epoch FROM backend_start) * 1000000)::bigint = ?2";
         let values = [former.pid.into(), former.since.into()];
-        let ended = first(self, end, &values, |row| cell::<Option<bool>>(row, "ended", &"a process"))?;
+        let ended = first(self, end, &values, |row| row.get::<Option<bool>>("ended", &"a process"))?;
         match ended {
             None | Some(Some(true)) => Ok(()),
             Some(Some(false)) => Err(Fault::Lost("an earlier connection can't be ended".to_owned())),

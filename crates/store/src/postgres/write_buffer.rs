@@ -27,20 +27,12 @@ const ORDER: [&str; 15] = [
     "name",
 ];
 
-/// A column of a key.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum KeyPart {
-    Nothing,
-    Integer(i64),
-    Text(String),
-}
-
 /// Buffered writes: the last change of each row.
 #[derive(Debug, Default)]
 pub(super) struct WriteBuffer(BTreeMap<RowKey, Change>);
 
-/// The rank of a row's table, and the row's key.
-type RowKey = (usize, Vec<KeyPart>);
+/// The rank of a row's table, and the columns of the row's key, each a number or a text.
+type RowKey = (usize, Vec<(i64, String)>);
 
 #[derive(Debug)]
 struct Change {
@@ -89,17 +81,12 @@ impl WriteBuffer {
 
 fn place(table: &Table, values: &[Value]) -> RowKey {
     let rank = ORDER.iter().position(|name| *name == table.name).unwrap_or(ORDER.len());
-    (rank, values[..table.n_key].iter().map(KeyPart::from).collect())
-}
-
-impl From<&Value> for KeyPart {
-    fn from(value: &Value) -> Self {
-        match value {
-            Value::Integer(integer) => Self::Integer(*integer),
-            Value::Text(text) => Self::Text(text.clone()),
-            Value::Null | Value::Real(_) | Value::Blob(_) => Self::Nothing,
-        }
-    }
+    let part = |value: &Value| match value {
+        Value::Integer(integer) => (*integer, String::new()),
+        Value::Text(text) => (0, text.clone()),
+        Value::Null | Value::Real(_) | Value::Blob(_) => Default::default(),
+    };
+    (rank, values[..table.n_key].iter().map(part).collect())
 }
 
 /// A value for the server, or a column of values. All columns are `BIGINT`, `TEXT` or `BYTEA`.

@@ -10,7 +10,7 @@ use queens_model::{Contribution, JobId, Name};
 use super::database::Database;
 use super::digest::{Board, RECORD};
 use super::fault::Fault;
-use super::read::{self, JobColumns, cell, integer, sql_integer};
+use super::read::{self, JobColumns, integer, sql_integer};
 
 /// The contribution of one source to a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) fn by_source(
     let values = [sql_integer("job", job.0)?.into(), first.into(), last.into()];
     read::select(database, &RECORD, rest, &values, |row| -> Result<(), Fault> {
         RECORD.verify(row, Some(board), &place)?;
-        let (n_records, work, time_us) = sums.entry(cell(row, "source", &place)?).or_default();
+        let (n_records, work, time_us) = sums.entry(row.get("source", &place)?).or_default();
         *n_records += 1;
         *work += u128::from(integer::<u64>(row, "work", &place)?);
         *time_us = time_us.saturating_add(integer(row, "duration_us", &place)?);

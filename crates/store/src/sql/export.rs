@@ -55,7 +55,7 @@ fn write(
     read::check_jobs(database)?;
     let mut passes = vec![done_job(database, job)?];
     if let Some(of) = passes[0].stored.entry.terms.second_of {
-        return Err(ExportError::Second { job, of }.into());
+        return Err(ExportError::Second(job, of).into());
     }
     if let Some(second) = second_pass(database, job)? {
         passes.push(done_job(database, second)?);
@@ -81,7 +81,7 @@ fn done_job(database: &dyn Database, id: JobId) -> Result<DoneJob, Failed> {
     let stored = read::stored_job(database, id)?.ok_or(ExportError::Unknown(id))?;
     let (entry, choices) = (&stored.entry, stored.choices.as_ref());
     let Some(choices) = choices.filter(|_| entry.phase == Phase::Done) else {
-        return Err(ExportError::NotDone { job: id }.into());
+        return Err(ExportError::NotDone(id).into());
     };
     if entry.decomposition != entry.method.decomposition() {
         return Err(other_decomposition(id, entry.method, entry.decomposition).into());

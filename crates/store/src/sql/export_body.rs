@@ -11,7 +11,7 @@ use queens_solver::{Plan, Span};
 use super::database::{Database, Row, collect};
 use super::digest::{Board, RECORD, SECOND_COUNT, VERDICT};
 use super::fault::Fault;
-use super::read::{self, cell, count, integer, span, sql_integer};
+use super::read::{self, count, integer, span, sql_integer};
 use super::table::Table;
 use super::tally::Tally;
 use crate::certificate::ExportError;
@@ -55,7 +55,7 @@ impl Counters {
         for (job, (table, column)) in jobs.iter().flat_map(|job| SOURCES.map(|source| (job, source))) {
             let sql = format!("SELECT DISTINCT {column} AS source FROM {} WHERE job = ?1", table.name);
             let found: Vec<i64> = collect(database, &sql, &[sql_integer("job", job.0)?.into()], |row| {
-                cell::<i64>(row, "source", &table)
+                row.get::<i64>("source", &table)
             })?;
             used.extend(found);
         }
@@ -76,7 +76,7 @@ impl Counters {
     }
 
     fn get(&self, row: &Row<'_>, column: &str, place: &str) -> Result<(u32, PartyDigest), Fault> {
-        let source: i64 = cell(row, column, &place)?;
+        let source: i64 = row.get(column, &place)?;
         let found = self.0.get(&source).map(|(number, counter)| (*number, counter.party));
         found.ok_or_else(|| Fault::Damaged(format!("{place}: there is no source {source}")))
     }

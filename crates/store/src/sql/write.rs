@@ -14,7 +14,7 @@ use super::digest::{
     SOURCE, VERDICT, plan_digest,
 };
 use super::fault::Fault;
-use super::read::{self, JobColumns, cell, sql_integer};
+use super::read::{self, JobColumns, sql_integer};
 
 /// A cache of existing rows. Clear it after each rollback, because its rows may be gone.
 #[derive(Debug, Default)]
@@ -266,7 +266,7 @@ fn source(database: &dyn Database, cache: &mut WriteCache, source: &Arc<Source>)
     let find = "SELECT id, worker, build, kernel, party, digest FROM source WHERE worker = ?1 AND build = ?2 AND \
                 kernel = ?3 AND party = ?4";
     let found = first(database, find, &texts, |row| {
-        let id: i64 = cell(row, "id", &"a source")?;
+        let id: i64 = row.get("id", &"a source")?;
         SOURCE.verify(row, None, &format_args!("source {id}"))?;
         Ok(id)
     })?;
@@ -274,7 +274,7 @@ fn source(database: &dyn Database, cache: &mut WriteCache, source: &Arc<Source>)
         id
     } else {
         let last = "SELECT max(id) AS last FROM source";
-        let last: Option<Option<i64>> = first(database, last, &[], |row| cell(row, "last", &"sources"))?;
+        let last: Option<Option<i64>> = first(database, last, &[], |row| row.get("last", &"sources"))?;
         let id = last.flatten().unwrap_or(0).checked_add(1);
         let id = id.ok_or_else(|| Fault::Damaged("a source has the largest number".to_owned()))?;
         SOURCE.put(database, None, [id.into()].into_iter().chain(texts).collect())?;
