@@ -8,7 +8,6 @@ mod config;
 mod counter;
 mod counting;
 mod leave_requests;
-mod machine;
 mod metrics;
 mod sensor_monitor;
 mod session;
