@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use console::{Term, truncate_str};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use queens_model::{JobState, JobStatus, percent, plain};
 use queens_platform::is_screen;
 use queens_program::say;
@@ -68,7 +68,7 @@ impl Progress {
         let visible = showing == Showing::Bar && is_screen(&io::stderr());
         let target = if visible { terminal() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(PARTS), target);
-        let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{msg}}"));
+        let style = ProgressStyle::with_template(&format!("{{bar:{BAR}}} {{wide_msg}}"));
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let bar = SHOWN.get_or_init(|| bar).clone();
         let next_line = (showing == Showing::Plain).then(|| next_line(Duration::ZERO));
@@ -95,10 +95,7 @@ impl Progress {
             job.progress.estimated_work_recorded * u128::from(PARTS) / job.progress.estimated_work.max(1);
         self.bar.set_position(u64::try_from(parts).unwrap_or(PARTS));
         let message = match store_error {
-            Some(error) => {
-                let text = format!("waiting: {}", plain::line(error));
-                truncate_str(&text, message_width(), "…").into_owned()
-            }
+            Some(error) => format!("waiting: {}", plain::line(error)),
             None => describe(job, speed, message_width()),
         };
         self.bar.set_message(message);
@@ -146,7 +143,51 @@ impl Drop for Spinner {
 
 fn terminal() -> ProgressDrawTarget {
     const DRAWN_PER_SECOND: u8 = 20;
-    ProgressDrawTarget::term(Term::buffered_stderr(), DRAWN_PER_SECOND)
+    ProgressDrawTarget::term_like_with_hz(Box::new(Narrowed(Term::buffered_stderr())), DRAWN_PER_SECOND)
+}
+
+/// A terminal that claims to be a little narrower. A bar fills its whole line, and the echo of Ctrl-C must fit behind
+/// it, or the bar could not be removed from the screen.
+#[derive(Debug)]
+struct Narrowed(Term);
+
+impl TermLike for Narrowed {
+    fn width(&self) -> u16 {
+        const ECHO: u16 = 3;
+        self.0.size().1.saturating_sub(ECHO)
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.0.move_cursor_left(n)
+    }
+
+    fn write_line(&self, line: &str) -> io::Result<()> {
+        self.0.write_line(line)
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.0.write_str(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.0.clear_line()
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Describes the job in at most `width` columns. Fields that don't fit are omitted as a whole, because a truncated
@@ -168,11 +209,9 @@ fn describe(job: &JobStatus, speed: f64, width: usize) -> String {
     texts.iter().find(|text| text.len() <= width).unwrap_or(&share).clone()
 }
 
-/// Returns the columns for the message: the terminal's, without the bar and the space behind it. The echo of Ctrl-C must
-/// fit behind the message, or the bar could not be removed from the screen.
+/// Returns the columns for the message: the terminal's, without the bar and the space behind it.
 fn message_width() -> usize {
-    const ECHO: usize = 3;
-    usize::from(Term::stderr().size().1).saturating_sub(BAR + 1 + ECHO)
+    usize::from(Narrowed(Term::stderr()).width()).saturating_sub(BAR + 1)
 }
 
 /// Whether another view owns the whole screen.
